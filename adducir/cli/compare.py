@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Compare(Tabled):
     scores: tuple[Path, ...] = option(
         "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON lines, "
-        "lines of ir_measures --by_query or trec_eval -q.",
+        "lines of ir_measures --by_query or trec_eval -q; or a matrix of tasks and models.",
         metavar="SCORES",
         argument=True,
     )
@@ -45,14 +45,16 @@ def compare(settings: Compare) -> None:
     """Test values per topic that any program computed, and print the table.
 
     A file that names no system is of one system, named after the file. All systems of a topic set
-    need the same topics and measures. Topic sets are the groups of Adducir's own CSV.
+    need the same topics and measures. Topic sets are the groups of Adducir's own CSV. Of a
+    leaderboard, a CSV with a row per task and a column per model or MTEB's folder of results, tasks
+    are the units. Of outcomes that are 0 or 1, the sign test is McNemar's exact test.
 
     Examples:
         adducir compare per-topic.csv --baseline BM25 --correction maxt
         adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
     from adducir.cli.common import system_names
-    from adducir.evaluation.score_files import read_scores
+    from adducir.evaluation.score_files import is_leaderboard, read_scores
     from adducir.statistics.comparison import compare as compared
     from adducir.tables.build import build_table
 
@@ -62,8 +64,10 @@ def compare(settings: Compare) -> None:
     if settings.measures:
         found = _chosen(found, _measures(settings.measures))
     comparison = compared(found.pooled() if settings.pool_seeds else found, settings.testing())
-    layout = settings.layout(notes=notes, scores=digests(settings.scores))
-    settings.print(build_table(comparison, replace(layout, evaluated=False)))
+    files = [path for path in settings.scores if path.is_file()]
+    unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
+    layout = settings.layout(notes=notes, scores=digests(files))
+    settings.print(build_table(comparison, replace(layout, evaluated=False, unit=unit)))
 
 
 def _measures(texts: Sequence[str]) -> list[str]:

@@ -26,6 +26,8 @@ from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
 SYSTEMS = ("system", "name", "run")
+TASKS = ("task", "task_name", "dataset")
+"""First columns of a leaderboard's matrix: a row per task, a column per model."""
 HIGHER = "higher_is_better"
 _OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER}
 _MEANS = ("all", "amean")
@@ -73,7 +75,8 @@ def read_scores(path: Path, system: str) -> Scores:
     frame = frame.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
     if frame.is_empty():
-        raise InputError("the file holds no values of topics.", path=path)
+        what = "the folder holds no results of MTEB." if path.is_dir() else "it holds no values."
+        raise InputError(what, path=path)
     for which, what in (
         (pl.col("value").is_null(), "{measure} of topic {qid} is not a number."),
         (~pl.struct(_PLACE).is_first_distinct(), "{system} has {measure} of topic {qid} twice."),
@@ -101,6 +104,14 @@ def read_scores(path: Path, system: str) -> Scores:
         raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
     return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
+
+
+def is_leaderboard(path: Path) -> bool:
+    """Whether a file is a matrix of tasks and models, or a folder of MTEB's results."""
+    return path.is_dir() or (
+        path.name.removesuffix(".gz").endswith(".csv")
+        and first_line(path).split(",")[0].strip('" ').lower() in TASKS
+    )
 
 
 def measure_of(name: str) -> Measure:
@@ -137,6 +148,10 @@ def _number(text: str) -> float | None:
 
 
 def _values(path: Path) -> Iterable[Value]:
+    if path.is_dir():
+        return _from_mteb(path)
+    if is_leaderboard(path):
+        return _from_leaderboard(path)
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = first_line(path)
     is_object = first.startswith("{")
@@ -163,6 +178,27 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
             number = _number(text)
             if name not in _OTHERS and not (is_json and number is None):
                 yield *place, name, number, line, None
+
+
+def _from_leaderboard(path: Path) -> Iterator[Value]:
+    for line, record in records(path):
+        task, *models = record.items()
+        for model, text in models:
+            yield "", "", model, task[1], "score", _number(text), line, True
+
+
+def _from_mteb(folder: Path) -> Iterator[Value]:
+    """MTEB's ``MODEL/REVISION/TASK.json``: the mean main score of a task's splits and subsets."""
+    for path in sorted(folder.rglob("*.json")):
+        found = json_document(path)
+        if not isinstance(found, dict) or not {"task_name", "scores"} <= found.keys():
+            continue
+        parts = [one for split in found["scores"].values() for one in split]
+        scores = [one.get("main_score") for one in parts if isinstance(one, dict)]
+        numbers = [_number(str(one)) for one in scores]
+        known = [number for number in numbers if number is not None]
+        mean = math.fsum(known) / len(known) if len(known) == len(parts) > 0 else None
+        yield "", "", path.parts[-3], str(found["task_name"]), "score", mean, None, True
 
 
 def _from_lines(path: Path) -> Iterator[Value]:
