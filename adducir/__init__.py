@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.indexes.building import IndexSettings
-    from adducir.indexes.engines import open_index
+    from adducir.indexes.engines import build_index, open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.index import Index
-    from adducir.indexes.lucene import build_index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
     from adducir.runs.fusion import fuse
@@ -78,11 +77,10 @@ if not TYPE_CHECKING:
             "adducir.evaluation.evaluator": "Evaluator evaluate",
             "adducir.evaluation.scores": "Scores",
             "adducir.experiments.experiment": "plan_experiment run_experiment",
-            "adducir.indexes.engines": "open_index",
+            "adducir.indexes.engines": "build_index open_index",
             "adducir.indexes.feedback": "RM3",
             "adducir.indexes.index": "Index",
             "adducir.indexes.building": "IndexSettings",
-            "adducir.indexes.lucene": "build_index",
             "adducir.indexes.models": "BM25 QLD",
             "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
             "adducir.runs.fusion": "fuse",

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
-from adducir.core.points import imported, points_of
+from adducir.core.packages import imported, points_of
 from adducir.core.texts import nearest
 
 if TYPE_CHECKING:

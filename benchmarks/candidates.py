@@ -32,9 +32,9 @@ import numpy as np
 from peers import in_turn, report, run_apart
 from synthetic import vocabulary, zipf_words
 
-from adducir.indexes.candidates import CandidateSet, lower_split
-from adducir.indexes.memory.models import Okapi
-from adducir.indexes.models import BM25
+from adducir.indexes.candidates import CandidateSet
+from adducir.indexes.models import BM25, Okapi
+from adducir.indexes.vocabulary import lower_split
 
 WINDOWS, SENTENCES = 4888, 3
 FEW = 5

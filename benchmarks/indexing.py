@@ -44,15 +44,15 @@ def index(
 ) -> float:
     """Build the index and return the seconds it took."""
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes import build_index, build_memory_index, jvm
+    from adducir.indexes import jvm
+    from adducir.indexes.engines import build_index
 
     if anserini is not None and peer != OURS:
         jvm.anserini_jar = lambda: anserini
     jvm.start()
     started = time.perf_counter()
     if peer == OURS:
-        build = build_memory_index if engine == "memory" else build_index
-        build(open_corpus(source), target, threads=threads)
+        build_index(open_corpus(source), target, engine=engine, threads=threads)
     else:
         options = ["-input", str(source), "-index", str(target), "-threads", str(threads)]
         options += PEERS[engine][peer]

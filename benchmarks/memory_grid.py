@@ -40,10 +40,9 @@ def tune_ours(index: Path, texts: list[str], documents: int, threads: int) -> fl
     from adducir.corpora.qrels import Qrels
     from adducir.corpora.topics import Topics
     from adducir.experiments.retrieval.search import Search
-    from adducir.experiments.tuning.folds import JudgedTopics, Pool, k_fold
-    from adducir.experiments.tuning.grid import Grid
+    from adducir.experiments.tuning.design import Grid, JudgedTopics, Pool, k_fold
     from adducir.experiments.tuning.tune import tune
-    from adducir.indexes import open_index
+    from adducir.indexes.engines import open_index
 
     qids = [str(number) for number in range(len(texts))]
     rng = np.random.default_rng(5)

@@ -61,13 +61,12 @@ Search = Callable[[list[str]], Any]
 def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -> Search:
     """Our two engines."""
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes import build_index, open_index
+    from adducir.indexes.engines import build_index, open_index
     from adducir.indexes.feedback import RM3
-    from adducir.indexes.memory.build import build_memory_index
     from adducir.indexes.models import BM25
 
     corpus, path = open_corpus(folder / "documents"), folder / engine
-    (build_index if engine == "lucene" else build_memory_index)(corpus, path, threads=threads)
+    build_index(corpus, path, engine=engine, threads=threads)
     index, settings = open_index(path), RM3() if rm3 else None
 
     def search(texts: list[str]) -> Any:

@@ -25,7 +25,7 @@ DEPTH = 1000
 def search_adducir(index: Path, texts: list[str], run: Path, threads: int) -> float:
     """Search and write with Adducir; returns the seconds."""
     from adducir.corpora.topics import Topics
-    from adducir.indexes import LuceneIndex
+    from adducir.indexes.lucene import LuceneIndex
     from adducir.indexes.models import BM25
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run

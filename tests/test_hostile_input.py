@@ -19,15 +19,15 @@ from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
 from adducir.evaluation.gold_ranks import read_ranks
-from adducir.experiments.tuning.folds import JudgedTopics, Pool, from_file
+from adducir.experiments.tuning.design import JudgedTopics, Pool, from_file
 from adducir.models.artifacts import read_settings
 from adducir.runs.check import check
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
+from adducir.runs.write import read_metadata
 from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
+from adducir.studies.exemplification.agreement import read_ratings
 from adducir.studies.exemplification.extraction import Tally, extract_examples
-from adducir.studies.exemplification.ratings import read_ratings
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.builders import (
     cut_page,

@@ -13,7 +13,8 @@ import adducir
 from adducir import Qrels, Run, Topics, open_corpus
 from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
-from adducir.indexes import CandidateSet, IndexSettings
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.rerankers.texts import texts_of
 

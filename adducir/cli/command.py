@@ -393,7 +393,7 @@ def _is_own(path: Path, what: str) -> bool:
     if what != "run":
         return False
     from adducir.core.files import file_digest
-    from adducir.runs.metadata import metadata_for
+    from adducir.runs.write import metadata_for
 
     # A killed writer may have left the metadata hidden.
     place, digest = metadata_for(path), file_digest(path)

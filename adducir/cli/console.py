@@ -7,13 +7,14 @@ stderr: as bars on a terminal, as plain lines elsewhere.
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from adducir.core import setting
 from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
@@ -29,14 +30,9 @@ LONGEST_SILENCE = 60.0
 _data_goes_to_stdout: ContextVar[bool] = ContextVar("data goes to stdout", default=False)
 
 
-@contextmanager
-def leaving_stdout_to_data() -> Iterator[None]:
+def leaving_stdout_to_data() -> AbstractContextManager[bool]:
     """Inside the block, show results that are not data on stderr: a file is written to stdout."""
-    token = _data_goes_to_stdout.set(True)
-    try:
-        yield
-    finally:
-        _data_goes_to_stdout.reset(token)
+    return setting(_data_goes_to_stdout, True)
 
 
 def show(text: str, output: Path | None = None, *, styled: bool = False) -> None:

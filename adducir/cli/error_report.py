@@ -14,8 +14,7 @@ from adducir.core.errors import (
     UsageError,
     machine_error,
 )
-from adducir.core.packages import lacking
-from adducir.core.points import blamed
+from adducir.core.packages import blamed, lacking
 from adducir.core.texts import shortened, visible
 
 EXIT_READER_GONE = 141

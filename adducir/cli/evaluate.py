@@ -86,8 +86,8 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES
     from adducir.evaluation.scores import Scores, system_of
-    from adducir.runs.metadata import metadata_for
     from adducir.runs.read import read_run
+    from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
     from adducir.tables.material import Material

@@ -20,7 +20,7 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.console import PlainHelp
-from adducir.core.points import points_of
+from adducir.core.packages import points_of
 
 if TYPE_CHECKING:
     from adducir.cli.command import Command

@@ -68,9 +68,6 @@ class Index(Computing):
         default=False,
         rare=True,
     )
-    separate_fields: Annotated[bool, LUCENE, TEXTS] = option(
-        "Index each field by itself too, for `search --field-weights`.", default=False, rare=True
-    )
     docno_field: common.DocnoField = None
     format: common.CorpusFormat = None
     rebuild: common.Rebuild = False
@@ -123,10 +120,9 @@ def index(settings: Index) -> None:
 
 
 def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
-    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.analysis import PRETOKENIZED, Analysis
     from adducir.indexes.building import IndexSettings
-    from adducir.indexes.engines import builder
-    from adducir.indexes.languages import PRETOKENIZED
+    from adducir.indexes.engines import build_index
 
     weights = settings.weights
     language = settings.language or ("en" if weights is None else PRETOKENIZED)
@@ -137,18 +133,21 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
         vectors=settings.vectors,
         accurate_length=settings.accurate_length,
         weights=weights,
-        separate_fields=settings.separate_fields,
     )
-    build = builder("memory" if settings.engine == "memory" or weights else "lucene")
-    return build(
-        corpus, settings.output, content, threads=settings.threads, rebuild=settings.rebuild
+    return build_index(
+        corpus,
+        settings.output,
+        content,
+        engine="memory" if settings.engine == "memory" or weights else "lucene",
+        threads=settings.threads,
+        rebuild=settings.rebuild,
     )
 
 
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     from adducir.encoders.sources import encoder_source
     from adducir.indexes.building import DenseSettings
-    from adducir.indexes.dense_build import build_dense_index
+    from adducir.indexes.dense import build_dense_index
 
     if settings.encoder is None:
         raise UsageError(

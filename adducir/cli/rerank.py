@@ -65,9 +65,8 @@ def rerank(settings: Rerank) -> None:
     from adducir.rerankers.registry import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.rerankers.texts import StoredTexts, Texts, texts_of
-    from adducir.runs.metadata import metadata_for, part_of, read_metadata, reranked_method
     from adducir.runs.read import read_run
-    from adducir.runs.write import write_run
+    from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
     candidates = read_run(settings.run)

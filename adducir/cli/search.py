@@ -64,11 +64,6 @@ class Search(Recipe):
         metavar="KEY=VALUE",
         default={},
     )
-    field_weights: list[str] = option(
-        "BM25F: weights of separate fields, as in title=2,text=1; can be repeated.",
-        metavar="FIELD=WEIGHT",
-        default=[],
-    )
     show_expansion: Annotated[bool, needs("feedback")] = option(
         "Print the terms that feedback added.", default=False
     )
@@ -108,10 +103,9 @@ def search(settings: Search) -> None:
         raise UsageError(f"the query {query!r} has no effect with --topics.")
     index = open_index(path, encoder=settings.encoder)
     model, feedback = _kinds(settings, index)
-    fields = _field_weights(settings.field_weights) if settings.field_weights else None
     if settings.topics is None or settings.output is None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10
-        found_by = partial(index.search, model=model, feedback=feedback, fields=fields, depth=depth)
+        found_by = partial(index.search, model=model, feedback=feedback, depth=depth)
         answer(index, query, found_by)
         return
     with open_progress() as progress:
@@ -123,7 +117,6 @@ def search(settings: Search) -> None:
             model,
             tag=common.tag_of(settings.output, settings.tag),
             feedback=feedback,
-            fields=fields,
             depth=settings.depth,
             threads=settings.threads,
         )
@@ -164,7 +157,7 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | N
         if getattr(settings, key) is not None:
             given.setdefault(key, getattr(settings, key))
     if not index.default_model:
-        for key in ("model", "feedback", "field_weights", "k1", "b", "more"):
+        for key in ("model", "feedback", "k1", "b", "more"):
             if key in settings.model_fields_set:
                 name = "--set" if key == "more" else f"--{key.replace('_', '-')}"
                 raise UsageError(f"{name} has no effect without a lexical index.")
@@ -174,18 +167,6 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | N
         own = {key: given.pop(key) for key in list(given) if key in fields}
         feedback = FEEDBACK.make(settings.feedback, own)
     return MODELS.make(settings.model or index.default_model or "bm25", given), feedback
-
-
-def _field_weights(given: list[str]) -> dict[str, float]:
-    """``title=2,text=1`` as a mapping."""
-    found: dict[str, float] = {}
-    for name, _, weight in (one.partition("=") for text in given for one in text.split(",")):
-        try:
-            found[name.strip()] = float(weight)
-        except ValueError as error:
-            what = f"--field-weights: {weight!r} is not the weight of a field."
-            raise UsageError(what, hint="Write --field-weights title=2,text=1.") from error
-    return found
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

@@ -13,7 +13,7 @@ from adducir.evaluation.lists import NegativeGrades
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
-    from adducir.experiments.tuning.folds import JudgedTopics
+    from adducir.experiments.tuning.design import JudgedTopics
     from adducir.experiments.tuning.tune import Tuning
 
 SYSTEM = "What is tuned"
@@ -90,8 +90,7 @@ def tune(settings: Tune) -> None:
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
     from adducir.evaluation.measures import parse_measure
-    from adducir.experiments.tuning.folds import Pool
-    from adducir.experiments.tuning.grid import Grid
+    from adducir.experiments.tuning.design import Grid, Pool
     from adducir.experiments.tuning.tune import tune as tune_grid
     from adducir.experiments.tuning.tune import write_report
     from adducir.indexes.engines import open_index
@@ -172,7 +171,7 @@ def _topic_sets(
     from adducir.cli.common import stem
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
-    from adducir.experiments.tuning.folds import JudgedTopics
+    from adducir.experiments.tuning.design import JudgedTopics
 
     loaded = list(map(partial(load_topics, field=field), topics))
     if len(topics) == 1 or len(qrels) == 1:
@@ -194,7 +193,7 @@ def _topic_sets(
 def summary(tuning: "Tuning") -> str:
     """A line for each fold, and the pooled figure."""
     from adducir.cli.console import columns
-    from adducir.experiments.tuning.grid import plain
+    from adducir.experiments.tuning.design import plain
 
     lines = [["fold", "topics", *tuning.grid.names, "training", "held out"]]
     for fold, name in enumerate(tuning.folds.names):

@@ -1,14 +1,10 @@
 """Artifacts: folders that are built once, published whole, and never stale.
 
-An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``.
-Its manifest is written last, all is forced to the disk, an older artifact is moved aside to
-``.NAME.old-…``, and one rename publishes the new one. Whenever a build is killed, ``NAME`` is the
-old artifact, the new one, or, between the two renames, missing: the next build there, under the
-lock, finishes or clears up. Work in chunks keeps what it has made in ``.NAME.parts-DIGEST``.
-
-``manifest.json`` has the fields of :class:`Manifest`, ``format`` and ``digest``, the SHA-256 of all
-the others. An artifact is opened only if its files are what it says. Replaced is an artifact of the
-same kind, and what Adducir wrote; anything else only by ``--force`` (:func:`replacing_anything`).
+An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``;
+its manifest is written last, an older artifact is moved aside to ``.NAME.old-…``, and one rename
+publishes the new one. Whenever a build is killed, ``NAME`` is the old artifact, the new one, or
+missing: the next build there finishes or clears up. Work in chunks keeps what it has made in
+``.NAME.parts-DIGEST``. An artifact is opened only if its files are what its manifest says.
 """
 
 import json
@@ -19,13 +15,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adducir.core import setting
 from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
 from adducir.core.files import (
     file_digest,
@@ -57,8 +54,6 @@ Make = Callable[[Path], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What an artifact is and what it was made from."""
-
     kind: str
     fingerprint: str
     builder_version: int
@@ -80,7 +75,6 @@ def artifact_fingerprint(
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read the manifest of the artifact in the folder ``path``."""
     if not path.exists():
         under_way = _siblings(path, "building")
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
@@ -133,7 +127,6 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
 
 
 def refuse_damaged(folder: Path) -> None:
-    """Refuse a folder that is a damaged artifact; what is not an artifact is not checked."""
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
 
@@ -163,14 +156,9 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
 
 
-@contextmanager
-def replacing_anything(wanted: bool = True) -> Iterator[None]:
+def replacing_anything(wanted: bool = True) -> AbstractContextManager[bool]:
     """Inside the block, replace whatever stands where something is written: ``--force``."""
-    token = _anything.set(wanted)
-    try:
-        yield
-    finally:
-        _anything.reset(token)
+    return setting(_anything, wanted)
 
 
 def refuse_other(path: Path, what: str) -> None:
@@ -231,7 +219,6 @@ def build(
 
 
 def is_current(path: Path, fingerprint: str) -> bool:
-    """Whether ``path`` holds the artifact with this fingerprint, undamaged."""
     try:
         manifest = read_manifest(path)
     except ArtifactError:
@@ -289,19 +276,15 @@ def publishing_results(path: Path) -> Iterator[Path]:
         with _hidden(target) as hidden:
             yield hidden
             _finished(hidden, kind=RESULTS, fingerprint="", builder_version=1)
-            _take_over(target, hidden)
+            is_there = (target / MANIFEST).is_file()
+            own = {MANIFEST, *(read_manifest(target).files if is_there else ())}
+            for one in sorted(target.rglob("*")):
+                place = hidden / one.relative_to(target)
+                if one.is_dir() and not one.is_symlink():
+                    place.mkdir(exist_ok=True)
+                elif one.relative_to(target).as_posix() not in own and not os.path.lexists(place):
+                    link_or_copy(one, place)
             _replace(target, hidden)
-
-
-def _take_over(target: Path, hidden: Path) -> None:
-    """Bring along what lies in a folder of results and is not one of its older files."""
-    own = {MANIFEST, *read_manifest(target).files} if (target / MANIFEST).is_file() else {MANIFEST}
-    for path in sorted(target.rglob("*")):
-        place = hidden / path.relative_to(target)
-        if path.is_dir() and not path.is_symlink():
-            place.mkdir(exist_ok=True)
-        elif path.relative_to(target).as_posix() not in own and not os.path.lexists(place):
-            link_or_copy(path, place)
 
 
 def refuse_other_results(path: Path) -> None:
@@ -335,7 +318,6 @@ def parts_folder(artifact: Path, fingerprint: str) -> Path:
 
 
 def remove_parts(artifact: Path) -> None:
-    """Remove the parts of all work on an artifact; to be called under its lock."""
     for folder in _siblings(Path(os.path.realpath(artifact)), "parts"):
         shutil.rmtree(folder, ignore_errors=True)
 

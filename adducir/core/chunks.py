@@ -1,10 +1,9 @@
 """Long work in chunks of fixed content that survive a kill, made here or by an executor.
 
-Items are cut, in their order, into chunks of one size. A chunk's bytes depend on its items and the
-work alone, so that neither the executor nor the number of workers nor any failure shows in what is
-put together. A chunk that was made is found again by the digest of its items: its file is called by
-its number and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of
-which items it is. Any number of processes may share the folder.
+Items are cut, in their order, into chunks of one size, whose bytes depend on items and work alone.
+A chunk that was made is found again by the digest of its items: its file is called by its number
+and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of which items it
+is. Any number of processes may share the folder.
 """
 
 import json
@@ -15,7 +14,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain, islice
@@ -85,7 +84,6 @@ class Work(ABC):
         """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
-        """Fill an artifact's folder from the chunks; returns its counts."""
         raise NotImplementedError
 
 
@@ -115,7 +113,6 @@ class Made:
         return sum(map(len, self.names))
 
     def keep(self, folder: Path, name: str) -> None:
-        """Put the files into an artifact's folder, ``name`` having a place for the number."""
         for number, path in enumerate(self.files):
             link_or_copy(path, folder / name.format(number))
 
@@ -165,17 +162,13 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
 
 @dataclass(frozen=True)
 class Chunking:
-    """How chunks of a run and the like are made: kept beside ``output`` till the block ends well.
-
-    Those of a stream, or of no output, are temporary.
-    """
+    """How chunks of a run are made: kept beside ``output``, if any, till it is there."""
 
     output: Path | None = None
     execution: Execution = HERE
 
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
-        """Make the chunks of some work; see :func:`make_chunks`."""
         if self.output is None or is_stream(self.output):
             with TemporaryDirectory(prefix="adducir-") as name:
                 yield make_chunks(work, Path(name), self.execution)
@@ -202,7 +195,6 @@ def build_in_chunks(
     execution: Execution = HERE,
     **options: Any,
 ) -> Manifest:
-    """Build an artifact of chunks, unless it is there; see :func:`adducir.core.artifacts.build`."""
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
     key = fingerprint([wanted, work.identity(), work.size])
 
@@ -231,7 +223,6 @@ def _round(
     at_once: int,
     failed: dict[int, BaseException],
 ) -> Made:
-    """Go over all items once; make the chunks that are neither there nor known to be impossible."""
     made, found, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
 
     def collect(until: int) -> None:
@@ -259,9 +250,13 @@ def _round(
             made.names.append([name for name, _ in described])
             encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
             digest = digest_of(chain.from_iterable(encoded))
-            if chunk := _there(folder, number, digest):
-                found[number] = chunk
-            if chunk or number in failed:
+            with suppress(
+                Exception
+            ):  # whatever hinders reading one that is there, it is made again
+                chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
+                if chunk.items == digest and file_digest(folder / chunk.file) == chunk.sha256:
+                    found[number] = chunk
+            if number in found or number in failed:
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
@@ -290,16 +285,6 @@ def _round(
     made.files = [folder / chunk.file for chunk in chunks]
     made.seconds = sum(chunk.seconds for chunk in chunks)
     return made
-
-
-def _there(folder: Path, number: int, items: str) -> Chunk | None:
-    """The chunk with that number, if it was made from these items and its file is undamaged."""
-    try:
-        chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
-        is_whole = chunk.items == items and file_digest(folder / chunk.file) == chunk.sha256
-    except Exception:  # noqa: BLE001  (whatever hinders reading it, it is made again)
-        return None
-    return chunk if is_whole else None
 
 
 _makers: dict[str, tuple[str, Maker]] = {}

@@ -1,18 +1,10 @@
 """A recipe's file: its text, the document with the line of every key, the recipe.
 
-What is read is the core of YAML 1.2 and JSON, because other readings change values silently:
-
-- Only ``true`` and ``false`` are booleans: ``no``, ``off`` and ``y`` are text.
-- ``1e-5`` is a number; ``010``, ``12:30`` and ``2020-04-01`` are text.
-- Integers may be written ``100_000``, grouped by three.
-- Keys are always text, so that ``no:`` or ``1:`` stay what was written.
-- A key that stands twice in one mapping is refused.
-- Anchors, aliases and ``<<`` work; tags that would make objects are refused.
-
-Changes from the command line are written ``a.b.0.c=value``. A number picks an item of a list,
-counted from 0. A key that itself holds a dot is taken as it is if the recipe has it; a key with
-``=`` in it, or a new one with a dot, is put in double quotes: ``systems."BM25 k1=1.2".depth=10``.
-The value is read as YAML, as in the file.
+What is read is the core of YAML 1.2 and JSON (docs/recipes.md), because other readings change
+values silently; keys are always text, and tags that would make objects are refused. Changes from
+the command line are written ``a.b.0.c=value``: a number picks an item of a list, a key with a dot
+is taken as it is if the recipe has it, and one with ``=``, or a new one with a dot, is quoted:
+``systems."BM25 k1=1.2".depth=10``.
 """
 
 import copy
@@ -66,8 +58,6 @@ _PART = re.compile(r'"([^"]*)"|([^".]+)')
 
 
 class _Resolver(VersionedResolver):
-    """Says what kind of value a text without quotes is."""
-
     def resolve(self, kind: Any, value: Any, implicit: Any) -> Any:
         if kind is ScalarNode and implicit[0]:
             for tag, pattern in _KINDS.items():
@@ -174,10 +164,7 @@ def _composed(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file as plain values, which aliases share, and its lines by ids of what they are in.
-
-    ``start`` is the line on which the mapping begins.
-    """
+    """A YAML file as plain values, and its lines by ids of what they are in."""
 
     data: dict[str, Any]
     path: Path
@@ -198,7 +185,6 @@ class Document:
         return len(self._places(keypath)) == len(keypath)
 
     def line_of(self, keypath: KeyPath) -> int:
-        """The 1-based line of the key or item at ``keypath``, or of the last part that is there."""
         return [self.start, *self._places(keypath)][-1]
 
 
@@ -227,7 +213,6 @@ def parse(text: str, path: Path) -> Document:
 
 
 def parse_value(text: str) -> Any:
-    """Read one value as a recipe would: ``5``, ``1e-5``, ``true``, ``[a, b]``, plain text."""
     root = _composed(text)
     return None if root is None else _Values().of(root)[0]
 
@@ -242,11 +227,7 @@ class Override(NamedTuple):
 
 
 def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
-    """A copy of ``data`` in which one override is carried out.
-
-    Only what lies on the way is copied, so a value that an alias shares elsewhere stays there what
-    it was. An OverrideError: the text is not ``key=value``, or does not fit the data.
-    """
+    """``data`` with one override; what an alias shares elsewhere stays there what it was."""
     match = _ASSIGNMENT.fullmatch(text)
     parts = list(_PART.finditer(match[1])) if match else []
     if match is None or ".".join(part[0] for part in parts) != match[1]:
@@ -292,11 +273,7 @@ class Reading(Generic[R]):
     refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
 
     def in_part(self) -> tuple[R, list[ErrorDetail]]:
-        """The recipe without what is wrong in it, to look for further errors, and those found.
-
-        What is wrong is left out key by key, and the whole entry where that does not help. Where
-        that does not help either, the recipe consists of its valid sections, and may be impossible.
-        """
+        """The recipe without the keys that are wrong, and further errors found on the way."""
         recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
         data = copy.deepcopy(self.data) if news else {}
         while recipe is None and sum(_removed(data, problem.path) for problem in news):
@@ -347,7 +324,6 @@ class Reading(Generic[R]):
 
 
 def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
-    """Apply overrides (``systems.bm25.k1=1.2``) in order, then look for errors, raising none."""
     data, done, refused = document.data, list[Override](), list[tuple[str, str]]()
     for text in overrides:
         try:

@@ -27,8 +27,6 @@ _LONGEST_CELL = (1 << 31) - 1
 
 
 class CsvWriter:
-    r"""Writes lines of cells into an open text file, as RFC 4180 with ``\n`` as line end."""
-
     def __init__(self, handle: TextIO) -> None:
         # The writer quotes a cell for the characters of its line end only, and readers want a
         # carriage return to be quoted as well.
@@ -58,7 +56,6 @@ def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def guarded(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
 
 

@@ -84,7 +84,6 @@ class AdducirError(Exception):
 
     @classmethod
     def united(cls, errors: Sequence["AdducirError"]) -> "AdducirError":
-        """One error for several things that are absent; the machine's where all are."""
         parts = list({error.paragraph(): error for error in errors}.values())
         if len(parts) == 1:
             return parts[0]
@@ -94,17 +93,10 @@ class AdducirError(Exception):
         found._parts = tuple(parts)
         return found
 
-    @property
-    def where(self) -> str | None:
-        if self.path is None:
-            return None
-        return f"{self.path}:{self.line}" if self.line is not None else str(self.path)
-
     def paragraph(self) -> str:
-        parts = [f"{self.where}: {self.what}" if self.where else self.what]
-        if self.hint:
-            parts.append(self.hint)
-        return " ".join(part.rstrip() for part in parts)
+        line = "" if self.line is None else f":{self.line}"
+        where = "" if self.path is None else f"{self.path}{line}: "
+        return " ".join(part.rstrip() for part in (f"{where}{self.what}", self.hint) if part)
 
 
 @contextmanager
@@ -174,13 +166,11 @@ def machine_error(error: BaseException, path: Path | None = None) -> MachineErro
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether ``error`` says that a device's or the machine's memory did not suffice."""
     own = machine_error(error)
     return own is not None and own.what == _MACHINE[errno.ENOMEM][0]
 
 
 def reading_error(error: OSError, path: Path) -> AdducirError:
-    """The error for a file that cannot be opened or read."""
     if (own := machine_error(error, path)) is not None:
         return own
     if isinstance(error, FileNotFoundError):
@@ -224,7 +214,6 @@ def explaining_writes(path: Path) -> Iterator[None]:
 
 
 def _concerns(error: Exception, path: Path) -> bool:
-    """Whether ``error`` says that ``path`` cannot be written; a missing file was to be read."""
     name = getattr(error, "filename", None)
     if not isinstance(name, str | bytes) or isinstance(error, FileNotFoundError):
         return False

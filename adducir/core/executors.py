@@ -28,8 +28,6 @@ from adducir.core.processes import cores, share_cores
 
 @dataclass(frozen=True)
 class Place:
-    """Where a worker stands among those that work side by side on one machine."""
-
     number: int = 0  # which of several GPUs it takes
     count: int = 1  # cores are divided among so many
     is_alone: bool = False  # it has its process to itself, and may settle how that computes
@@ -44,8 +42,6 @@ _place = Place()
 
 @dataclass(frozen=True)
 class Execution:
-    """Who makes chunks: nothing of it determines a byte of them."""
-
     workers: int = 1  # processes on this machine; 1: this process itself
     ray: str | None = None  # the address of a Ray cluster: "auto", or HOST:PORT
     slurm: str | None = None  # settings of submitit: "partition=gpu,timeout_min=60"
@@ -187,7 +183,24 @@ class RayTasks(Cluster):
     """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
-        self._ray = _connected(address)
+        try:
+            import ray
+        except ImportError as error:
+            hint = "Install it: pip install ray"
+            raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
+        if not ray.is_initialized():
+            host, colon, port = address.removeprefix("ray://").rpartition(":")
+            try:
+                if colon and port.isdigit():  # Ray itself tries for minutes
+                    socket.create_connection((host, int(port)), timeout=10).close()
+                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+            except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
+                what = (
+                    f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."
+                )
+                hint = "Start one (ray start --head), and give its address or 'auto'."
+                raise MachineError(what, hint=hint) from error
+        self._ray: Any = ray
         resources = self._ray.cluster_resources()
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
         # Ray's own retries are off: the caller counts attempts.
@@ -202,27 +215,6 @@ class RayTasks(Cluster):
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
             raise BrokenExecutor(str(error)) from error  # its node or process is gone
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray
-    except ImportError as error:
-        hint = "Install it: pip install ray"
-        raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
-    if not ray.is_initialized():
-        host, colon, port = address.removeprefix("ray://").rpartition(":")
-        try:
-            if colon and port.isdigit():  # Ray itself tries for minutes
-                socket.create_connection((host, int(port)), timeout=10).close()
-            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-        except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-            what = " ".join(str(error).split())
-            raise MachineError(
-                f"no Ray cluster at {address}: {what}.",
-                hint="Start one (ray start --head), and give its address or 'auto'.",
-            ) from error
-    return ray
 
 
 class SlurmJobs(Cluster):

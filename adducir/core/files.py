@@ -22,12 +22,13 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
+from adducir.core import setting
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.planning import NotRead, reads
 
@@ -52,7 +53,6 @@ class BrokenStream(InputError):  # noqa: N818
 
 
 def plain_name(name: str) -> str:
-    """A file's name without the ending that shows its compression."""
     stem, _, ending = name.rpartition(".")
     return stem if stem and f".{ending.lower()}" in COMPRESSED else name
 
@@ -65,18 +65,12 @@ def suffix_of(path: Path) -> str:
 _pipes: ContextVar[dict[Path, bytes] | None] = ContextVar("what came through pipes", default=None)
 
 
-@contextmanager
-def keeping_pipes() -> Iterator[None]:
+def keeping_pipes() -> AbstractContextManager[dict[Path, bytes] | None]:
     """Inside the block, keep what comes through pipes, which can be read only once."""
-    token = _pipes.set({})
-    try:
-        yield
-    finally:
-        _pipes.reset(token)
+    return setting(_pipes, {})
 
 
 def open_input(path: Path) -> io.BufferedReader:
-    """Open a file to read it; a pipe that was read before is not opened again."""
     kept = _pipes.get()
     if kept is None or not stat.S_ISFIFO(path.stat().st_mode):
         return path.open("rb")
@@ -86,10 +80,7 @@ def open_input(path: Path) -> io.BufferedReader:
 
 
 def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
-    """Yield a file's bytes, decompressed where it is gzip or bzip2, block by block.
-
-    ``whole``: a file that is not compressed is one block, which need not be joined.
-    """
+    """A file's bytes, decompressed, in blocks; ``whole``: plain ones in a single one."""
     if not reads(path):
         raise NotRead(path)
     try:
@@ -210,7 +201,6 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    r"""Read a whole UTF-8 text file, plain or compressed, with ``\n`` as its line breaks."""
     return read_bytes(path).decode().replace("\r\n", "\n")
 
 
@@ -263,10 +253,7 @@ def publishing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes, gzip where its name ends in ``.gz``; see :func:`publishing`.
-
-    The gzip header holds neither time nor name, so equal content gives equal bytes.
-    """
+    """Open a file for bytes, gzip where its name ends in ``.gz``, without time or name."""
     with publishing(path) as hidden, hidden.open("wb") as raw:
         if path.suffix != ".gz":
             yield raw
@@ -278,7 +265,6 @@ def writing_bytes(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def writing_text(path: Path) -> Iterator[TextIO]:
-    r"""Open a file for UTF-8 text with ``\n`` as line break; as :func:`writing_bytes`."""
     try:
         with (
             writing_bytes(path) as handle,
@@ -294,7 +280,6 @@ def writing_text(path: Path) -> Iterator[TextIO]:
 
 
 def _is_left_behind(hidden: Path) -> bool:
-    """Whether the writer of a hidden file was killed: is not alive here, or silent for a day."""
     from psutil import pid_exists
 
     start, _, writer = hidden.name.rpartition(f".{platform.node()}-")
@@ -320,7 +305,6 @@ def file_digest(path: Path) -> str:
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Have a file under another name, too; a copy where the file system has no hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError:
@@ -333,10 +317,7 @@ _STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"
 
 
 def study_folder(recipe: Path) -> Path:
-    """The study that a recipe belongs to, where relative paths in it start.
-
-    It holds ``experiments/`` or whichever folder the recipe lies in; links are not followed.
-    """
+    """The folder that holds ``experiments/`` or whichever folder the recipe lies in."""
     folder = Path(os.path.normpath(recipe.absolute())).parent
     return folder.parent if folder.name in FOLDERS else folder
 
@@ -352,7 +333,6 @@ def cache_folder() -> Path | None:
 
 
 def is_standard_output(path: Path) -> bool:
-    """Whether a file's name means standard output: ``-``, or the device."""
     return str(path) in _STANDARD_OUTPUT
 
 

@@ -1,12 +1,9 @@
 """One digest for equal values, and the SHA-256 of files, each read once per machine.
 
 The canonical form of a value is JSON (RFC 8259) in ASCII: keys sorted by code point, no spaces,
-floats in Python's shortest round-trip form. ``1`` and ``1.0`` differ; a validated recipe has made
-them one before.
-
-Of a file that was read, inode, size, times of change and digest are kept in a table in the user's
-cache folder: while the first four are the same, it is not read again. To lose the table costs time
-only. A dry run reads small files only (:mod:`adducir.core.planning`).
+floats in Python's shortest round-trip form. Of a file that was read, inode, size, times of change
+and digest are kept in a table in the user's cache folder: while the first four are the same, it is
+not read again. To lose the table costs time only.
 """
 
 import json
@@ -29,10 +26,7 @@ UNREAD = "~not known~"
 
 
 def canonical(value: Any) -> str:
-    """The canonical JSON of a value made of mappings with strings as keys, sequences and scalars.
-
-    Paths are written with forward slashes; what is not a finite number is a ValueError.
-    """
+    """The canonical JSON of a value; what is not a finite number is a ValueError."""
     options: Any = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     return json.dumps(value, sort_keys=True, **options)
 
@@ -57,7 +51,6 @@ def fingerprint(value: Any) -> str:
 
 
 def digest_of(parts: Iterable[str | bytes]) -> str:
-    """The SHA-256, in hexadecimal, of a sequence of texts or bytes, each preceded by its length."""
     hasher = sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -79,15 +72,11 @@ _known: dict[str, tuple[str, str]] = {}
 
 
 def source_digest(path: Path) -> str:
-    """The SHA-256 of a file that a user gives; see :func:`source_digests`."""
     return source_digests([path])[0]
 
 
 def source_digests(paths: Sequence[Path]) -> list[str]:
-    """The SHA-256 of each file of one source, in hexadecimal; raises InputError without one.
-
-    It is not known in a dry run, of a large file that no earlier run has read as it is now.
-    """
+    """The SHA-256 of each file of one source; :data:`UNREAD` where a dry run does not read it."""
     return [known or UNREAD for known in known_digests(paths)]
 
 

@@ -36,7 +36,6 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
 
 
 def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
-    """The value of one line; without ``line`` of a whole file."""
     import orjson
 
     try:
@@ -102,7 +101,6 @@ class JsonText:
         self._text, self._at = "", 0
 
     def peek(self) -> str:
-        """Go behind white space; the character there, nothing at the end."""
         while True:
             found = _BLANK.match(self._text, self._at)
             self._advance(found.end() if found else self._at)
@@ -117,7 +115,6 @@ class JsonText:
         return found
 
     def want(self, mark: str) -> None:
-        """Go behind a mark; an InputError if that does not come next."""
         if not self.take(mark):
             where = "here" if self.peek() else "where the file is cut off"
             raise self._error(f"{mark!r} is missing {where}.")
@@ -142,7 +139,6 @@ class JsonText:
                 self.want("}")
 
     def value(self) -> Any:
-        """The next value; an InputError if it is not JSON."""
         self.peek()
         while True:
             try:

@@ -35,11 +35,7 @@ class Made(Sequence[T]):
 
 
 class TextFile(Made[str]):
-    """Texts that are added one by one; eight bytes of memory each.
-
-    The file has no name, so that nothing is left of it, whatever happens; by default it is where
-    the system has temporary files.
-    """
+    """Texts that are added one by one to a nameless file; eight bytes of memory each."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())

@@ -1,11 +1,73 @@
-"""Packages that Adducir can do without: what is lacking, and the line that installs it."""
+"""Packages: the entry points of installed ones, and what Adducir can do without; no pydantic."""
 
 import importlib.metadata
 import json
+import sys
 from collections.abc import Iterator
-from typing import NamedTuple
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from adducir.core.errors import MachineError
+
+
+def points_of(name: str) -> EntryPoints:
+    """Those of one of Adducir's groups."""
+    return _points(tuple(sys.path)).select(group=f"adducir.{name}")
+
+
+@cache
+def _points(_: tuple[str, ...]) -> EntryPoints:
+    """All entry points, by Python's path: reading them takes long."""
+    return cast("EntryPoints", entry_points())  # before Python 3.12 a class of its own
+
+
+def raised_in(error: BaseException, root: Path) -> dict[str, Any]:
+    """The innermost ``path`` and ``line`` of an error in some file or folder; {} if none is."""
+    import traceback
+
+    places = [(Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        places.append((Path(error.filename), error.lineno))
+    for path, line in reversed(places):
+        if path.is_relative_to(root) and "site-packages" not in path.relative_to(root).parts:
+            return {"path": path, "line": line}
+    return {}
+
+
+def blamed(error: BaseException) -> MachineError | None:
+    """The error that an installed package with kinds or commands raised; None where none did."""
+    points = _points(tuple(sys.path))
+    groups = [one for one in points.groups if one.startswith("adducir.")]
+    for point in (point for group in groups for point in points.select(group=group)):
+        if point.dist is None or point.dist.name == "adducir" or not (root := root_of(point)):
+            continue
+        if place := raised_in(error, root):
+            what = f"the package {point.dist.name} {point.dist.version} raised {error!r}."
+            hint = "The error is in that package, not in Adducir: report it to its authors."
+            return MachineError(what, hint=hint, **place)
+    return None
+
+
+def root_of(point: EntryPoint) -> Path | None:
+    """The folder of an entry point's package, or the file of its module; nothing is imported."""
+    spec = find_spec(point.module.partition(".")[0])
+    if spec is None or spec.origin is None:
+        return None
+    return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)
+
+
+def imported(home: str) -> Any:
+    """What stands at ``module:name``; a MachineError says which extra it needs and is lacking."""
+    module, _, name = home.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise lacking(error) or error from error
+
 
 EXTRAS = ("lucene", "neural")
 """What commands that build, search, train or rerank need."""
@@ -33,7 +95,6 @@ class Requirement(NamedTuple):
 
 
 def requirements(*extras: str) -> Iterator[Requirement]:
-    """What Adducir needs on this Python, and what these extras add."""
     from packaging.requirements import Requirement as Line
 
     for text in importlib.metadata.requires("adducir") or ():
@@ -56,7 +117,6 @@ def installing(extra: str) -> str:
 
 
 def lacking(error: BaseException) -> MachineError | None:
-    """What to install, for an import that failed because an extra is not installed."""
     while not isinstance(error, ModuleNotFoundError):
         if error.__cause__ is None:
             return None

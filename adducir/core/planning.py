@@ -1,9 +1,7 @@
 """What a plan does without: downloads, and in a dry run large files of data.
 
 An error whose only cause is that something is not here is raised with ``absent=True``: a dry run
-lists it as a note, anything else refuses to begin, naming all that is missing at once. Of a large
-file a dry run knows the digest only if an earlier run has read it, and no fingerprint over it
-otherwise (:mod:`adducir.core.fingerprint`).
+lists it as a note, anything else refuses to begin, naming all that is missing at once.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,6 +9,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
+from adducir.core import setting
 from adducir.core.errors import InputError
 
 LARGEST = 16 << 20
@@ -20,8 +19,8 @@ Later = tuple[str, Callable[[], bool], Callable[[], object]]
 """What is fetched when it is first needed; whether it is here, without asking a network; the
 fetching."""
 
-_dry: ContextVar[bool] = ContextVar("planning without downloads", default=False)
-_later: ContextVar[list[Later] | None] = ContextVar("what is fetched later", default=None)
+_plan: ContextVar[tuple[bool, list[Later] | None]] = ContextVar("planning", default=(False, None))
+"""Whether it is a dry run, and what is fetched later."""
 
 
 class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
@@ -37,29 +36,24 @@ class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without 
 def planning(*, is_dry: bool = True) -> Iterator[list[Later]]:
     """Collect what is fetched later; if ``is_dry``, download nothing and read no large file."""
     found: list[Later] = []
-    tokens = _dry.set(_dry.get() or is_dry), _later.set(found)
-    try:
+    with setting(_plan, (_plan.get()[0] or is_dry, found)):
         yield found
-    finally:
-        _dry.reset(tokens[0])
-        _later.reset(tokens[1])
 
 
 def may_download() -> bool:
-    return not _dry.get()
+    return not _plan.get()[0]
 
 
 def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
     """Announce to a plan that something is fetched when it is needed; see :data:`Later`."""
-    watched = _later.get()
-    if watched is not None:
+    if (watched := _plan.get()[1]) is not None:
         watched.append((what, is_here, fetch))
 
 
 def reads(*paths: Path) -> bool:
     """Whether the files of one source are read: not in a dry run, if they are large together."""
     size = 0
-    for path in paths if _dry.get() else ():
+    for path in () if may_download() else paths:
         with suppress(OSError):  # whoever opens it says what is wrong
             size += path.stat().st_size if path.is_file() else 0
     return size <= LARGEST

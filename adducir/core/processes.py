@@ -33,13 +33,10 @@ def default_threads() -> int:
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of ``path`` inside the block, waiting for it as long as it takes.
-
-    Without ``wait`` an OSError says that somebody else holds it.
+    """Hold the lock of ``path`` inside the block; without ``wait`` an OSError if another holds it.
 
     The lock is the hidden sibling ``.NAME.lock``, which stays: removing it would let two processes
-    hold locks on two files of one name. The system frees it when its holder ends. Blocks of one
-    path can stand inside one another.
+    hold locks on two files of one name. Blocks of one path can stand inside one another.
     """
     from filelock import FileLock, Timeout  # here, as help shall not load it
 

@@ -35,8 +35,6 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class ErrorDetail:
-    """What is wrong at a place of a recipe; an empty path is the whole."""
-
     path: KeyPath
     what: str
 
@@ -57,18 +55,13 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
 
 @dataclass(frozen=True)
 class Needs:
-    """When a field of a recipe has an effect; part of the field's annotation.
-
-    A field that was given and has none, as the other fields are, is refused: results that do not
-    come from what was asked for would look as if they did.
-    """
+    """When a field of a recipe has an effect; one that was given and has none is refused."""
 
     what: str  # said behind "has no effect"; keys of the recipe stand in backticks
     holds: Callable[[Any], bool]  # whether it has an effect, given the recipe
 
 
 def needs(*keys: str, **values: Any) -> Needs:
-    """It needs one of these keys to be set, or a key to have this value, or one of these."""
     named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
     for key, one in values.items():
         allowed[key] = one if isinstance(one, tuple) else (one,)
@@ -83,7 +76,6 @@ def needs(*keys: str, **values: Any) -> Needs:
 
 
 def without(key: str) -> Needs:
-    """It has no effect beside this key."""
     return Needs(f"with `{key}`", lambda recipe: not getattr(recipe, key))
 
 
@@ -145,7 +137,6 @@ class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
 
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
-    """Plain values as a model, and what is wrong with them; None where anything is."""
     try:
         return model.model_validate(data), []
     except ValidationError as error:
@@ -159,37 +150,33 @@ def told(error: ValidationError) -> str:
 def errors_of(
     error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
 ) -> list[ErrorDetail]:
-    """One error for each place where something is wrong.
-
-    Pydantic's own places hold names of a union's branches as well: what the data do not hold is
-    taken for one. Of a union's errors those of the branch count that led deepest.
-    """
-    found = [
-        (_path(detail, data), _described(detail, model), detail)
-        for detail in error.errors(include_url=False)
-    ]
-    merged: dict[KeyPath, list[str]] = {}
+    """One error per wrong place: pydantic's, without the names of a union's branches in them."""
+    found, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
+    for detail in error.errors(include_url=False):
+        here, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
+        for number, part in enumerate(detail["loc"], start=1):
+            if part == "[key]":
+                break
+            try:
+                here = None if here is None else here[part]
+            except (KeyError, IndexError, TypeError):
+                if not is_told or number < len(detail["loc"]) or "[" in str(part):
+                    continue
+            place.append(part)
+        found.append((tuple(place), _described(detail, model), detail))
     for path, what, detail in found:
         is_branch = len(path) < len(detail["loc"])
         led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in found)
         if not (is_branch and led_on) and what not in merged.setdefault(path, []):
             merged[path].append(what)
-    return [ErrorDetail(path, _either(whats)) for path, whats in merged.items() if whats]
-
-
-def _path(detail: Mapping[str, Any], data: Any) -> KeyPath:
-    path: list[str | int] = []
-    is_told = detail["type"] in (_TOLD, "missing")
-    for number, part in enumerate(detail["loc"], start=1):
-        if part == "[key]":
-            break
-        try:
-            data = None if data is None else data[part]
-        except (KeyError, IndexError, TypeError):
-            if not is_told or number < len(detail["loc"]) or "[" in str(part):
-                continue
-        path.append(part)
-    return tuple(path)
+    errors = []
+    for path, whats in merged.items():
+        what = "; ".join(whats)
+        if len(whats) > 1 and all(one.startswith("should be ") for one in whats):  # text or a list
+            kinds = [one.removeprefix("should be ").partition(", not ")[0] for one in whats]
+            what = f"should be {' or '.join(kinds)}, not {whats[-1].rpartition(', not ')[2]}"
+        errors += [ErrorDetail(path, what)] * bool(whats)
+    return errors
 
 
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
@@ -222,7 +209,6 @@ def _unknown(key: str, model: type[BaseModel] | None) -> str:
 
 
 def one_of(choices: Sequence[str], given: Any) -> str:
-    """What is wrong with a value that is none of the choices, with the nearest."""
     listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
     guess = nearest(given, choices) if isinstance(given, str) else ""
     return f"should be {listed}, not {_shown(given)}{guess}"
@@ -239,14 +225,6 @@ def _shown(value: Any) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _either(messages: Sequence[str]) -> str:
-    """``should be text or a list, not 5``."""
-    if len(messages) > 1 and all(what.startswith("should be ") for what in messages):
-        kinds = [what.removeprefix("should be ").partition(", not ")[0] for what in messages]
-        return f"should be {' or '.join(kinds)}, not {messages[-1].rpartition(', not ')[2]}"
-    return "; ".join(messages)
 
 
 def _leaves(hint: Any) -> Iterator[Any]:

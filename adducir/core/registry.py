@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.points import imported, points_of, raised_in, root_of
+from adducir.core.packages import imported, points_of, raised_in, root_of
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -77,7 +77,6 @@ class Family(Generic[K]):
         return core_schema.no_info_after_validator_function(checked, handler(source))
 
     def kind(self, name: str) -> type[K]:
-        """The class of a name, imported now."""
         if name in self._own:
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
@@ -102,7 +101,6 @@ class Family(Generic[K]):
         return found
 
     def kinds(self) -> dict[str, type[K]]:
-        """Every kind by its name, without those of broken packages, whose users get the error."""
         found: dict[str, type[K]] = {}
         for name in self:
             with suppress(MachineError):
@@ -127,22 +125,19 @@ class Family(Generic[K]):
         return {"package": point.dist.name, "version": point.dist.version}
 
     def name_of(self, kind: type[K]) -> str:
-        """What a class is called here; for one that is not registered, ``module:class``."""
         home = f"{kind.__module__}:{kind.__qualname__}"
-        homes = self._own | {name: point.value for name, point in self._installed.items()}
-        return next((name for name in self if homes[name] == home), home)
+        for name in self:
+            if home == (self._own.get(name) or self._installed[name].value):
+                return name
+        return home
 
     def settings(self, made: K, key: str) -> dict[str, Any]:
-        """A kind's name under ``key``, its origin and hyperparameters, for fingerprints."""
         name = self.name_of(type(made))
         return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
-    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``.
-
-    ``refusal`` says what is wrong where none of their names, or more than one, is a key.
-    """
+    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``."""
 
     def choose(value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -176,7 +171,6 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 def hyperparameters(
     kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    """A kind from those keys of an entry that are not the entry's own, ``others``."""
     if unknown := [key for key in given if key not in kind.model_fields]:
         raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
     return kind.model_validate(dict(given))

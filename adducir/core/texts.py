@@ -21,22 +21,18 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 
 
 def visible(text: str) -> str:
-    r"""The text with its control characters written out (``\x1b``), for a terminal to show.
+    r"""The text with control characters written out (``\x1b``): a terminal obeys them.
 
-    A terminal takes them for commands: to change its title, to hide or reorder what stands around
-    them, to answer as if the user had typed. Tabs and line feeds stay; so does all that a script
-    needs (joiners, direction marks).
+    Tabs and line feeds stay; so does all that a script needs (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def same_text(text: str) -> str:
-    """A form that texts share which count as the same: without regard to case and white space."""
     return " ".join(text.casefold().split())
 
 
 def refuse_text(values: object, what: str) -> None:
-    """Refuse one text where several are wanted: its letters would be taken for them."""
     if isinstance(values, str):
         raise UsageError(
             f"{what} must be a list, not one text ({shortened(values)!r}).",
@@ -52,7 +48,6 @@ def shortened(text: str, most: int = 60) -> str:
 
 
 def repeated(items: Iterable[Item]) -> list[Item]:
-    """What comes more than once, in order of first appearance."""
     return [item for item, count in Counter(items).items() if count > 1]
 
 
@@ -70,11 +65,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The integer, from 0 to ``most``, that a text is; None if it is not one.
-
-    Read are ASCII digits alone: other digits (``²``, ``٣``) pass ``str.isdigit`` and not ``int``,
-    and ``int`` takes no text of more than 4,300.
-    """
+    """The integer, from 0 to ``most``, that a text of ASCII digits is; None if it is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
     value = int(digits[1] or "0") if digits else None
     return None if value is None or value > most else value

@@ -86,9 +86,8 @@ def with_docnos(
             what = f"this document has no docno: no field is called {key or _ANY_DOCNO}."
             if docno is not None:
                 what = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
-            hint = (
-                f"Name its field with --docno-field. The others are {', '.join(record) or 'none'}."
-            )
+            fields = ", ".join(record) or "no others"
+            hint = f"Name the field that holds it with --docno-field (there are {fields})."
             raise InputError(what, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record

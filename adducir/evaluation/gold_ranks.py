@@ -8,18 +8,9 @@ Of the n candidates of a query some score better than the gold item, some just a
   [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t with H the harmonic
   numbers. A random ranking is the case in which all n tie; it is computed, not drawn.
 
-Files of ranks are TSV with a header, or JSONL:
-
-===============  ===============================================================================
-``qid``          the query
-``rank``         1 + the candidates that score better than the gold item; empty (null): the
-                 system did not rank it, and it counts as the last
-``candidates``   how many candidates the query has
-``system``       optional; without it the file is of one system, named after the file
-``rouge_l``      optional: ROUGE-L of the candidate that is ranked first, with the gold text
-``tied``         optional: candidates that score as the gold item does, itself among them (1)
-any other        a property of the query, such as ``length``, to break the figures down by
-===============  ===============================================================================
+Files of ranks are TSV with a header, or JSONL: ``qid``, ``rank`` (from 1; empty: it was not ranked,
+and counts as the last), ``candidates``, and perhaps ``system``, ``tied``, ``rouge_l`` of the
+candidate that is ranked first, and properties of the query to break figures down by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,24 +48,17 @@ KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
 
 @dataclass(frozen=True, eq=False)
 class GoldRanks:
-    """The gold item's ranks in Q queries of one system.
+    """The gold item's ranks in Q queries of one system."""
 
-    Attributes:
-        qids: The queries, each once.
-        better: (Q,) candidates that score better than the gold item.
-        tied: (Q,) candidates that score as the gold item does, itself among them.
-        candidates: (Q,) all candidates.
-        keys: Properties of the queries to break figures down by, each (Q,) texts.
-        unranked: (Q,) where the gold item was not ranked; it counts as the last candidate.
-        rouge: (Q,) ROUGE-L of the candidate that is ranked first, with the gold text.
-    """
-
-    qids: tuple[str, ...]
-    better: Integers
-    tied: Integers
-    candidates: Integers
+    qids: tuple[str, ...]  # the queries, each once
+    better: Integers  # (Q,) candidates that score better than the gold item
+    tied: Integers  # (Q,) candidates that score as the gold item does, itself among them
+    candidates: Integers  # (Q,) all candidates
+    # properties of the queries to break figures down by, each (Q,) texts
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # (Q,) where the gold item was not ranked; it counts as the last candidate
     unranked: NDArray[np.bool_] | None = None
+    # (Q,) ROUGE-L of the candidate that is ranked first, with the gold text
     rouge: Floats | None = None
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":

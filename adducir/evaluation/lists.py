@@ -60,7 +60,6 @@ class Judgements:
         return self.count(self.grade)
 
     def count(self, grade: Integers) -> "GradeCounts":
-        """The same by other grades, (J,)."""
         levels = pl.Series(grade).unique().sort().to_numpy()
         cell = self.topic * len(levels) + np.searchsorted(levels, grade)
         table = np.bincount(cell, minlength=len(self.qids) * len(levels))
@@ -81,7 +80,6 @@ class GradeCounts(NamedTuple):
     table: Integers
 
     def between(self, low: int, high: int = WHOLE_LIST) -> Integers:
-        """(T,) documents of grade ``low`` or more but less than ``high``."""
         return np.asarray(self.table[:, (self.levels >= low) & (self.levels < high)].sum(axis=1))
 
     def ideal_dcg(self, gain: Callable[[Integers], Floats], cutoff: int | None) -> Floats:
@@ -110,7 +108,6 @@ class Lists:
 
     @classmethod
     def find(cls, run: Run, judgements: Judgements) -> "Lists":
-        """The judged documents of a run; no pair of topic and document may be in it twice."""
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
             raise UsageError(
@@ -151,7 +148,6 @@ class Lists:
 
     @cached_property
     def grade(self) -> Integers:
-        """(m,) grades, negative ones as the judgements treat them."""
         return self.judgements.grade[self.judgement]
 
     @property
@@ -187,7 +183,6 @@ class Lists:
         return Relevant(found.topic[top], found.rank[top], found.nth[top], found.total)
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
-        """(T,) sums of ``values``, or counts, by topic."""
         return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)
 
 
@@ -214,7 +209,6 @@ def _numbered(column: pl.Series, names: pl.Series) -> Integers:
 
 
 def _positions(topic: Integers) -> Integers:
-    """(n,) how many earlier entries equal each; equal ones must be neighbours."""
     new = np.flatnonzero(np.diff(topic, prepend=-1) != 0) if len(topic) else topic
     lengths = np.diff(new, append=len(topic))
     return np.arange(len(topic)) - np.repeat(new, lengths)

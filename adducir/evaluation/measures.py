@@ -35,10 +35,7 @@ DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
 
 
 class NamedMeasure(Measure):
-    """A measure that only its name distinguishes, equal to ir_measures' that is written alike.
-
-    ``lower_is_better`` is None where nobody has said.
-    """
+    """A measure that only its name distinguishes, equal to ir_measures' of that name."""
 
     def __init__(self, title: str, *, lower_is_better: bool | None = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # ir_measures has no types
@@ -50,7 +47,6 @@ class NamedMeasure(Measure):
 
 
 def kind_of(measure: Measure) -> type[MeasureKind] | None:
-    """The kind of a measure; None where it is computed by others."""
     name = str(getattr(measure, "NAME", ""))
     return MEASURES.kind(name) if name in MEASURES else None
 
@@ -67,7 +63,6 @@ def computable(measure: Measure) -> Measure:
 
 
 def lower_is_better(measure: Measure) -> bool:
-    """Whether the lower value is the better."""
     of_kind = getattr(kind_of(measure), "lower_is_better", False)
     return bool(getattr(measure, "lower_is_better", of_kind))
 
@@ -122,7 +117,6 @@ def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measur
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read exactly one measure, as :func:`parse_measures`."""
     measures = parse_measures(text)
     if len(measures) != 1:
         raise UsageError(f"{text!r} names {len(measures)} measures where one is needed.")

@@ -46,7 +46,6 @@ def rank_biased_overlap(
 def overlap_of_runs(
     original: Run, reproduced: Run, *, depth: int = 1000, p: float = 0.8
 ) -> tuple[float, int]:
-    """Mean rank-biased overlap of two runs over the topics that both have, and their number."""
     if depth < 1 or not 0 < p < 1:
         raise UsageError(f"depth ({depth}) must be at least 1 and p ({p}) between 0 and 1.")
     first, second = (

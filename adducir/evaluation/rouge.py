@@ -7,11 +7,7 @@ a to z and 0 to 9. RapidFuzz finds the subsequence a hundred times faster.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from nltk.stem.porter import PorterStemmer
+from functools import lru_cache
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -22,14 +18,10 @@ def words_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 12)
 def stems_of(text: str) -> list[str]:
-    return [_stemmer().stem(word) if len(word) > 3 else word for word in words_of(text)]
-
-
-@cache
-def _stemmer() -> "PorterStemmer":
     from nltk.stem.porter import PorterStemmer
 
-    return PorterStemmer()
+    stem = PorterStemmer().stem
+    return [stem(word) if len(word) > 3 else word for word in words_of(text)]
 
 
 def rouge_l(reference: str, text: str, words: Callable[[str], Sequence[str]] = words_of) -> float:

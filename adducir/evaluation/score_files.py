@@ -1,26 +1,11 @@
 """Values per topic in files, as programs write them: the formats of ``adducir compare``.
 
-====================  ============================================================================
-Adducir               CSV with system, group, qid, measure, value (``evaluate --per-topic``)
-PyTerrier             CSV with name, qid, measure, value (``pt.Experiment(..., perquery=True)``), or
-                      a column per measure; with tabs as well
-ir_measures           lines ``qid measure value`` (``ir_measures --by_query``), or JSON lines
-trec_eval             lines ``measure qid value`` (``trec_eval -q``); lines of ``all`` are left out
-ranx                  JSON ``{measure: {qid: value}}`` (``run.scores``)
-pytrec_eval, BEIR,    JSON ``{qid: {measure: value}}`` (what ``RelevanceEvaluator.evaluate`` gives,
-MTEB                  which BEIR and MTEB average)
-JSON lines            a record per topic: ``qid`` or ``query_id``, ``system`` if any, measures
-====================  ============================================================================
-
-BEIR, MTEB and sentence-transformers write means or predictions themselves. Means are refused, with
-what to do; predictions are runs, for ``adducir evaluate`` (:mod:`adducir.runs.read`).
-
-Measures are read under the names of ir_measures, trec_eval, ranx, MTEB (``ndcg_at_10``) and
-sentence-transformers (``cosine-NDCG@10``). A name that none of them has stays as it is; which way
-it points is known of our own, or where a column ``higher_is_better`` says it.
-
-Sections of our own tables show how systems are arranged, or which contexts were ranked. Where a
-system has values in several, each is a topic set of its own.
+CSV of Adducir and PyTerrier, lines of ir_measures and trec_eval, JSON of ranx, pytrec_eval and
+BEIR, or JSON lines (docs/commands.md). Means are refused, with what to do; predictions are runs
+(:mod:`adducir.runs.read`). Measures are read under the names of ir_measures, trec_eval, ranx, MTEB
+and sentence-transformers; any other name stays as it is, and which way it points is known of our
+own, or where a column ``higher_is_better`` says it. Where a system has values in several sections
+of our own tables, each is a topic set of its own.
 """
 
 import math
@@ -144,7 +129,6 @@ def usually_falls(title: str) -> bool:
 
 
 def _number(text: str) -> float | None:
-    """The finite number that a cell holds (true is 1, false 0)."""
     try:
         value = float({"true": "1", "false": "0"}.get(text.lower(), text))
     except ValueError:
@@ -165,7 +149,6 @@ def _values(path: Path) -> Iterable[Value]:
 
 
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
-    """A value a record, or a measure a column; texts beside the measures of JSON are ignored."""
     for line, record in records(path):
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:

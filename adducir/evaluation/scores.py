@@ -262,12 +262,10 @@ def system_of(name: str) -> str:
 
 
 def run_name(system: str, seed: int) -> str:
-    """The name of a system's run with a seed; :func:`system_of` gives the system's."""
     return f"{system}.seed{seed}"
 
 
 def by_system(runs: Iterable[str]) -> dict[str, list[str]]:
-    """The names of the runs of each system: those that differ only in their seeds."""
     found: dict[str, list[str]] = {}
     for name in runs:
         found.setdefault(system_of(name), []).append(name)

@@ -1,25 +1,25 @@
 """Python code that an experiment file names: found, identified by content, run with consent only.
 
-An experiment file may come from somebody else. So its code is never imported while the file is
-checked or planned: what is known of it then, its bytes and the names that it defines, is read from
-its source.
+It is never imported while the file is checked or planned, for the file may come from somebody else:
+its bytes and the names that it defines are read from its source.
 """
 
 import ast
-import importlib.util
+import importlib
 import json
 import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
-from adducir.core.points import raised_in
+from adducir.core.packages import raised_in
 from adducir.core.texts import nearest
 
 
@@ -45,7 +45,14 @@ class Code:
         """
         files = _sources(self.root)
         for path in files:
-            for top in _imports(path) - {"adducir"}:
+            tops = set[str]()
+            with suppress(OSError, SyntaxError, ValueError):
+                for node in ast.walk(ast.parse(path.read_bytes())):
+                    if isinstance(node, ast.Import):
+                        tops |= {alias.name.partition(".")[0] for alias in node.names}
+                    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                        tops.add(node.module.partition(".")[0])
+            for top in tops - {"adducir"}:
                 own = _sources(self.folder / top) + _sources(self.folder / f"{top}.py")
                 files += [one for one in own if one not in files]
         contents = {
@@ -55,10 +62,13 @@ class Code:
         return {"function": self.name, "sha256": fingerprint(contents)}
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
-        """Import it, which runs the code, and what the function returns; a class's object."""
         sys.path.insert(0, str(self.folder))
         try:
-            function = getattr(self._imported(), self.function)
+            name = self.module or f"_adducir_study_{fingerprint(str(self.path))[:12]}"
+            if self.module is None and (spec := spec_from_file_location(name, self.path)):
+                sys.modules[name] = module_from_spec(spec)
+                cast("Any", spec.loader).exec_module(sys.modules[name])
+            function = getattr(importlib.import_module(name), self.function)
         except Exception as error:
             raise self.error("cannot be imported:", error) from error
         finally:
@@ -75,21 +85,8 @@ class Code:
         place = {"path": self.path} | raised_in(error, own)
         return InputError(f"{self.name} {what} {error!r}.", **place)
 
-    def _imported(self) -> Any:
-        if self.module is not None:
-            return importlib.import_module(self.module)
-        name = f"_adducir_study_{fingerprint(str(self.path))[:12]}"
-        spec = importlib.util.spec_from_file_location(name, self.path)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{self.path} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
-        spec.loader.exec_module(module)
-        return module
-
 
 def find_code(name: str, folder: Path) -> Code:
-    """Find code without importing it."""
     place, colon, function = name.rpartition(":")
     if not (colon and place and function.isidentifier()):
         raise InputError(f"{name!r} is neither `module:function` nor `file.py:function`.")
@@ -121,17 +118,6 @@ def _sources(root: Path) -> list[Path]:
     return [root] if root.is_file() else []
 
 
-def _imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    with suppress(OSError, SyntaxError, ValueError):
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    return found
-
-
 def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
     """The file of a module, and its package's folder or file; nothing of it is imported."""
     parts = module.split(".")
@@ -149,10 +135,7 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
 
 
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
-    """Refuse to run code (names by digests) that the user has not allowed, now or before.
-
-    What was allowed is remembered in the user's own folder, not in the study's.
-    """
+    """Refuse to run code (names by digests) that this user has not allowed, now or before."""
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
     known: set[str] = set()

@@ -1,13 +1,12 @@
 """From an experiment file to its tables.
 
-All of the file is read and all that it names is opened before anything is made, and every error is
-kept for one message. The fingerprint of a step covers all that determines its content, so that a
-step whose artifact is there, unchanged and whole, is not done again; nor is an artifact made that
-nothing to be made needs.
+All of the file is read and all that it names is opened before anything is made. A step whose
+artifact is there, unchanged and whole, is not done again; nor is an artifact made that nothing to
+be made needs.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,22 +35,14 @@ def plan_experiment(
     dry_run: bool = False,
     folder: Path | None = None,
 ) -> "Plan":
-    """Read an experiment file, check all of it, and plan it; nothing is built.
+    """Read an experiment file with ``overrides`` (``key.key=value``), check all of it, and plan it.
 
-    Args:
-        path: The file.
-        overrides: ``key.key=value`` changes to it.
-        rebuild: Plan to make everything, even what is there.
-        dry_run: Plan without what is not available, download nothing, and leave large files of data
-            unread (:mod:`adducir.core.planning`): such a plan is for reading, and
-            :meth:`.Plan.notes` says what it lacks.
-        folder: The study's folder, where artifacts go and relative paths start; by default the
-            folder that holds ``experiments/``.
-
-    Raises:
-        InputError: The file or something that it names is wrong, or is not available; all of it in
-            one message.
-        MachineError: Something cannot be downloaded, and nothing else is wrong.
+    Nothing is built. ``rebuild``: plan to make everything, even what is there. ``dry_run``: plan
+    without what is not available, download nothing, and leave large files unread
+    (:mod:`adducir.core.planning`); such a plan is for reading, and :meth:`.Plan.notes` says what it
+    lacks. ``folder`` is the study's, where artifacts go and relative paths start; by default the
+    folder that holds ``experiments/``. All that is wrong or not available is one InputError; a
+    MachineError where something cannot be downloaded and nothing else is wrong.
     """
     document = load(path)
     try:
@@ -79,11 +70,7 @@ def plan_experiment(
 
 
 class Plan:
-    """An experiment, checked and opened, and the steps to its tables.
-
-    ``goals`` are the steps whose artifacts are evaluated, ``steps`` all of them, each after those
-    that it is made from; ``output`` is the folder that takes the tables in all their formats.
-    """
+    """An experiment, checked and opened: ``steps`` in order, ``goals`` those that are evaluated."""
 
     def __init__(
         self, study: Study, planner: Planner, *, dry_run: bool = False, rebuild: bool = False
@@ -123,7 +110,6 @@ class Plan:
         return found
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
-        """The steps to be made: goals that are not there, and what these are made from."""
         wanted = {step for step in self.goals if state[step] is not None}
         for step in reversed(self.steps):
             if step in wanted:
@@ -156,23 +142,23 @@ class Plan:
         return needed
 
     def lines(self) -> list[str]:
+        found, state = list[tuple[str, str]](), self.state()
+        needed, known = (
+            set(self.needed(state)),
+            all(is_known(one.fingerprint) for one in self.steps),
+        )
         with planning(is_dry=self.dry_run):
-            return [f"{verb:6} {what}" for verb, what in self._lines()]
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        state = self.state()
-        needed = set(self.needed(state))
-        known = all(is_known(step.fingerprint) for step in self.steps)
-        for step in sorted(self.steps, key=lambda one: one.stage):
-            why, title = state[step], step.title(self.shown)
-            if why is None:
-                yield step.kept, title
-            elif known and step not in needed:
-                yield "skip", f"{title}: every {self.study.makes[:-1]} that needs it is there"
-            else:
-                yield step.verb, title + ("" if why == MISSING else f": {why}")
-        yield from self.study.warnings()
-        yield "write", f"{self.shown(self.output)}/"
+            for step in sorted(self.steps, key=lambda one: one.stage):
+                why, title = state[step], step.title(self.shown)
+                if why is None:
+                    found.append((step.kept, title))
+                elif known and step not in needed:
+                    every = f"every {self.study.makes[:-1]} that needs it is there"
+                    found.append(("skip", f"{title}: {every}"))
+                else:
+                    found.append((step.verb, title + ("" if why == MISSING else f": {why}")))
+            found += [*self.study.warnings(), ("write", f"{self.shown(self.output)}/")]
+        return [f"{verb:6} {what}" for verb, what in found]
 
     def notes(self) -> list[str]:
         return self.planner.notes()
@@ -187,20 +173,13 @@ def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an experiment gave.
-
-    Attributes:
-        tables: Its tables, by the name of what they are of; ``""`` for the only one.
-        files: Their files: the format, or ``NAME/format`` where there are several tables; the CSV
-            of all queries is of the format ``per-topic`` and the like.
-        made: The artifacts that were made, not those that were there.
-        runs: Those of them that are evaluated.
-    """
-
+    # its tables, by the name of what they are of; ``""`` for the only one
     tables: Mapping[str, ResultTable]
+    # their files: the format, or ``NAME/format`` where there are several tables; the CSV of all
+    # queries is of the format ``per-topic`` and the like
     files: Mapping[str, Path]
-    made: Sequence[Path] = ()
-    runs: Sequence[Path] = ()
+    made: Sequence[Path] = ()  # the artifacts that were made, not those that were there
+    runs: Sequence[Path] = ()  # those of them that are evaluated
 
     @property
     def table(self) -> ResultTable:
@@ -212,20 +191,10 @@ def run_experiment(
 ) -> Outcome:
     """Make the steps of a plan that are not made, evaluate, test, and write the tables.
 
-    One process at a time is at work on an experiment; another waits, and then finds the artifacts
-    there. What is evaluated is what stands in the files. The tables appear all at once.
-
-    Args:
-        plan: From :func:`plan_experiment`.
-        context: Threads, device, batches, workers; no figure depends on them but for the last
-            digits of networks' by device and batches.
-        allow_code: Whether Python code that the experiment file names may run; that it may is
-            remembered for the study.
-
-    Raises:
-        UsageError: Code would run that nobody allowed to, or the plan is of a dry run.
-        ArtifactError: Something else stands where the tables go.
-        AdducirError: A corpus record is malformed, the disk is full, and the like.
+    One process at a time is at work on an experiment. What is evaluated is what stands in the
+    files, and the tables appear all at once. No figure depends on ``context`` but for the last
+    digits of networks' by device and batches. ``allow_code``: Python code that the file names may
+    run, which is remembered for the study; without it, that is a UsageError.
     """
     if plan.dry_run:
         raise UsageError("a plan of a dry run cannot be executed.", hint="Plan it without dry_run.")

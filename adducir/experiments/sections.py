@@ -39,11 +39,7 @@ class Known(AdducirError):  # noqa: N818
 
 
 class Planner:
-    """Opens what an experiment file names, and keeps what is wrong and what is missing.
-
-    ``folder`` is the study's, where relative paths start, ``output`` that of the tables; ``names``
-    are the entries of the file by section, which may have errors of their own.
-    """
+    """Opens what an experiment file names, and keeps what is wrong and what is missing."""
 
     def __init__(
         self,
@@ -65,7 +61,6 @@ class Planner:
         self._later: list[tuple[KeyPath, Later]] = []
 
     def add(self, place: KeyPath, what: str) -> None:
-        """Keep an error at its place in the file."""
         self._errors.setdefault(ErrorDetail(place, what), None)
 
     def refer(self, place: KeyPath, section: str, name: str) -> None:
@@ -76,10 +71,7 @@ class Planner:
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
-        """Open what a place of the file names; an error is kept, and raised as :class:`Known`.
-
-        A file with errors is planned as in a dry run: nothing is downloaded, no large file read.
-        """
+        """Open what a place of the file names; an error is kept, and raised as :class:`Known`."""
         with planning(is_dry=self._dry_run or self._is_broken) as later:
             try:
                 yield
@@ -100,7 +92,6 @@ class Planner:
         return None
 
     def source(self, source: str) -> str:
-        """A source with its variables replaced, starting at the study's folder."""
         return source_path(source, self.folder)
 
     def check(self) -> None:
@@ -130,7 +121,6 @@ class Planner:
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath]) -> None:
-        """Fetch what some entries of the file need, before anything is built."""
         needed = {need[0]: need for place, need in self._later if place[:2] in places}
         failed: list[AdducirError] = []
         for what, is_here, fetch in needed.values():
@@ -165,6 +155,8 @@ def _as_seeds(value: Any) -> Any:
     """A number of seeds as that many, from 0."""
     if value is None:
         raise ValueError("is empty; name seeds or how many, or leave it out")
+    if isinstance(value, list | tuple) and (twice := repeated(map(str, value))):
+        raise ValueError(f"{', '.join(twice)} is repeated")
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     if not 1 <= value <= _MOST_SEEDS:
@@ -172,17 +164,7 @@ def _as_seeds(value: Any) -> Any:
     return tuple(range(value))
 
 
-def _once(seeds: tuple[int, ...]) -> tuple[int, ...]:
-    if twice := repeated([str(seed) for seed in seeds]):
-        raise ValueError(f"{', '.join(twice)} is repeated")
-    return seeds
-
-
-Seeds = Annotated[
-    tuple[Annotated[int, Field(ge=0, lt=10**9)], ...],
-    BeforeValidator(_as_seeds),
-    AfterValidator(_once),
-]
+Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=10**9)], ...], BeforeValidator(_as_seeds)]
 """Seeds of trainings: ``[0, 7, 9]``, or ``3`` for the first three, 0, 1 and 2."""
 
 
@@ -210,7 +192,6 @@ class Linked(Recipe):
     references: ClassVar[Mapping[str, str]] = {}
 
     def links(self) -> Iterator[Link]:
-        """The entries that it names."""
         for key, section in self.references.items():
             value = getattr(self, key)
             if isinstance(value, str):
@@ -230,7 +211,6 @@ class SystemEntry(Linked):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The systems whose runs it is made from."""
         return tuple(one.name for one in self.links() if one.section == "systems")
 
 
@@ -241,7 +221,6 @@ class ComparisonRecipe(Testing):
     against: Name = "best"
 
     def lines(self) -> Iterator[tuple[str, str]]:
-        """What is tested, for the plan's lines."""
         over = "over each table" if self.family == "table" else "over each measure"
         if self.differences:
             whom = "all pairs" if self.all_pairs else f"against {', '.join(self.baselines)}"

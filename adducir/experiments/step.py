@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import UsageError
 from adducir.core.executors import HERE, Execution, end_processes
 from adducir.core.fingerprint import UNREAD
 from adducir.core.recipe import KeyPath
@@ -157,7 +157,6 @@ class ArtifactStep(Step):
         """Make it in an empty folder, and return its counts."""
 
     def versions(self) -> Mapping[str, str]:
-        """Versions of the libraries that take part."""
         return {}
 
     @cached_property
@@ -203,33 +202,3 @@ def training_log(folder: Path) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-class Models:
-    """The models that a study trains, by the folders where they go; each is trained once."""
-
-    def __init__(self) -> None:
-        self._steps: dict[Path, ModelStep] = {}
-
-    def add(
-        self,
-        path: Path,
-        plan: "Trainable[Any]",
-        place: KeyPath,
-        before: Sequence[ModelStep] = (),
-    ) -> ModelStep:
-        """The step that trains a model, and ``before`` it its base, by default as its recipe says.
-
-        Several entries of the file (``place``) may name it.
-        """
-        if path not in self._steps:
-            if not before and plan.before is not None:
-                base, folder = plan.before
-                before = [self.add(folder, base, place)]
-            self._steps[path] = ModelStep(path, plan, before)
-        step = self._steps[path]
-        if step.fingerprint != plan.fingerprint:
-            raise InputError("another recipe of this experiment keeps its model here.", path=path)
-        step.place = place
-        step.reads = [*step.reads, place]
-        return step

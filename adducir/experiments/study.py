@@ -2,29 +2,8 @@
 
 A task is an experiment file (:class:`Task`) and the study that it makes (:class:`Study`). The study
 opens the file's data in its ``__init__``, with ``planner.opening``, which keeps errors for one
-message. It names its trials, gives the step that makes each (:mod:`adducir.experiments.step`), and
-makes tables of what the steps have made; all else is the same for all tasks:
-
-    class Lengths(Task):
-        task: Literal["lengths"]
-        systems: dict[Name, LengthSystem]
-
-        def study(self, planner):
-            return LengthStudy(self, planner)
-
-    class LengthStudy(Study):
-        makes = "counts"
-
-        def trials(self):
-            return [Trial(name) for name in self.recipe.systems]
-
-        def step(self, trial):
-            return CountStep(self, trial)  # an ArtifactStep
-
-        def findings(self, context):
-            scores = [step.scores() for step in self.steps.values()]
-            compared = compare(scores, self.recipe.comparison)
-            return [Finding(build_table(compared, self.layout({})))]
+message. It names its trials (``trials``), gives the step that makes each (``step``), and makes
+tables of what the steps have made (``findings``); all else is the same for all tasks.
 """
 
 import os
@@ -39,12 +18,12 @@ from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.errors import AdducirError
-from adducir.core.recipe import Recipe
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import ComparisonRecipe, Linked, Planner, TableRecipe
-from adducir.experiments.step import Absent, Models, Step
+from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -52,6 +31,7 @@ if TYPE_CHECKING:
 
     from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
+    from adducir.training.trainable import Trainable
 
 
 class Task(Recipe):
@@ -104,10 +84,7 @@ class Finding:
 
 
 class Study(ABC):
-    """A task whose data are opened: what it makes, and the tables that show it.
-
-    ``models`` are those that it trains, ``planned`` the steps of trials that were planned so far.
-    """
+    """A task whose data are opened: what it makes, and the tables that show it."""
 
     makes: ClassVar[str]  # what its trials make, for notes: "runs"
     verb: ClassVar[str] = "make"  # what is done in a trial whose data are not available
@@ -116,7 +93,7 @@ class Study(ABC):
     def __init__(self, recipe: Any, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
-        self.models, self.planned = Models(), dict[Trial, Step]()
+        self.models, self.planned = dict[Path, ModelStep](), dict[Trial, Step]()
         self._is_trained: dict[tuple[str, str], bool] = {}
         comparison: ComparisonRecipe | None = recipe.comparison
         if comparison is not None:
@@ -148,6 +125,21 @@ class Study(ABC):
                 self._is_trained[key] = trained or any(self.is_trained(*one) for one in links)
         return self._is_trained[key]
 
+    def model(
+        self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
+    ) -> ModelStep:
+        """The step that trains a model, after its base: ``before``, or what its recipe says."""
+        if path not in self.models:
+            if not before and plan.before is not None:
+                base, folder = plan.before
+                before = [self.model(folder, base, place)]
+            self.models[path] = ModelStep(path, plan, before)
+        step = self.models[path]
+        if step.fingerprint != plan.fingerprint:
+            raise InputError("another recipe of this experiment keeps its model here.", path=path)
+        step.place, step.reads = place, [*step.reads, place]
+        return step
+
     def seeds(self, system: str) -> Sequence[int | None]:
         """The seeds of a system's trainings, a run each; ``(None,)`` for none."""
         return getattr(self.recipe.systems[system], "seeds", ()) or (None,)
@@ -172,7 +164,6 @@ class Study(ABC):
         return self.planned[trial]
 
     def absent(self, trial: Trial) -> Absent:
-        """Stands in a dry run for the step of a trial whose data are not available."""
         return Absent(self.path_of(trial), self.verb)
 
     @cached_property
@@ -199,10 +190,7 @@ class Study(ABC):
     def provenance(
         self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
-        """How a table was made: the command, the file, these facts, and packages that took part.
-
-        No machine's paths and no time are in it: the same experiment gives the same files.
-        """
+        """How a table was made, without paths and times: it is the same for the same experiment."""
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
@@ -239,10 +227,7 @@ class Study(ABC):
         notes: Sequence[str] = (),
         **more: Any,
     ) -> "Layout":
-        """How a table looks, as the file says; ``of``: what it is of, where there are several.
-
-        ``title`` is for a file without a caption, by default its description.
-        """
+        """How a table looks, as the file says; ``of``: what it is of, where there are several."""
         from adducir.tables.style import Style
         from adducir.tables.table import Layout
 

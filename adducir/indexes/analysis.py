@@ -1,36 +1,39 @@
 """Text to index terms, by the analyser of the text's language.
 
-A query must go through the analysis of the index it is put to, so the manifest keeps the settings.
+Documents and queries go through Lucene's analyser of the language, the one that Anserini and
+Pyserini take where they know it. Hausa, Somali, Swahili and Yoruba have none: words between blanks
+are taken as they are, as Anserini does for Mr. TyDi and CIRAL. A query must go through the analysis
+of the index it is put to, so the manifest keeps the settings.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import MachineError, UsageError
 from adducir.core.files import read_lines
+from adducir.core.recipe import Recipe
 from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
-from adducir.indexes.languages import Language, StopWords
+
+PRETOKENIZED = "pretokenized"
+"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
+StopWords = str | tuple[str, ...]
+"""``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """How text becomes terms.
+    """How text becomes terms."""
 
-    Attributes:
-        stemmer: One of the language's stemmers: of English ``porter``, ``krovetz`` or ``none``.
-            Empty for the language's default.
-        stopwords: ``lucene`` (Lucene's list of the language), ``none``, or the words themselves.
-        language: A language's code.
-    """
-
-    stemmer: str = ""
+    stemmer: str = ""  # of English porter, krovetz or none; empty for the language's default
     stopwords: StopWords = "lucene"
-    language: str = "en"
+    language: str = "en"  # its code
 
     def __post_init__(self) -> None:
         kind = LANGUAGES.kind(self.language)
@@ -83,7 +86,7 @@ class Analysis:
         return cls(settings["stemmer"], stopwords, settings.get("language", "en"))
 
     @property
-    def kind(self) -> type[Language]:
+    def kind(self) -> "type[Language]":
         return LANGUAGES.kind(self.language)
 
     @cached_property
@@ -92,12 +95,70 @@ class Analysis:
         analyser = LANGUAGES.make(self.language).analyser(self.stemmer, self.stopwords)
         return jvm.java_class("adducir.Analysis")(analyser)
 
-    def in_bulk(self) -> Any:
-        language = LANGUAGES.make(self.language)
-        words, stemmer = language.in_parts(self.stemmer, self.stopwords)
-        return jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
-
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """The terms of each text, in order, with repetitions."""
         joined: list[str] = self.java.terms(list(texts)) if texts else []
         return [terms.split("\n") if terms else [] for terms in joined]
+
+
+class Language(Recipe):
+    """How a language's text becomes terms."""
+
+    label: ClassVar[str]
+    stemmers: ClassVar[tuple[str, ...]] = ("lucene",)  # the default first
+    has_stopwords: ClassVar[bool] = True  # whether its analyser can be given stop words
+    # Whether a text's terms are those of its pieces between blanks, each analysed by itself, which
+    # is faster. Bigrams over blanks, dictionaries of phrases and the like forbid it.
+    is_piecewise: ClassVar[bool] = False
+    is_pretokenized: ClassVar[bool] = False  # whether texts come as ready terms between blanks
+    has_plain_feedback: ClassVar[bool] = False  # whether RM3 takes terms of [a-z0-9] only
+
+    @abstractmethod
+    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
+        """A new Java object that extends Lucene's ``Analyzer``."""
+
+    def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
+        """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
+
+        Only for speed: the indexer stems each distinct word once.
+        """
+        return self.analyser(stemmer, stopwords), "none"
+
+
+def made(label: str, method: str, *arguments: Any) -> Any:
+    make = getattr(jvm.java_class("adducir.Analyzers"), method)
+    try:
+        return make(*arguments)
+    except Exception as error:
+        if type(error).__name__ != "JavaException":
+            raise
+        raise MachineError(
+            f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
+            hint="If a part of Java is missing, set ADDUCIR_JAVA_HOME to a complete one (a JDK).",
+        ) from error
+
+
+class English(Language):
+    """English, as Anserini analyses it.
+
+    Standard tokeniser (Unicode word breaks), possessive ``'s`` removed, lower case, stop words
+    removed (Lucene's 33), stemmed by Porter's or Krovetz's rules. Lucene's own EnglishAnalyzer does
+    the same with Porter's.
+    """
+
+    label: ClassVar[str] = "English"
+    stemmers: ClassVar[tuple[str, ...]] = ("porter", "krovetz", "none")
+    is_piecewise: ClassVar[bool] = True
+    has_plain_feedback: ClassVar[bool] = True
+
+    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
+        make = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer").fromArguments
+        if isinstance(stopwords, str):
+            return make(stemmer, stopwords == "none", None)
+        with TemporaryDirectory(prefix="adducir-") as folder:  # Anserini reads a file, at once
+            path = Path(folder) / "stopwords.txt"
+            path.write_text("\n".join(stopwords), encoding="utf-8")
+            return make(stemmer, False, str(path))
+
+    def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
+        return self.analyser("none", stopwords), stemmer

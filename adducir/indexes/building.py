@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from adducir.core.errors import InputError
 from adducir.core.recipe import Kind
 from adducir.core.texts import refuse_text
-from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
+from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.token_weights import identity_of
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
@@ -26,26 +26,14 @@ _LENGTH = struct.Struct("<i")
 
 @dataclass(frozen=True)
 class IndexSettings:
-    """What determines the content of an index.
+    """What determines the content of an index."""
 
-    Attributes:
-        fields: The fields that are indexed, joined; empty for the corpus's own default.
-        positions: Whether postings hold positions (phrase queries need them).
-        vectors: Whether documents' term vectors are stored (feedback needs them).
-        accurate_length: Whether BM25 sees exact document lengths instead of Lucene's one byte.
-        weights: Tokens and weights that stand for the documents' texts, for the memory engine; see
-            :mod:`adducir.corpora.token_weights`.
-        separate_fields: Whether each field is indexed by itself too, so that a search can weight
-            them; for Lucene.
-    """
-
-    fields: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()  # indexed as one text; empty for the corpus's own default
     analysis: Analysis = field(default_factory=Analysis)
-    positions: bool = True
-    vectors: bool = True
-    accurate_length: bool = False
-    weights: Path | None = None
-    separate_fields: bool = False
+    positions: bool = True  # of terms, which phrase queries need
+    vectors: bool = True  # documents' terms, which feedback needs
+    accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
+    weights: Path | None = None  # token weights in place of texts, for the memory engine
 
     def __post_init__(self) -> None:
         refuse_text(self.fields, "fields")
@@ -53,8 +41,6 @@ class IndexSettings:
     def recipe(self) -> dict[str, Any]:
         plain = asdict(self) | {"fields": list(self.fields), "analysis": self.analysis.settings()}
         weights = plain.pop("weights")
-        if not self.separate_fields:
-            del plain["separate_fields"]
         return plain if weights is None else plain | {"weights": identity_of(weights)}
 
     def of(self, corpus: Corpus) -> "IndexSettings":
@@ -112,14 +98,20 @@ def engine_versions() -> dict[str, str]:
     return {"anserini": jvm.anserini_version(), "java": str(jvm.find_java().version)}
 
 
-def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
-    """A corpus's documents; at the end an error where no document has one of the fields."""
+def stored(
+    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
+) -> Iterator[tuple[str, bytes]]:
+    """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
+
+    At the end an error where no document has one of the fields.
+    """
     unseen, found = set(fields), set[str]()
     for document in refuse_duplicates(corpus):
         if unseen:
             unseen -= document.fields.keys()
             found |= document.fields.keys()
-        yield document
+        store.add(document)
+        yield document.docno, text_of(document, fields).encode()
     if unseen and found:
         raise InputError(
             f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
@@ -128,37 +120,21 @@ def documents_with(corpus: Corpus, fields: Sequence[str]) -> Iterator[Document]:
         )
 
 
-def stored(
-    documents: Iterable[Document],
-    fields: Sequence[str],
-    store: DocumentWriter,
-    separate: Sequence[str] = (),
-) -> Iterator[tuple[str, list[bytes]]]:
-    """Each document's docno and the UTF-8 text of its fields, and then of each separate field.
-
-    The document goes to the store.
-    """
-    for document in documents:
-        store.add(document)
-        parts = [document.fields.get(field, "").encode() for field in separate]
-        yield document.docno, [text_of(document, fields).encode(), *parts]
-
-
 def packed(
-    documents: Iterable[tuple[str, list[bytes]]], *, with_docnos: bool
+    documents: Iterable[tuple[str, bytes]], *, with_docnos: bool
 ) -> Iterator[tuple[list[str], bytes]]:
     """Docnos and texts of about a megabyte at a time, as Java reads them.
 
-    Each text, and before a document's texts its docno where wanted, comes after its length in bytes
-    (int, little endian).
+    Each text, and before it the docno where wanted, comes after its length in bytes (int, little
+    endian).
     """
     docnos: list[str] = []
     parts: list[bytes] = []
     size = 0
-    for docno, texts in documents:
-        for text in (docno.encode(), *texts) if with_docnos else texts:
-            parts += (_LENGTH.pack(len(text)), text)
-            size += len(text)
+    for docno, text in documents:
+        for part in (docno.encode(), text) if with_docnos else (text,):
+            parts += (_LENGTH.pack(len(part)), part)
+            size += len(part)
         docnos.append(docno)
         if size >= _BLOCK_BYTES:
             yield docnos, b"".join(parts)

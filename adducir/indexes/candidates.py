@@ -1,9 +1,9 @@
 """Candidate sets: small collections that are ranked in full, in memory, for each query.
 
-A book's passages of n sentences (RELiC), all example units (EGRET) and the fifty paragraphs of a
-question (HotpotQA) are such sets. Document frequencies and the mean length come from the candidates
-alone. A set is a segment that is not saved, scored by any model in doubles, from exact lengths.
-Candidates are numbered from 0, and those that lack every term of a query are ranked too.
+A book's passages of n sentences (RELiC) and the fifty paragraphs of a question (HotpotQA) are such
+sets. Document frequencies and the mean length come from the candidates alone. A set is a segment
+that is not saved, scored by any model in doubles, from exact lengths. Candidates are numbered from
+0, and those that lack every term of a query are ranked too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,27 +18,15 @@ from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.index import in_threads
-from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, score, weighed
+from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, order_rows, score, weighed
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
-from adducir.indexes.memory.sorting import order_rows
 from adducir.indexes.models import Model, Statistics
-from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, lower_split, vocabularies
+from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, vocabulary_of
 
 Query = str | Sequence[str] | Mapping[str, float]
 """A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
 with their weights. Terms that no candidate holds count nothing."""
-
-__all__ = [
-    "Best",
-    "CandidateSet",
-    "Ranking",
-    "Vocabulary",
-    "lower_split",
-    "rank",
-    "rank_parts",
-    "vocabularies",
-]
 
 _SCORES = 1 << 22  # held at a time where not all are asked for: 32 MB
 _PART = 1 << 16  # candidates
@@ -47,10 +35,7 @@ _MERGED = 1 << 12  # queries
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The k best candidates of a set for each of q queries.
-
-    ``numbers`` are (q, k) int32 candidates, best first; ``scores`` (q, k) float64.
-    """
+    """The k best candidates of a set for each of q queries: (q, k) int32 and float64."""
 
     numbers: np.ndarray[tuple[int, int], np.dtype[np.int32]]
     scores: Matrix
@@ -74,7 +59,7 @@ def rank(scores: Matrix, depth: int | None) -> Ranking:
 
 
 class CandidateSet:
-    """Candidates that are ranked for queries; made by ``of_texts``, ``of_tokens`` or ``over``."""
+    """Candidates that are ranked for queries; made by ``of_texts`` or ``of_tokens``."""
 
     def __init__(
         self,
@@ -89,26 +74,17 @@ class CandidateSet:
         self._applied: tuple[Model, Impacts] | None = None
 
     @classmethod
-    def over(
-        cls, texts: Sequence[str], vocabulary: Vocabulary, threads: int | None = None
-    ) -> "CandidateSet":
-        refuse_text(texts, "texts")
-        return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
-
-    @classmethod
     def of_texts(
         cls,
         texts: Sequence[str],
-        analysis: Analysis | Tokenizer | None = None,
+        analysis: Analysis | Tokenizer | Vocabulary | None = None,
         *,
         threads: int | None = None,
     ) -> "CandidateSet":
-        """Candidates as texts.
-
-        Give :func:`lower_split` as ``analysis`` where a figure is to be comparable with
-        rank_bm25's.
-        """
-        return cls.over(texts, vocabularies(analysis or Analysis())(), threads)
+        """Candidates as texts; by :func:`.lower_split` figures compare with rank_bm25's."""
+        refuse_text(texts, "texts")
+        vocabulary = vocabulary_of(analysis)
+        return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
     @classmethod
     def of_tokens(
@@ -158,11 +134,7 @@ class CandidateSet:
     def gold_ranks(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> Array:
-        """(queries,) the rank, from 1, of each query's gold candidate, given by its number.
-
-        It is the number of candidates whose score is not below the gold one's: ties count against
-        us.
-        """
+        """(queries,) the rank, from 1, of each query's gold candidate; ties count against us."""
         above, level = self.gold_counts(queries, gold, model)
         return above + level
 
@@ -214,18 +186,17 @@ def rank_parts(
     depth: int,
     *,
     size: int = _PART,
-    analysis: Analysis | Tokenizer | None = None,
-    vocabulary: Vocabulary | None = None,
+    analysis: Analysis | Tokenizer | Vocabulary | None = None,
     threads: int | None = None,
 ) -> Ranking:
     """The best candidates of one large collection for each query, in bounded memory.
 
-    The result is that of :meth:`CandidateSet.rank` over all texts, to the bit: every part has the
-    statistics of the whole, so several parts are analysed twice. What is held is one part of
-    ``size`` texts, and the best candidates so far.
+    Ranks and scores are those of :meth:`CandidateSet.rank` over all texts, to the bit: every part
+    has the statistics of the whole, so several parts are analysed twice. One part of ``size`` texts
+    is held at a time.
     """
     refuse_text(texts, "texts")
-    vocabulary = vocabulary or vocabularies(analysis or Analysis())()
+    vocabulary = vocabulary_of(analysis)
     firsts = range(0, len(texts), size)
     depth = Ranking.empty(0, len(texts), depth).numbers.shape[1]
 
@@ -273,8 +244,7 @@ class Collection:
 
     def __init__(self) -> None:
         self._documents = self._filled = self._tokens = 0
-        self._frequencies = np.zeros(0, dtype=np.int64)
-        self._occurrences = np.zeros(0, dtype=np.int64)
+        self._frequencies, self._occurrences = np.zeros((2, 0), dtype=np.int64)
 
     def add(self, segment: Segment, rows: Array) -> None:
         of_part = segment.statistics
@@ -315,11 +285,10 @@ def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
             ids = vocabulary.of_texts([query], grow=False)
         else:
             ids = vocabulary.of_terms([list(query)], grow=False)
-        own = np.ones(len(ids.values), dtype=np.float64)
-        if isinstance(query, Mapping):
-            own[:] = list(query.values())
-        if not np.isfinite(own).all():
-            raise UsageError(f"the weights of a query must be finite numbers: {query}.")
         found.append(ids.values)
-        weights.append(own)
+        weights.append(np.ones(len(found[-1]), dtype=np.float64))
+        if isinstance(query, Mapping):
+            weights[-1][:] = list(query.values())
+        if not np.isfinite(weights[-1]).all():
+            raise UsageError(f"the weights of a query must be finite numbers: {query}.")
     return Queries(*TermIds.of(list(map(len, found)), found), np.concatenate(weights))

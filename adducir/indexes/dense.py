@@ -1,4 +1,4 @@
-"""The dense index: vectors in FAISS, searched by a query's vector.
+"""The dense index: a corpus encoded, its vectors in FAISS, searched by a query's vector.
 
 Beside the documents the artifact holds ``index.faiss``, ``docnos.txt`` in the order of the vectors
 and ``dense.json`` (what encoded them). FAISS and torch each bring an OpenMP library, and two in one
@@ -7,9 +7,12 @@ one. Everywhere its threads are set for a call and then set back, so that neithe
 while the other works.
 """
 
+import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,27 +21,44 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import Manifest, open_artifact
-from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
+from adducir.core.chunks import Made
+from adducir.core.errors import ArtifactError, InputError, UsageError, explaining_writes
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
+from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
+from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
-from adducir.encoders.encoding import DOCNOS
+from adducir.corpora.documents import Corpus
+from adducir.encoders.encoding import (
+    CHUNK,
+    DOCNOS,
+    EncodingWork,
+    Items,
+    items_of_corpus,
+    read_vectors,
+    write_docnos,
+)
 from adducir.encoders.kinds import Floats, TextEncoder
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.indexes.arrays import damaged
+from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
+from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import FieldWeights, Hits, Index, Query
+from adducir.indexes.index import Hits, Index, Query
+from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
-from adducir.models.machine import choose_device, using_threads
+from adducir.models.machine import Precision, choose_device, using_threads
+from adducir.models.work import PLAIN, Running
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
 
-KIND = "dense-index"
 INDEX = "index.faiss"
 DETAILS = "dense.json"
+_BUILDER_VERSION = 2
+_EQUAL = 1e-5
 
 
 class DenseIndex(Index):
@@ -57,7 +77,7 @@ class DenseIndex(Index):
     ) -> None:
         import faiss
 
-        super().__init__(Path(path), open_artifact(Path(path), KIND))
+        super().__init__(Path(path), open_artifact(Path(path), DENSE))
         self._device, self._named, self._tokens = device, encoder, tokens
         try:
             self._index: Any = faiss.read_index(str(self.path / INDEX))
@@ -107,18 +127,17 @@ class DenseIndex(Index):
         model: Model | None = None,
         *,
         feedback: FeedbackMethod | None = None,
-        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query, a text, by inner product; equal scores by docno.
 
-        The encoder is the model: ``model`` is not read, ``feedback``, ``fields`` and weighted terms
+        The encoder is the model: ``model`` is not read, ``feedback`` and weighted terms
         are refused. An approximate index may give fewer hits than asked for.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
-        if feedback is not None or fields is not None or len(texts) < len(queries):
+        if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()
         with using_threads(threads):
             vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
@@ -156,10 +175,7 @@ class DenseIndex(Index):
         """(N,) the place of each docno in alphabetical order."""
         return self.docnos.rank("ordinal").to_numpy()
 
-    def settings(
-        self, model: Model, feedback: FeedbackMethod | None, fields: FieldWeights | None
-    ) -> dict[str, Any]:
-        del model, feedback, fields
+    def settings(self, model: Model, feedback: FeedbackMethod | None) -> dict[str, Any]:
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}
 
@@ -181,3 +197,159 @@ def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np
     if hasattr(index, "hnsw"):
         index.hnsw.efSearch = max(index.hnsw.efSearch, depth)
     return index.search(np.ascontiguousarray(queries), depth)
+
+
+def build_dense_index(
+    corpus: Corpus,
+    path: Path,
+    source: EncoderSource,
+    settings: DenseSettings | None = None,
+    *,
+    fields: tuple[str, ...] = (),
+    running: Running = PLAIN,
+    rebuild: bool = False,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
+
+    Encoding that was killed resumes at the first missing shard. ``fields`` are by default those
+    that any index would take. Of the threads torch's come first, then FAISS's: an HNSW graph of
+    several threads is not always the same. The manifest counts ``documents``, ``width``, and of an
+    approximate index ``recall`` against ``Flat``. Settings that do not fit the vectors are a
+    UsageError.
+    """
+    import faiss
+
+    settings, items = settings or DenseSettings(), items_of_corpus(corpus, fields)
+    work = _DenseWork(
+        source=source,
+        texts=items,
+        size=CHUNK,
+        running=running,
+        corpus=corpus,
+        index=path,
+        settings=settings,
+    )
+    versions = {"faiss": str(faiss.__version__)}
+    artifact = _artifact(items, settings, running.precision, source.identity())
+    return work.build(path, **artifact, versions=versions, rebuild=rebuild)
+
+
+def dense_identity(
+    corpus: Corpus,
+    model: str,
+    settings: DenseSettings,
+    fields: tuple[str, ...] = (),
+    precision: Precision = "float32",
+) -> str:
+    """The fingerprint of that index; ``model``: of an encoder that may not exist yet."""
+    items = items_of_corpus(corpus, fields)
+    return artifact_fingerprint(**_artifact(items, settings, precision, model))
+
+
+def _artifact(
+    items: Items, settings: DenseSettings, precision: Precision, model: str
+) -> dict[str, Any]:
+    return {
+        "kind": DENSE,
+        "recipe": {**items.what, **settings.recipe(), "precision": precision},
+        "inputs": {"corpus": items.identity, "model": model},
+        "builder_version": _BUILDER_VERSION,
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class _DenseWork(EncodingWork):
+    corpus: Corpus
+    index: Path
+    settings: DenseSettings
+
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
+        docnos = [name for names in made.names for name in names]
+        counts = self.counted(made, docnos)
+        write_docnos(folder, docnos)
+        with DocumentWriter(folder) as store:
+            for document, docno in zip(self.corpus, docnos, strict=True):
+                if document.docno != docno:
+                    raise InputError(
+                        f"{docno!r} was changed while the index was built.", path=self.corpus.source
+                    )
+                store.add(document)
+        source, name = self.source, self.source.name
+        own = source.folder or (source.query.folder if source.is_shared else None)
+        if own is not None and name != "minilm":  # a folder, as it lies from the index
+            name = os.path.relpath(own.resolve(), self.index.resolve())
+        details = {"encoder": name, "identity": source.identity()}
+        text = json.dumps(details, indent=2, sort_keys=True)
+        (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
+        found = {key: counts[key] for key in ("width", "shards", "shard")}
+        shards = map(read_vectors, made.files)
+        shape = len(docnos), int(counts["width"])
+        with threads_of_faiss(self.running.threads):
+            recall = put_together(shards, shape, self.settings, folder)
+        return {"documents": counts["vectors"], **found, **recall}
+
+
+def put_together(
+    shards: Iterator[Floats], shape: tuple[int, int], settings: DenseSettings, folder: Path
+) -> dict[str, Any]:
+    """Write an index of all shards, held one at a time; ``recall`` of an approximate one."""
+    import faiss
+
+    try:
+        index = new_dense_index(settings.kind, settings.parameters, shape[1])
+        if settings.kind == EXACT:
+            index.codes.resize(shape[0] * index.code_size)  # the place for all; growing would copy
+            for vectors in shards:
+                index.add(np.ascontiguousarray(vectors))
+            recall = {}
+        else:
+            # In a file without a name: the system may drop its pages.
+            with nameless_file(folder) as file:
+                with explaining_writes(folder):
+                    for vectors in shards:
+                        file.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
+                    file.flush()
+                mapped: Floats = np.memmap(file, dtype=np.float32, mode="r", shape=shape)
+                if not index.is_trained:
+                    progress().note(f"learning the lists and codes of {len(mapped):,} vectors")
+                    index.train(mapped)
+                index.add(mapped)  # at once: vectors that come in several calls make another graph
+                recall = {"recall": recall_of(index, mapped, settings.sample, settings.seed)}
+    except RuntimeError as error:
+        raise UsageError(
+            f"FAISS cannot make {settings.kind!r} of {shape[0]:,} vectors of {shape[1]:,} numbers: "
+            f"{str(error).splitlines()[0]}",
+            hint="'Flat' is exact, and fast for few.",
+        ) from error
+    try:
+        faiss.write_index(index, str(folder / INDEX))
+    except RuntimeError as error:
+        raise OSError(f"FAISS could not write the index: {error}") from error
+    return recall
+
+
+def recall_of(
+    index: Any, vectors: Floats, sample: int, seed: int, *, at: int = 10
+) -> dict[str, Any]:
+    """The mean share of the ``at`` exact neighbours of some vectors that an index finds.
+
+    The queries are vectors of the index itself, drawn at random; a vector is not its own neighbour.
+    A neighbour that scores as the last exact one does is as good. Fewer than two vectors give
+    nothing.
+    """
+    import faiss
+
+    count = len(vectors)
+    at = min(at, count - 1)
+    if at < 1:
+        return {}
+    draw = np.random.default_rng(seed)
+    chosen = np.sort(draw.choice(count, size=min(sample, count), replace=False))
+    _, found = nearest(index, vectors[chosen], at + 1)
+    exact, numbers = faiss.knn(vectors[chosen], vectors, at + 1, faiss.METRIC_INNER_PRODUCT)
+    good = 0
+    for own, row, scores, places in zip(chosen, found, exact, numbers, strict=True):
+        bound = scores[places != own][at - 1]
+        others = row[(row >= 0) & (row != own)][:at]
+        good += int((vectors[others] @ vectors[own] >= bound - _EQUAL * abs(bound)).sum())
+    return {"at": at, "queries": len(chosen), "recall": round(good / (at * len(chosen)), 4)}

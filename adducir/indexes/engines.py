@@ -1,28 +1,26 @@
 """The engines, by name: Lucene, the memory index, the dense one."""
 
-from collections.abc import Callable
+import os
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import MANIFEST, Manifest, artifact_fingerprint, read_manifest
+from adducir.core.artifacts import MANIFEST, Manifest, artifact_fingerprint, build, read_manifest
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
-from adducir.indexes import lucene, memory
+from adducir.core.processes import default_threads
 from adducir.indexes.index import Index
+from adducir.indexes.kinds import DENSE, KINDS, VERSIONS, EngineName
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.indexes.building import IndexSettings
 
-EngineName = Literal["lucene", "memory"]
-KINDS: dict[EngineName, str] = {"lucene": lucene.KIND, "memory": memory.KIND}
-"""The kind of artifact that each engine builds."""
-
 
 def open_index(
     path: Path | str, *, device: str = "auto", tokens: int | None = None, encoder: str | None = None
 ) -> Index:
-    """Open an index of any engine.
+    """Open an index of any engine: its folder, or the name of a prebuilt one in Pyserini's cache.
 
     A dense index has an encoder: ``device`` is where it runs, ``tokens`` are the padded ones of a
     batch of queries, and ``encoder`` is its name, where it is not found under the one it had.
@@ -33,29 +31,76 @@ def open_index(
         MachineError: No Java.
     """
     path = Path(path)
+    if len(path.parts) == 1 and not path.exists():
+        # Folders are called as lucene-inverted.NAME.DATE.HASH.DIGEST.
+        cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache/pyserini")
+        named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
+        for folder in sorted((cache / "indexes").glob("*/")):
+            path = folder if named.fullmatch(folder.name) else path
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
-    if encoder is not None and kind != "dense-index":
+    if encoder is not None and kind != DENSE:
         raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")
-    if kind == memory.KIND:
+    if kind == KINDS["memory"]:
         from adducir.indexes.memory.index import MemoryIndex
 
         return MemoryIndex(path)
-    if kind == "dense-index":
+    if kind == DENSE:
         from adducir.indexes.dense import DenseIndex
 
         return DenseIndex(path, device=device, encoder=encoder, tokens=tokens)
-    return lucene.LuceneIndex(path)
+    from adducir.indexes.lucene import LuceneIndex
+
+    return LuceneIndex(path)
 
 
-def builder(engine: EngineName) -> Callable[..., Manifest]:
-    if engine == "lucene":
-        return lucene.build_index
-    from adducir.indexes.memory.build import build_memory_index  # with compiled kernels
+def build_index(
+    corpus: "Corpus",
+    path: Path,
+    settings: "IndexSettings | None" = None,
+    *,
+    engine: EngineName = "lucene",
+    threads: int | None = None,
+    rebuild: bool = False,
+) -> Manifest:
+    """Build the index, unless ``path`` already holds the one that would be built.
 
-    return build_memory_index
+    Content and rankings are the same for any number of ``threads``. The manifest counts
+    ``documents``, ``indexed``, ``empty`` (documents without text, which Anserini does not index
+    either), ``terms`` and ``tokens``. A memory index has no positions, always document vectors and
+    both kinds of length; ``accurate_length`` says which searches read.
+
+    Raises:
+        InputError: A record is malformed, a docno occurs twice, or no document has a field.
+        MachineError: No Java, or no disk space.
+        ArtifactError: ``path`` holds something that is not ours.
+        UsageError: The settings name what the engine does not have.
+    """
+    from adducir.indexes.building import IndexSettings, engine_versions
+
+    own = (settings or IndexSettings()).of(corpus)
+    if engine == "lucene" and own.weights is not None:
+        hint = "Build a memory index of them."
+        raise UsageError("Lucene's indexes take no token weights.", hint=hint)
+
+    def make(folder: Path) -> dict[str, Any]:
+        if engine == "lucene":
+            from adducir.indexes.lucene import write
+        else:
+            from adducir.indexes.memory.build import write  # with compiled kernels
+        return write(corpus, folder, own, threads or default_threads())
+
+    artifact = _artifact(engine, corpus, own)
+    return build(path, **artifact, make=make, rebuild=rebuild, versions=engine_versions())
 
 
 def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> str:
-    version = memory.BUILDER_VERSION if engine == "memory" else lucene.BUILDER_VERSION
-    inputs = {"corpus": fingerprint(corpus.identity())}
-    return artifact_fingerprint(KINDS[engine], settings.of(corpus).recipe(), inputs, version)
+    return artifact_fingerprint(**_artifact(engine, corpus, settings.of(corpus)))
+
+
+def _artifact(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> dict[str, Any]:
+    return {
+        "kind": KINDS[engine],
+        "recipe": settings.recipe(),
+        "inputs": {"corpus": fingerprint(corpus.identity())},
+        "builder_version": VERSIONS[engine],
+    }

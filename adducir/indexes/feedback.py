@@ -34,39 +34,25 @@ class Document(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """The n feedback documents of q queries and their P terms.
+    """The n feedback documents of q queries and their P terms."""
 
-    ``counts`` (q,) documents of each query; ``scores`` (n,); ``sizes`` (n,) terms of each document;
-    ``terms`` and ``tfs`` (P,): numbers of the terms and their frequencies, each document's most
-    frequent first, equal ones in order of their text.
-    """
-
-    counts: Array
-    scores: Array
-    sizes: Array
-    terms: Array
-    tfs: Array
+    counts: Array  # (q,) documents of each query
+    scores: Array  # (n,)
+    sizes: Array  # (n,) terms of each document
+    terms: Array  # (P,) numbers, each document's most frequent first, equal ones by their text
+    tfs: Array  # (P,) their frequencies
 
 
 @dataclass(eq=False)
 class Terms:
-    """Terms of an index by their numbers.
+    """Terms of an index by their numbers."""
 
-    Attributes:
-        names: (V,) the terms.
-        ranks: (V,) their places in alphabetical order.
-        frequencies: (V,) how many documents hold each.
-        documents: How many documents the index has.
-        plain: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for English.
-        lookup: How many documents hold each of any terms.
-    """
-
-    names: pl.Series
-    ranks: Array
-    frequencies: Array
-    documents: int
-    plain: bool
-    lookup: Callable[[list[str]], Sequence[int]]
+    names: pl.Series  # (V,)
+    ranks: Array  # (V,) their places in alphabetical order
+    frequencies: Array  # (V,) how many documents hold each
+    documents: int  # of the index
+    plain: bool  # whether RM3 takes terms of [a-z0-9] only, Anserini's filter for English
+    lookup: Callable[[list[str]], Sequence[int]]  # how many documents hold each of any terms
 
     @cached_property
     def eligible(self) -> Array:
@@ -203,10 +189,6 @@ def _places(rows: Array) -> Array:
     return np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-_RANKED = 50  # documents of which the last are taken to be not relevant
-_Vector = dict[str, np.float32]
-
-
 class Rocchio(FeedbackMethod):
     """Rocchio.
 
@@ -214,69 +196,45 @@ class Rocchio(FeedbackMethod):
     System, 1971. The query and each feedback document are vectors of term frequencies, divided by
     their Euclidean norm; of documents, terms of 2 to 20 characters that occur in at most a tenth of
     all documents. The mean of the ``fb_docs`` best documents is cut to its ``fb_terms`` greatest
-    values and divided by its norm. The new query is ``alpha * query + beta * mean``, less ``gamma``
-    times the same of the last ``bottom_fb_docs`` of the first 50 documents; what is not above 0 is
-    left out. All of it is single precision; norms are doubles. Of equal values the cut takes the
-    term that is alphabetically first.
+    values and divided by its norm. The new query is ``alpha * query + beta * mean``; what is not
+    above 0 is left out. All of it is single precision; norms are doubles. Of equal values the cut
+    takes the term that is alphabetically first.
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
     alpha: float = Field(default=1.0, ge=0, description="Weight of the query.")
     beta: float = Field(default=0.75, ge=0, description="Weight of the best documents.")
-    gamma: float = Field(default=0.0, ge=0, description="Weight of the last documents.")
-    bottom_fb_terms: int = Field(default=10, ge=1, description="Terms of the last documents.")
-    bottom_fb_docs: int = Field(default=10, ge=1, description="Last documents.")
-
-    @property
-    def depth(self) -> int:
-        """The best documents, and as far as needed to find the last."""
-        return max(self.fb_docs, _RANKED) if self.gamma else self.fb_docs
 
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
     ) -> Weights:
-        own = _of_norm_1({term: np.float32(count) for term, count in query.items()})
-        best = _mean(documents[: self.fb_docs], collection, self.fb_terms)
-        last: _Vector = {}
-        if self.gamma:
-            tail = documents[::-1][: self.bottom_fb_docs]
-            last = _mean(tail, collection, self.bottom_fb_terms)
-        alpha, beta, gamma = map(np.float32, (self.alpha, self.beta, self.gamma))
-        none = np.float32(0)
-        weights = {
-            term: alpha * own.get(term, none)
-            + beta * best.get(term, none)
-            - gamma * last.get(term, none)
-            for term in {**own, **best, **last}
-        }
+        sums: dict[str, np.float32] = {}
+        for document in documents:
+            vector = {
+                term: np.float32(frequency)
+                for term, frequency in document.terms.items()
+                if 2 <= len(term.encode("utf-16-be")) // 2 <= 20  # Java's characters
+                and np.float32(collection.frequency(term)) / np.float32(collection.documents)
+                <= _COMMON
+            }
+            norm = np.float32(_norm(vector))
+            if norm > _LEAST_NORM:
+                for term, value in vector.items():
+                    sums[term] = sums.get(term, np.float32(0)) + value / norm
+        mean = {term: value / np.float32(len(documents)) for term, value in sums.items()}
+        best = sorted(mean.items(), key=lambda one: (-one[1], one[0].encode("utf-16-be")))
+        parts = (
+            (np.float32(self.alpha), {term: np.float32(count) for term, count in query.items()}),
+            (np.float32(self.beta), dict(best[: self.fb_terms])),
+        )
+        weights: dict[str, np.float32] = {}
+        for share, vector in parts:
+            norm_of_all = _norm(vector)
+            for term, value in vector.items():
+                added = share * np.float32(float(value) / norm_of_all)
+                weights[term] = weights.get(term, np.float32(0)) + added
         return {term: float(weight) for term, weight in weights.items() if weight > 0}
 
 
-def _mean(documents: Sequence[Document], collection: Collection, size: int) -> _Vector:
-    most = collection.documents // 10 + 1  # not more than a tenth, in single precision
-    while np.float32(most) / np.float32(max(1, collection.documents)) > _COMMON:
-        most -= 1
-    sums: _Vector = {}
-    for document in documents:
-        vector = {
-            term: np.float32(frequency)
-            for term, frequency in document.terms.items()
-            if 2 <= len(term.encode("utf-16-be")) // 2 <= 20  # Java's characters
-            and collection.frequency(term) <= most
-        }
-        norm = np.float32(_norm(vector))
-        if norm > np.float32(0.001):
-            for term, value in vector.items():
-                sums[term] = sums.get(term, np.float32(0)) + value / norm
-    mean = {term: value / np.float32(len(documents)) for term, value in sums.items()}
-    best = sorted(mean.items(), key=lambda one: (-one[1], one[0].encode("utf-16-be")))
-    return _of_norm_1(dict(best[:size]))
-
-
-def _norm(vector: _Vector) -> float:
+def _norm(vector: Mapping[str, np.float32]) -> float:
     return math.sqrt(sum(float(value) ** 2 for value in vector.values()))
-
-
-def _of_norm_1(vector: _Vector) -> _Vector:
-    norm = _norm(vector)
-    return {term: np.float32(float(value) / norm) for term, value in vector.items()}

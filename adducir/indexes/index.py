@@ -18,34 +18,28 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
-    from adducir.indexes.feedback import FeedbackMethod, Terms, Vectors, Weights
+    from adducir.indexes.feedback import FeedbackMethod, Terms, Weights
     from adducir.indexes.models import Model
 
 Query = str | Mapping[str, float]
 """A query's text, or index terms with their weights."""
-FieldWeights = Mapping[str, float]
+Array = np.ndarray[tuple[int], np.dtype[Any]]
+Ranked = tuple[Array, Array, Array]
+"""Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
 _SPAN = 64  # queries
 
 
 @dataclass(frozen=True)
 class Hits:
-    """The rankings of q queries with n hits in all.
+    """The rankings of q queries with n hits in all."""
 
-    Attributes:
-        counts: (q,) int32: how many hits each query has.
-        docnos: (n,) docnos, query after query, best first.
-        scores: (n,) float32, or float64 where the model is of that precision, not increasing within
-            a query.
-    """
-
-    counts: np.ndarray
-    docnos: pl.Series
-    scores: np.ndarray
+    counts: np.ndarray  # (q,) int32: how many hits each query has
+    docnos: pl.Series  # (n,) query after query, best first
+    scores: np.ndarray  # (n,) float32, or float64 as the model is; not increasing within a query
 
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""
@@ -53,20 +47,6 @@ class Hits:
         names = pl.Series(qids, dtype=pl.String).gather(rows)
         scores = pl.Series(self.scores).cast(pl.Float64)
         return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """Hits by document numbers: (q,) counts, (n,) int32 docs and their scores."""
-
-    counts: np.ndarray
-    docs: np.ndarray
-    scores: np.ndarray
-
-    @property
-    def starts(self) -> np.ndarray:
-        """(q + 1,) int64: where each query's hits begin."""
-        return np.concatenate(([0], np.cumsum(self.counts)))
 
 
 class Index(ABC):
@@ -125,7 +105,6 @@ class Index(ABC):
         model: "Model",
         *,
         feedback: "FeedbackMethod | None" = None,
-        fields: FieldWeights | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -134,7 +113,6 @@ class Index(ABC):
         Args:
             queries: Texts, or weighted index terms (these take no ``feedback``).
             feedback: Expand each query first.
-            fields: The weights of fields, for BM25 on a Lucene index that keeps them separate.
             depth: Hits per query, at most; None for all documents that hold a term of the query.
             threads: By default one per core.
 
@@ -144,16 +122,23 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
-        if fields is not None:
-            self._check_fields(fields, model, feedback)
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        counts = iter(self._counts([query for query in queries if isinstance(query, str)]))
-        weighted = [next(counts) if isinstance(query, str) else query for query in queries]
-        check_weights(weighted)
-        found = self._rank(weighted, model, fields, depth, threads or default_threads())
-        docnos = self.docnos.gather(found.docs)
-        return Hits(found.counts.astype(np.int32), docnos, found.scores)
+        weighted: list[Any] = list(queries)
+        places, texts = list[int](), list[str]()
+        for place, query in enumerate(queries):
+            if isinstance(query, str):
+                places.append(place)
+                texts.append(query)
+        for place, terms in zip(places, self.analysis.terms(texts), strict=True):
+            weighted[place] = Counter(terms)
+        for query in weighted:
+            for term, weight in query.items():
+                if not 0 <= weight < float("inf"):
+                    raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
+        found = self._rank(weighted, model, depth, threads or default_threads())
+        counts, docs, scores = found
+        return Hits(counts, self.docnos.gather(docs), scores)
 
     def expand(
         self,
@@ -169,18 +154,16 @@ class Index(ABC):
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text, not weighted terms.")
         self._refuse_without_vectors()  # before anything is searched
-        counts, threads = self._counts(texts), threads or default_threads()
-        found = self._rank(counts, model, None, feedback.depth, threads)
+        own, threads = list(map(Counter, self.analysis.terms(texts))), threads or default_threads()
+        counts, docs, scores = self._rank(own, model, feedback.depth, threads)
+        starts = np.concatenate(([0], np.cumsum(counts)))
         made: list[Weights] = [{} for _ in texts]
-        starts = found.starts
 
         def work(first: int, last: int) -> None:
-            part = slice(starts[first], starts[last])
-            ranked = Ranked(found.counts[first:last], found.docs[part], found.scores[part])
-            made[first:last] = feedback.in_bulk(counts[first:last], *self._vectors(ranked))
+            some, part = slice(first, last), slice(starts[first], starts[last])
+            made[some] = self._expanded(own[some], counts[some], docs[part], scores[part], feedback)
 
         in_threads(work, len(texts), threads)
-        check_weights(made)
         return made
 
     def expand_from(
@@ -196,55 +179,51 @@ class Index(ABC):
         scores = np.array([score for _, score in best], dtype=np.float32)
         if not (scores >= 0).all():
             raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        found = Ranked(np.array([len(docs)]), docs, scores)
-        return feedback.in_bulk(self._counts([query]), *self._vectors(found))[0]
+        own = Counter(self.analysis.terms([query])[0])
+        return self._expanded([own], np.array([len(docs)]), docs, scores, feedback)[0]
 
-    def _check_fields(
-        self, fields: FieldWeights, model: "Model", feedback: "FeedbackMethod | None"
-    ) -> None:
-        """Refuse field weights where the index cannot be searched by them."""
-        raise UsageError(
-            "a memory index holds its fields joined, so they cannot have weights.",
-            hint="Build a Lucene index with --set separate_fields=true.",
-        )
+    def _expanded(
+        self,
+        queries: Sequence[Counter[str]],
+        counts: Array,
+        docs: Array,
+        scores: Array,
+        feedback: "FeedbackMethod",
+    ) -> "list[Weights]":
+        from adducir.indexes.feedback import Vectors
+
+        terms, *vectors = self._vectors(docs)
+        return feedback.in_bulk(queries, Vectors(counts, scores, *vectors), terms)
 
     def _rank(
         self,
         queries: Sequence[Mapping[str, float]],
         model: "Model",
-        fields: FieldWeights | None,
         depth: int | None,
         threads: int,
     ) -> Ranked:
         raise NotImplementedError
 
-    def _vectors(self, found: Ranked) -> "tuple[Vectors, Terms]":
+    def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
+        """Terms, how many each document has, their numbers and their frequencies in it."""
         raise NotImplementedError
 
     def _refuse_without_vectors(self) -> None:
         """Refuse feedback where the index does not hold documents' terms."""
         raise UsageError(
-            "a dense index has no terms for feedback, field weights or weighted queries.",
+            "a dense index has no terms for feedback or weighted queries.",
             hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
         )
-
-    def _counts(self, texts: Sequence[str]) -> list[Counter[str]]:
-        """The terms of each text, which count as often as they occur."""
-        with translated(self.path):
-            return [Counter(terms) for terms in self.analysis.terms(texts)]
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
         """Let go of the files."""
 
-    def settings(
-        self, model: "Model", feedback: "FeedbackMethod | None", fields: FieldWeights | None
-    ) -> dict[str, Any]:
+    def settings(self, model: "Model", feedback: "FeedbackMethod | None") -> dict[str, Any]:
         variant = model.variant(exact_lengths=self.accurate_length)
         return {
             **MODELS.settings(model, "model"),
             **({"variant": variant} if variant else {}),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({} if fields is None else {"fields": dict(fields)}),
         }
 
     @cached_property
@@ -255,13 +234,6 @@ class Index(ABC):
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} holds no document {docno!r}.")
         return self._numbers[docno]
-
-
-def check_weights(queries: Sequence[Mapping[str, float]]) -> None:
-    for query in queries:
-        for term, weight in query.items():
-            if not 0 <= weight < float("inf"):
-                raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:

@@ -21,7 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import psutil
 
@@ -120,14 +120,6 @@ def lucene_version() -> int:
     return 8 + int(anserini_version().partition(".")[0])
 
 
-def memory_limit() -> int:
-    limit = psutil.virtual_memory().total
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        with contextlib.suppress(OSError, ValueError):
-            limit = min(limit, int(Path(name).read_text(encoding="ascii")))
-    return int(limit)
-
-
 def address_space_left() -> int | None:
     """The addresses that this process may still map, in bytes; None where nothing bounds them."""
     try:
@@ -147,7 +139,10 @@ def heap_megabytes() -> int:
     heap larger than the machine gets the process killed without a word. Java would also end a
     process that may map too little for it (``ulimit -v``): that is a MachineError.
     """
-    most = memory_limit() >> 20
+    most = psutil.virtual_memory().total >> 20
+    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        with contextlib.suppress(OSError, ValueError):
+            most = min(most, int(Path(name).read_text(encoding="ascii")) >> 20)
     left = address_space_left()
     if left is not None:
         most = min(most, (left >> 20) - _BESIDE_HEAP)
@@ -167,33 +162,6 @@ def heap_megabytes() -> int:
             hint="Set it to a plain number, as in ADDUCIR_JAVA_HEAP=4096, or unset it.",
         )
     return int(wished)
-
-
-def _options(java: Java) -> list[str]:
-    settings = Path(__file__).parent
-    options = [
-        f"-Xmx{java.heap}m",
-        # Signals stay Python's: an interrupted build must be able to clear up.
-        "-Xrs",
-        "-Djava.awt.headless=true",
-        f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
-        f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
-        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
-        f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
-        "-Dslf4j.internal.verbosity=ERROR",
-    ]
-    if address_space_left() is not None:
-        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
-        options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
-        options.append("-XX:ReservedCodeCacheSize=128m")
-    if "jdk.incubator.vector" in java.modules:
-        options.append("--add-modules=jdk.incubator.vector")
-    if java.version >= 22:
-        options.append("--enable-native-access=ALL-UNNAMED")
-    if java.version >= 23:
-        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
-        options.append("--sun-misc-unsafe-memory-access=allow")
-    return options
 
 
 def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> list[str]:
@@ -241,7 +209,30 @@ def start() -> Java:
     # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["JVM_PATH"] = str(java.library)
-    classpath, options = [str(anserini_jar()), str(BRIDGE_JAR)], _options(java)
+    classpath = [str(anserini_jar()), str(BRIDGE_JAR)]
+    settings = Path(__file__).parent
+    options = [
+        f"-Xmx{java.heap}m",
+        # Signals stay Python's: an interrupted build must be able to clear up.
+        "-Xrs",
+        "-Djava.awt.headless=true",
+        f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
+        f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
+        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
+        f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
+        "-Dslf4j.internal.verbosity=ERROR",
+    ]
+    if address_space_left() is not None:
+        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
+        options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
+        options.append("-XX:ReservedCodeCacheSize=128m")
+    if "jdk.incubator.vector" in java.modules:
+        options.append("--add-modules=jdk.incubator.vector")
+    if java.version >= 22:
+        options.append("--enable-native-access=ALL-UNNAMED")
+    if java.version >= 23:
+        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
+        options.append("--sun-misc-unsafe-memory-access=allow")
     jnius_config.add_classpath(*classpath)
     jnius_config.add_options(*options, *_shared_classes(java, classpath, options))
     if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().lower() != "utf-8":
@@ -265,13 +256,6 @@ def java_class(name: str) -> Any:
 
     # Adducir's own classes and the few of Lucene it names need no inherited members.
     return autoclass(name, include_protected=False, include_private=False)
-
-
-def java_exception() -> type[Exception]:
-    start()
-    from jnius import JavaException
-
-    return cast("type[Exception]", JavaException)
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:

@@ -1,16 +1,16 @@
-"""The families of indexes: retrieval models, feedback methods and languages, by name.
+"""The families of indexes: retrieval models, feedback methods and languages, by name; engines.
 
 Packages add kinds by the entry-point groups ``adducir.models``, ``adducir.feedback`` and
 ``adducir.languages``.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
+    from adducir.indexes.analysis import Language
     from adducir.indexes.feedback import FeedbackMethod
-    from adducir.indexes.languages import Language
     from adducir.indexes.models import Model
 
 _HERE = "adducir.indexes"
@@ -21,10 +21,9 @@ MODELS: "Family[Model]" = Family(
     {
         "bm25": f"{_HERE}.models:BM25",
         "qld": f"{_HERE}.models:QLD",
-        "okapi": f"{_HERE}.memory.models:Okapi",
-        "inl2": f"{_HERE}.models:InL2",
-        "dph": f"{_HERE}.memory.models:DPH",
-        "impact": f"{_HERE}.memory.models:Impact",
+        "okapi": f"{_HERE}.models:Okapi",
+        "dph": f"{_HERE}.models:DPH",
+        "impact": f"{_HERE}.models:Impact",
     },
     what="retrieval model",
 )
@@ -46,10 +45,16 @@ _OF_LUCENE = (
 
 LANGUAGES: "Family[Language]" = Family(
     "languages",
-    f"{_HERE}.languages:Language",
+    f"{_HERE}.analysis:Language",
     {
-        "en": f"{_HERE}.languages:English",
-        **{code: f"{_HERE}.lucene_languages:{code}" for code in _OF_LUCENE.split()},
+        "en": f"{_HERE}.analysis:English",
+        **{code: f"{_HERE}.languages:{code}" for code in _OF_LUCENE.split()},
     },
     what="language",
 )
+
+EngineName = Literal["lucene", "memory"]
+KINDS: dict[EngineName, str] = {"lucene": "lucene-index", "memory": "memory-index"}
+"""The kind of artifact that each engine builds."""
+VERSIONS: dict[EngineName, int] = {"lucene": 1, "memory": 4}
+DENSE = "dense-index"

@@ -1,65 +1,16 @@
-"""Languages: how the texts of each become index terms; English.
+"""Languages besides English: those that Lucene analyses, and chains of Lucene's parts."""
 
-Documents and queries go through Lucene's analyser of the language, the one that Anserini and
-Pyserini take where they know it. Hausa, Somali, Swahili and Yoruba have none: words between blanks
-are taken as they are, as Anserini does for Mr. TyDi and CIRAL.
-"""
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
-from abc import abstractmethod
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
-
-from adducir.core.errors import MachineError
-from adducir.core.recipe import Recipe
-from adducir.indexes import jvm
-
-PRETOKENIZED = "pretokenized"
-"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
-StopWords = str | tuple[str, ...]
-"""``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
-
-
-class Language(Recipe):
-    """How a language's text becomes terms.
-
-    Attributes:
-        stemmers: The names of its stemmers, the default first.
-        has_stopwords: Whether its analyser can be given stop words.
-        is_piecewise: Whether a text's terms are those of its pieces between blanks, each analysed
-            by itself; indexing is then faster. Bigrams over blanks, dictionaries of phrases and
-            the like forbid it.
-        is_pretokenized: Whether texts come as ready terms between blanks.
-        has_plain_feedback: Whether RM3 takes terms of ``[a-z0-9]`` only, Anserini's filter for
-            English.
-    """
-
-    label: ClassVar[str]
-    stemmers: ClassVar[tuple[str, ...]] = ("lucene",)
-    has_stopwords: ClassVar[bool] = True
-    is_piecewise: ClassVar[bool] = False
-    is_pretokenized: ClassVar[bool] = False
-    has_plain_feedback: ClassVar[bool] = False
-
-    @abstractmethod
-    def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        """A new Java object that extends Lucene's ``Analyzer``."""
-
-    def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
-        """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
-
-        Only for speed: a language whose stemmer sees one word at a time and that is one of these
-        may leave stemming to the indexer, which does each distinct word once.
-        """
-        return self.analyser(stemmer, stopwords), "none"
+from adducir.indexes.analysis import PRETOKENIZED, Language, StopWords, made
 
 
 class AnalyserChain(Language):
     """A language analysed by parts of Lucene: a tokeniser and filters, which see one word each.
 
-    Attributes:
-        parts: The tokeniser and the filters by the names that Lucene registers, each perhaps with
-            settings: ``"snowballPorter language=German2"``.
+    ``parts`` are the names that Lucene registers, each perhaps with settings:
+    ``"snowballPorter language=German2"``.
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -70,38 +21,89 @@ class AnalyserChain(Language):
         return made(self.label, "chain", list(self.parts))
 
 
-def made(label: str, method: str, *arguments: Any) -> Any:
-    make = getattr(jvm.java_class("adducir.Analyzers"), method)
-    try:
-        return make(*arguments)
-    except jvm.java_exception() as error:
-        raise MachineError(
-            f"{label} cannot be analysed here: {jvm.message_of(error).splitlines()[0]}.",
-            hint="If a part of Java is missing, set ADDUCIR_JAVA_HOME to a complete one (a JDK).",
-        ) from error
+class _Analyser(NamedTuple):
+    label: str
+    home: str
+    has_stopwords: bool = True
+    is_piecewise: bool = True
+    is_pretokenized: bool = False
 
 
-class English(Language):
-    """English, as Anserini analyses it.
+_TABLE = {
+    "ar": _Analyser("Arabic", "ar.ArabicAnalyzer"),
+    "bg": _Analyser("Bulgarian", "bg.BulgarianAnalyzer"),
+    "bn": _Analyser("Bengali", "bn.BengaliAnalyzer"),
+    "ca": _Analyser("Catalan", "ca.CatalanAnalyzer"),
+    "ckb": _Analyser("Sorani", "ckb.SoraniAnalyzer"),
+    "cs": _Analyser("Czech", "cz.CzechAnalyzer"),
+    "da": _Analyser("Danish", "da.DanishAnalyzer"),
+    "de": _Analyser("German", "de.GermanAnalyzer"),
+    "el": _Analyser("Greek", "el.GreekAnalyzer"),
+    "es": _Analyser("Spanish", "es.SpanishAnalyzer"),
+    "et": _Analyser("Estonian", "et.EstonianAnalyzer"),
+    "eu": _Analyser("Basque", "eu.BasqueAnalyzer"),
+    "fa": _Analyser("Persian", "fa.PersianAnalyzer"),
+    "fi": _Analyser("Finnish", "fi.FinnishAnalyzer"),
+    "fr": _Analyser("French", "fr.FrenchAnalyzer"),
+    "ga": _Analyser("Irish", "ga.IrishAnalyzer"),
+    "gl": _Analyser("Galician", "gl.GalicianAnalyzer"),
+    "ha": _Analyser("Hausa", "core.WhitespaceAnalyzer", has_stopwords=False),
+    "hi": _Analyser("Hindi", "hi.HindiAnalyzer"),
+    "hu": _Analyser("Hungarian", "hu.HungarianAnalyzer"),
+    "hy": _Analyser("Armenian", "hy.ArmenianAnalyzer"),
+    "id": _Analyser("Indonesian", "id.IndonesianAnalyzer"),
+    "it": _Analyser("Italian", "it.ItalianAnalyzer"),
+    "ja": _Analyser("Japanese", "ja.JapaneseAnalyzer", is_piecewise=False),
+    "ko": _Analyser("Korean", "cjk.CJKAnalyzer", is_piecewise=False),
+    "lt": _Analyser("Lithuanian", "lt.LithuanianAnalyzer"),
+    "lv": _Analyser("Latvian", "lv.LatvianAnalyzer"),
+    "ne": _Analyser("Nepali", "ne.NepaliAnalyzer"),
+    "nl": _Analyser("Dutch", "nl.DutchAnalyzer"),
+    "no": _Analyser("Norwegian", "no.NorwegianAnalyzer"),
+    "pl": _Analyser("Polish", "morfologik.MorfologikAnalyzer", has_stopwords=False),
+    "pt": _Analyser("Portuguese", "pt.PortugueseAnalyzer"),
+    "pt-br": _Analyser("Brazilian Portuguese", "br.BrazilianAnalyzer"),
+    "ro": _Analyser("Romanian", "ro.RomanianAnalyzer"),
+    "ru": _Analyser("Russian", "ru.RussianAnalyzer"),
+    "so": _Analyser("Somali", "core.WhitespaceAnalyzer", has_stopwords=False),
+    "sr": _Analyser("Serbian", "sr.SerbianAnalyzer"),
+    "sv": _Analyser("Swedish", "sv.SwedishAnalyzer"),
+    "sw": _Analyser("Swahili", "core.WhitespaceAnalyzer", has_stopwords=False),
+    "ta": _Analyser("Tamil", "ta.TamilAnalyzer"),
+    "te": _Analyser("Telugu", "te.TeluguAnalyzer"),
+    "th": _Analyser("Thai", "th.ThaiAnalyzer", is_piecewise=False),
+    "tr": _Analyser("Turkish", "tr.TurkishAnalyzer"),
+    "uk": _Analyser("Ukrainian", "uk.UkrainianMorfologikAnalyzer"),
+    "yo": _Analyser("Yoruba", "core.WhitespaceAnalyzer", has_stopwords=False),
+    "zh": _Analyser("Chinese", "cjk.CJKAnalyzer", is_piecewise=False),
+    PRETOKENIZED: _Analyser(
+        "Ready tokens", "core.WhitespaceAnalyzer", has_stopwords=False, is_pretokenized=True
+    ),
+}
 
-    Standard tokeniser (Unicode word breaks), possessive ``'s`` removed, lower case, stop words
-    removed (Lucene's 33), stemmed by Porter's or Krovetz's rules. Lucene's own EnglishAnalyzer does
-    the same with Porter's.
-    """
 
-    label: ClassVar[str] = "English"
-    stemmers: ClassVar[tuple[str, ...]] = ("porter", "krovetz", "none")
-    is_piecewise: ClassVar[bool] = True
-    has_plain_feedback: ClassVar[bool] = True
+class LuceneLanguage(Language):
+    home: ClassVar[str]
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        make = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer").fromArguments
-        if isinstance(stopwords, str):
-            return make(stemmer, stopwords == "none", None)
-        with TemporaryDirectory(prefix="adducir-") as folder:  # Anserini reads a file, at once
-            path = Path(folder) / "stopwords.txt"
-            path.write_text("\n".join(stopwords), encoding="utf-8")
-            return make(stemmer, False, str(path))
+        del stemmer  # each of these classes has one
+        words = [] if isinstance(stopwords, str) else list(stopwords)
+        is_default = stopwords == "lucene" or not self.has_stopwords
+        return made(self.label, "lucene", self.home, None if is_default else words)
 
-    def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
-        return self.analyser("none", stopwords), stemmer
+
+@cache
+def __getattr__(code: str) -> type[LuceneLanguage]:
+    if code not in _TABLE:
+        raise AttributeError(code)
+    row = _TABLE[code]
+    return type(
+        row.label.replace(" ", ""),
+        (LuceneLanguage,),
+        {
+            "__module__": __name__,
+            "__doc__": f"{row.label}, as Lucene's {row.home} analyses it.",
+            **row._asdict(),
+            "home": f"org.apache.lucene.analysis.{row.home}",
+        },
+    )

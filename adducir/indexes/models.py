@@ -1,15 +1,14 @@
-"""Lexical retrieval models; :mod:`adducir.indexes.memory.models` has those of no other engine.
+"""Lexical retrieval models.
 
-Where formulas name
-them: N documents, n of them with the term, tf the term's frequency in the document, dl the
-document's length and avgdl the mean length.
+Where formulas name them: N documents, n of them with the term, tf the term's frequency in the
+document, dl the document's length and avgdl the mean length.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -26,23 +25,14 @@ _LUCENE = "org.apache.lucene.search.similarities"
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """A collection of R terms and D documents. Without a document, all of it is empty.
+    """A collection of R terms and D documents. Without a document, all of it is empty."""
 
-    Attributes:
-        documents: N, the documents, those without a term included.
-        filled: The documents that have a term.
-        tokens: The sum of all lengths.
-        frequencies: (R,) n: the documents that hold each term, 1 or more.
-        occurrences: (R,) how often each term occurs.
-        lengths: (D,) dl: terms of each document.
-    """
-
-    documents: int
-    filled: int
-    tokens: int
-    frequencies: Array
-    occurrences: Array
-    lengths: Array
+    documents: int  # N, those without a term included
+    filled: int  # documents that have a term
+    tokens: int  # the sum of all lengths
+    frequencies: Array  # (R,) n: the documents that hold each term, 1 or more
+    occurrences: Array  # (R,) how often each term occurs
+    lengths: Array  # (D,) dl: terms of each document
 
 
 def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float) -> Array:
@@ -62,20 +52,11 @@ class Model(Kind):
     """A formula that ranks the documents which hold a term of the query.
 
     A document's score is the sum, over the query's terms, of the term's weight in the query times
-    the term's impact on the document. The fields of a subclass are its hyperparameters. It says
-    how it is computed for one engine or for several:
-
-    - by memory indexes and candidate sets: :meth:`term_factors`, :meth:`length_factors` and
-      :meth:`impacts` on arrays, where an impact is a function of a number of the term, a number of
-      the document and the term's frequency in it;
-    - by Lucene: :meth:`similarity`.
-
-    Attributes:
-        like_lucene: Whether a memory index scores as Lucene does: from lengths in one byte, with
-            impacts and sums rounded to floats. Otherwise lengths are exact and scores doubles.
+    the term's impact on the document. The fields of a subclass are its hyperparameters. Lucene
+    computes it by :meth:`similarity`; memory indexes and candidate sets by :meth:`term_factors`,
+    :meth:`length_factors` and :meth:`impacts` on arrays, in doubles, from exact lengths: an impact
+    is a function of a number of the term, one of the document, and the term's frequency in it.
     """
-
-    like_lucene: ClassVar[bool] = False
 
     @classmethod
     def engines(cls) -> tuple[str, ...]:
@@ -84,16 +65,11 @@ class Model(Kind):
         return (*lucene, *(("memory",) if cls.impacts is not Model.impacts else ()))
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        """A new Java object of Lucene's class ``Similarity``; None where there is none.
-
-        An index may hold exact lengths, as Anserini's option ``-bm25.accurate`` writes them.
-        """
-        del exact_lengths
+        """A new Java object of Lucene's class ``Similarity``; None where there is none."""
         return None
 
     def variant(self, *, exact_lengths: bool) -> str | None:
         """What an index computes where the model's name alone leaves it open, for metadata."""
-        del exact_lengths
         return None
 
     def term_factors(self, statistics: Statistics) -> Array:
@@ -107,8 +83,7 @@ class Model(Kind):
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
         """(P,) what each of P postings adds to its document's score.
 
-        ``terms`` are their terms' factors, (P,) or one number for all; ``tfs`` (P,) their
-        frequencies; ``lengths`` (P,) their documents' factors.
+        ``terms``: their terms' factors, (P,) or one for all; ``lengths``: their documents', (P,).
         """
         raise NotImplementedError
 
@@ -165,8 +140,7 @@ class QLD(Model):
         return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
 
     def term_factors(self, statistics: Statistics) -> Array:
-        share = (statistics.occurrences + 1) / (statistics.tokens + 1)
-        return self.mu * share
+        return self.mu * ((statistics.occurrences + 1) / (statistics.tokens + 1))
 
     def length_factors(self, statistics: Statistics) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):  # mu 0
@@ -179,46 +153,75 @@ class QLD(Model):
         return np.maximum(np.nan_to_num(added), 0)
 
 
-class InL2(Model):
-    """InL2.
+class Okapi(Model):
+    """rank_bm25's BM25Okapi.
 
-    Amati and van Rijsbergen, "Probabilistic models of information retrieval based on measuring the
-    divergence from randomness", TOIS 20(4), 2002. A query term adds ``tfn / (tfn + 1) * log2((N +
-    1) / (n + .5))`` with ``tfn = tf * log2(1 + c * avgdl / dl)``. Computed as Lucene's
-    ``DFRSimilarity`` does it, from lengths in one byte; documents without a term do not count.
+    Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; where
+    that is negative, ``epsilon`` times the mean idf of all terms takes its place. Operations are in
+    the order in which rank_bm25 does them, so that equal inputs give equal bits.
     """
 
-    like_lucene: ClassVar[bool] = True
-
-    c: float = Field(default=1.0, ge=0, description="Weight of the document's length.")
-
-    def similarity(self, *, exact_lengths: bool) -> Any:
-        if exact_lengths:
-            return None
-        parts = (
-            java_class(f"{_LUCENE}.BasicModelIn")(),
-            java_class(f"{_LUCENE}.AfterEffectL")(),
-            java_class(f"{_LUCENE}.NormalizationH2")(self.c),
-        )
-        return java_class(f"{_LUCENE}.DFRSimilarity")(*parts)
+    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
+    epsilon: float = Field(default=0.25, description="Floor of the idf, as a share of the mean.")
 
     def term_factors(self, statistics: Statistics) -> Array:
-        frequencies = statistics.frequencies
-        return np.log((statistics.filled + 1) / (frequencies + 0.5)) / np.log(2.0)
+        n, documents = statistics.frequencies, statistics.documents
+        without = logarithms(n, lambda n: documents - n + 0.5)
+        idf: Array = without - logarithms(n, lambda n: n + 0.5)
+        if len(idf):
+            mean = np.cumsum(idf)[-1] / len(idf)  # cumsum adds in order, as rank_bm25 does
+            idf[idf < 0] = self.epsilon * mean
+        return idf
 
     def length_factors(self, statistics: Statistics) -> Array:
-        average = statistics.tokens / max(1, statistics.filled)
-        c = np.float64(np.float32(self.c))
-        with np.errstate(divide="ignore"):  # candidates without a term, which hold no query's
-            factors: Array = np.log(1 + c * average / statistics.lengths) / np.log(2.0)
-        return factors
+        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        """``idf * (1 - 1 / (1 + tfn))``, which is the same."""
-        return terms * (1 - 1 / (1 + tfs * lengths))
+        return terms * (tfs * (self.k1 + 1) / (tfs + lengths))
 
 
-_INDEXES = {"lucene": "an index of Lucene", "memory": "a memory index"}
+class DPH(Model):
+    """DPH.
+
+    Amati, "Frequentist and Bayesian approach to information retrieval", ECIR 2006; Amati et al.,
+    "FUB, IASI-CNR and University of Tor Vergata at TREC 2007 blog track", TREC 2007. With ``f = tf
+    / dl`` and F occurrences of the term in all documents, a query term adds ``(1 - f)^2 / (tf + 1)
+    * (tf * log2(tf * avgdl / dl * N / F) + .5 * log2(2 * pi * tf * (1 - f)))``, as in Terrier:
+    where a document is nothing but the term, f is .99999, and what a frequent term adds may be
+    negative. Lucene has no DPH.
+    """
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return statistics.tokens / statistics.occurrences
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return statistics.lengths
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        share = np.where(tfs < lengths, tfs / lengths, 0.99999)
+        gain = tfs * np.log2(tfs / lengths * terms)
+        gain += 0.5 * np.log2(2 * math.pi * tfs * (1 - share))
+        return (1 - share) ** 2 / (tfs + 1) * gain
+
+
+class Impact(Model):
+    """The dot product of token weights.
+
+    How learned sparse representations are searched: SPLADE (Formal et al., SIGIR 2021), uniCOIL
+    (Lin and Ma, 2021), DeepImpact (Mallia et al., SIGIR 2021); Anserini's ImpactSimilarity. A
+    document's score is the sum, over the query's tokens, of the query's weight times the
+    document's. Neither lengths nor the collection count.
+    """
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return np.ones(len(statistics.frequencies))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return np.ones(len(statistics.lengths))
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        return tfs.astype(np.float64)
 
 
 def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
@@ -228,6 +231,7 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
     build = [f" 'adducir index --engine {other}' builds one that has it." for other in engines]
     raise UsageError(
-        f"{index} is {_INDEXES[engine]}, which has no model {MODELS.name_of(type(model))!r}.",
+        f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index, which has no model "
+        f"{MODELS.name_of(type(model))!r}.",
         hint=f"Its models are {', '.join(names)}.{''.join(build[:1])}",
     )

@@ -23,6 +23,8 @@ from adducir.indexes.models import Model
 
 
 class _OverIndex(pt.Transformer):
+    """A transformer whose attributes are a kind's hyperparameters, which a grid search sets."""
+
     def __init__(
         self,
         index: Index | Path | str,
@@ -30,10 +32,21 @@ class _OverIndex(pt.Transformer):
         depth: int | None = 1000,
         threads: int | None = None,
         device: str = "auto",
+        kind: Kind | None = None,
     ) -> None:
         super().__init__()
         self.index = index if isinstance(index, Index) else open_index(index, device=device)
         self.depth, self.threads = depth, threads
+        self._kind: Any = type(kind)
+        for name, value in kind or ():
+            setattr(self, name, value)
+
+    def _made(self) -> Any:
+        return self._kind(**{name: getattr(self, name) for name in self._kind.model_fields})
+
+    def __repr__(self) -> str:
+        made = f", {self._made()!r}" if issubclass(self._kind, Kind) else ""
+        return f"{type(self).__name__}({self.index.path.name!r}{made})"
 
     def _ranked(
         self, inp: pd.DataFrame, model: Any = None, feedback: FeedbackMethod | None = None
@@ -53,8 +66,12 @@ class _OverIndex(pt.Transformer):
             rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
         )
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.index.path.name!r})"
+
+def _chosen(family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str, Any]) -> Kind:
+    if isinstance(kind, str):
+        made: Kind = family.make(kind, hyperparameters)
+        return made
+    return type(kind)(**{**kind.model_dump(), **hyperparameters})
 
 
 class DenseRetriever(_OverIndex):
@@ -68,28 +85,7 @@ class DenseRetriever(_OverIndex):
         return self._ranked(inp)
 
 
-class _Adjustable(_OverIndex):
-    """A transformer whose attributes are a kind's hyperparameters, which a grid search sets."""
-
-    def _take(
-        self, family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str, Any]
-    ) -> None:
-        if isinstance(kind, str):
-            made: Kind = family.make(kind, hyperparameters)
-        else:
-            made = type(kind)(**{**kind.model_dump(), **hyperparameters})
-        self._kind = type(made)
-        for name, value in made:
-            setattr(self, name, value)
-
-    def _made(self) -> Any:
-        return self._kind(**{name: getattr(self, name) for name in self._kind.model_fields})
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.index.path.name!r}, {self._made()!r})"
-
-
-class LexicalRetriever(_Adjustable):
+class LexicalRetriever(_OverIndex):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
@@ -97,10 +93,8 @@ class LexicalRetriever(_Adjustable):
     row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        index: A lexical index, or its folder.
         model: The name of a retrieval model, or a model itself.
-        feedback: The name of a feedback method, or a method itself, to search twice at once;
-            :class:`QueryExpansion` shows and changes what is in between.
+        feedback: The name of a feedback method, or a method itself, to search twice at once.
         depth: Hits per query, at most; None for all documents that hold a term of the query.
         hyperparameters: Of the model; they are attributes afterwards.
     """
@@ -115,15 +109,15 @@ class LexicalRetriever(_Adjustable):
         threads: int | None = None,
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, depth=depth, threads=threads)
-        self._take(MODELS, model, hyperparameters)
+        kind = _chosen(MODELS, model, hyperparameters)
+        super().__init__(index, depth=depth, threads=threads, kind=kind)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         return self._ranked(inp, self._made(), self.feedback)
 
 
-class QueryExpansion(_Adjustable):
+class QueryExpansion(_OverIndex):
     """Expands each query by its best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
@@ -131,7 +125,6 @@ class QueryExpansion(_Adjustable):
     unchanged.
 
     Args:
-        index: A lexical index with document vectors, or its folder.
         feedback: The name of a feedback method, or a method itself.
         hyperparameters: Of the method; they are attributes afterwards.
     """
@@ -142,8 +135,7 @@ class QueryExpansion(_Adjustable):
         feedback: str | FeedbackMethod = "rm3",
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, depth=None)
-        self._take(FEEDBACK, feedback, hyperparameters)
+        super().__init__(index, depth=None, kind=_chosen(FEEDBACK, feedback, hyperparameters))
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         pt.validate.columns(inp, includes=["qid", "query", "docno", "score"])

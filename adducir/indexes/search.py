@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.corpora.topics import Topics
-from adducir.indexes.index import FieldWeights, Index
+from adducir.indexes.index import Index
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -50,7 +50,6 @@ def search_topics(
     *,
     tag: str,
     feedback: "FeedbackMethod | None" = None,
-    fields: FieldWeights | None = None,
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
@@ -64,9 +63,7 @@ def search_topics(
     started = time.perf_counter()
     vectors = topics.vectors if ranks_words and index.analysis.kind.is_pretokenized else None
     queries = topics.texts if vectors is None else vectors
-    hits = index.search(
-        queries, model, feedback=feedback, fields=fields, depth=depth, threads=threads
-    )
+    hits = index.search(queries, model, feedback=feedback, depth=depth, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     empty, unanswered = list[str](), list[str]()
@@ -85,7 +82,7 @@ def search_topics(
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     settings = {
         "index": index.identity,
-        **index.settings(model, feedback, fields),
+        **index.settings(model, feedback),
         "depth": depth or "all",
     }
     return Search(

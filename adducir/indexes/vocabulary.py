@@ -13,6 +13,7 @@ from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.building import packed
+from adducir.indexes.kinds import LANGUAGES
 
 Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms, in order, with repetitions."""
@@ -20,7 +21,9 @@ Tokenizer = Callable[[str], Sequence[str]]
 
 class BulkAnalyser:
     def __init__(self, analysis: Analysis) -> None:
-        self._java = analysis.in_bulk()
+        language = LANGUAGES.make(analysis.language)
+        words, stemmer = language.in_parts(analysis.stemmer, analysis.stopwords)
+        self._java = jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
         """All term ids of a block's texts, and (n + 1,) where each text's begin."""
@@ -106,7 +109,7 @@ class LuceneVocabulary(Vocabulary):
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
-        encoded = (("", [text.encode(errors="replace")]) for text in texts)
+        encoded = (("", text.encode(errors="replace")) for text in texts)
         blocks = [(len(docnos), block) for docnos, block in packed(encoded, with_docnos=False)]
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:
@@ -124,8 +127,10 @@ class LuceneVocabulary(Vocabulary):
         return self._number(iter(lists), grow=False)
 
 
-def vocabularies(analysis: Analysis | Tokenizer | None) -> Callable[[], Vocabulary]:
-    if isinstance(analysis, Analysis):
-        shared = LuceneVocabulary(analysis)  # Java remembers what it has seen
-        return lambda: shared
-    return lambda: Vocabulary(analysis)  # a dictionary of one set's words stays in the cache
+def vocabulary_of(analysis: Analysis | Tokenizer | Vocabulary | None) -> Vocabulary:
+    """A vocabulary for one set; by default of Lucene's analysis of English."""
+    if isinstance(analysis, Vocabulary):
+        return analysis
+    if analysis is None or isinstance(analysis, Analysis):
+        return LuceneVocabulary(analysis or Analysis())
+    return Vocabulary(analysis)

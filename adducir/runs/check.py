@@ -18,9 +18,9 @@ from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.fusion import lacking
-from adducir.runs.metadata import metadata_for, part_of, read_metadata
 from adducir.runs.read import columns_of, run_of
 from adducir.runs.run import Run, Ties, ordered
+from adducir.runs.write import metadata_for, part_of, read_metadata
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -40,8 +40,6 @@ class Finding(NamedTuple):
 
 
 class TopicSet(NamedTuple):
-    """The wanted topics, those a run lacks or has beside them; ``is_other``: none is shared."""
-
     holder: str
     qids: Sequence[str]
     missing: Sequence[str]
@@ -51,8 +49,6 @@ class TopicSet(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """A run with documents, its file's columns in file order, and what it is checked against."""
-
     run: Run
     columns: pl.DataFrame | None
     qrels: Qrels | None
@@ -98,12 +94,10 @@ RULES: list[Rule] = []
 
 
 def rule(code: str, severity: Severity = "warning") -> Callable[[Any], None]:
-    """Make a rule of a function that tells what it finds in a run."""
     return lambda function: RULES.append(Rule(code, severity, function))
 
 
 def counted(number: int, noun: str) -> str:
-    """The number with its noun, whose plural is formed with s."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

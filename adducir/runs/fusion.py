@@ -160,10 +160,6 @@ class CombMNZ(CombSUM):
 FUSION = Family(
     "fusion",
     FusionMethod,
-    {
-        "rrf": f"{__name__}:RRF",
-        "combsum": f"{__name__}:CombSUM",
-        "combmnz": f"{__name__}:CombMNZ",
-    },
+    {"rrf": f"{__name__}:RRF", "combsum": f"{__name__}:CombSUM", "combmnz": f"{__name__}:CombMNZ"},
     what="fusion method",
 )

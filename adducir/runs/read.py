@@ -1,14 +1,8 @@
-"""Read runs: TREC's six columns, and the rankings that neural toolkits write as JSON.
+"""Read runs: TREC's six columns, and the rankings that other toolkits write (docs/formats.md).
 
-======================  ==========================================================================
-sentence-transformers   ``..._predictions_*.jsonl`` of an evaluator with ``write_predictions=True``:
-                        lines ``{"query_id", "query", "results": [{"corpus_id", "score"}]}``
-MTEB                    ``TASK_predictions.json`` of ``mteb.evaluate(..., prediction_folder=)``:
-                        ``{"mteb_model_meta": {}, subset: {split: {query: {document: score}}}}``
-BEIR, ranx, pytrec_eval ``{query: {document: score}}``, as those programs keep a run
-PyTerrier, ranx, pandas a table with a header, as CSV, TSV or Parquet: qid, docno, score
-MS MARCO                three columns: qid, pid, rank
-======================  ==========================================================================
+JSON of sentence-transformers (``{"query_id", "results": [{"corpus_id", "score"}]}`` per line), of
+MTEB (by subset and split) and of BEIR, ranx and pytrec_eval (``{query: {document: score}}``);
+tables with a header as CSV, TSV or Parquet; MS MARCO's three columns qid, pid, rank.
 """
 
 import math
@@ -53,7 +47,6 @@ def read_run(
 
 
 def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
-    """Columns of a run file; of JSON, whose ranks are null, a fault is raised."""
     names, (data, given) = list(wanted), read_table(path, "rank")
     is_json = data[:64].lstrip()[:1] == b"{"  # which no TREC run begins with
     if is_json:

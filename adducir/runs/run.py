@@ -53,44 +53,32 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     if not falls.all() or (topic[1:] < topic[:-1]).any():
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
-    if single and (merged := _merged(topic, score)) is not None:
-        score = merged
-        frame = frame.with_columns(score=pl.Series(score))
-    places, rows = _tied(topic, score, frame["docno"], descending=ties == "descending")
+    same_topic = topic[1:] == topic[:-1]
+    if single:  # those that only double precision tells apart are made equal
+        with np.errstate(over="ignore"):
+            rounded = score.astype(np.float32)
+        same = (rounded[1:] == rounded[:-1]) & same_topic & np.isfinite(rounded[1:])
+        apart = same & (score[1:] != score[:-1])
+        if apart.any():
+            group = np.cumsum(np.concatenate(([True], ~same)))
+            merged = np.isin(group, group[1:][apart])
+            score = np.where(merged, rounded.astype(np.float64), score)
+            frame = frame.with_columns(score=pl.Series(score))
+    tied, member = (score[1:] == score[:-1]) & same_topic, np.zeros(len(score), dtype=bool)
+    member[1:] = tied
+    member[:-1] |= tied
+    places = np.flatnonzero(member)
+    begins = np.ones(len(places), dtype=bool)
+    begins[1:] = ~tied[places[1:] - 1]
+    docnos = frame["docno"]
+    groups = {"group": np.cumsum(begins), "docno": docnos.gather(places), "row": places}
+    is_falling = [False, ties == "descending"]
+    wanted = pl.DataFrame(groups).sort("group", "docno", descending=is_falling, maintain_order=True)
+    rows = wanted["row"].to_numpy()
     if np.array_equal(places, rows):
         return frame
     # Tied rows differ in nothing but their docnos: to exchange these few is all there is to do.
-    docnos = frame["docno"]
     return frame.with_columns(docnos.clone().scatter(places, docnos.gather(rows)))
-
-
-def _merged(topic: Integers, score: Floats) -> Floats | None:
-    """The scores, those that only double precision tells apart made equal; None without any."""
-    with np.errstate(over="ignore"):
-        rounded = score.astype(np.float32)
-    same = (rounded[1:] == rounded[:-1]) & (topic[1:] == topic[:-1]) & np.isfinite(rounded[1:])
-    apart = same & (score[1:] != score[:-1])
-    if not apart.any():
-        return None
-    group = np.cumsum(np.concatenate(([True], ~same)))
-    return np.where(np.isin(group, group[1:][apart]), rounded.astype(np.float64), score)
-
-
-def _tied(
-    topic: Integers, score: Floats, docnos: pl.Series, *, descending: bool
-) -> tuple[Integers, Integers]:
-    """The places of tied rows, and for each place the row whose docno belongs there."""
-    same = (score[1:] == score[:-1]) & (topic[1:] == topic[:-1])
-    member = np.zeros(len(score), dtype=bool)
-    member[1:] = same
-    member[:-1] |= same
-    places = np.flatnonzero(member)
-    begins = np.ones(len(places), dtype=bool)
-    begins[1:] = ~same[places[1:] - 1]
-    group = pl.DataFrame(
-        {"group": np.cumsum(begins), "docno": docnos.gather(places), "row": places}
-    ).sort("group", "docno", descending=[False, descending], maintain_order=True)
-    return places, group["row"].to_numpy()
 
 
 def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
@@ -159,16 +147,14 @@ class Run(Framed):
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
-    def ranked(
-        cls, rows: pl.DataFrame, tag: str, *, path: Path | None = None, ties: Ties = "ascending"
-    ) -> "Run":
+    def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "ascending") -> "Run":
         """Make a run of rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
             raise UsageError(f"these rows are not a run: {error}.") from error
         frame = frame.with_columns(pl.col("score").fill_null(np.nan))
-        run = cls(ordered(frame, ties=ties), tag, path)
+        run = cls(ordered(frame, ties=ties), tag)
         for qid, docno in run.duplicates().head(1).rows():
             raise UsageError(f"topic {qid} ranks document {docno} twice.")
         return run
@@ -188,12 +174,10 @@ class Run(Framed):
 
     @property
     def name(self) -> str:
-        """Its file, or else its tag, for messages."""
         return str(self.path or self.tag)
 
     @cached_property
     def qids(self) -> list[str]:
-        """The topics that have rows, in order."""
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
     @cached_property

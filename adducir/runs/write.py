@@ -1,23 +1,181 @@
-"""Write runs in TREC's format, so that every tool reads the same order."""
+"""Write runs in TREC's format, so that every tool reads the same order, and the facts beside them.
+
+The facts are in the ir_metadata format, ``runs/bm25.trec.gz.ir-metadata.yml``: plain YAML with the
+sections of PRIMAD, as https://www.ir-metadata.org describes them, version 0.1 (Breuer, Keller and
+Schaer, SIGIR 2022), and ``resources`` as TIREx adds it. What is not known is left out. Nobody's
+name is written unless the caller gives an ``actor``, no host name ever, and the user's home folder
+is written ``~``.
+"""
 
 import gzip
 import hashlib
 import io
+import json
+import os
+import platform
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from copy import deepcopy
 from datetime import UTC, datetime
+from functools import cache, lru_cache
+from importlib import metadata as installed
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+from ruamel.yaml import YAML
 
 from adducir.core.errors import UsageError
-from adducir.core.files import is_standard_output, publishing, sync
+from adducir.core.files import is_standard_output, publishing, read_text, sync
 from adducir.core.processes import locked
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
-from adducir.runs.metadata import metadata_for, metadata_text
 from adducir.runs.run import Run, strictly_decreasing
+from adducir.version import __version__
+
+SUFFIX = ".ir-metadata.yml"
+
+
+def metadata_for(path: Path | str) -> Path:
+    path = Path(path)
+    return path.with_name(path.name + SUFFIX)
+
+
+def read_metadata(path: Path | str) -> dict[str, Any]:
+    """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
+    place = metadata_for(path)
+    return deepcopy(_parsed(read_text(place), place))
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, place: Path) -> dict[str, Any]:
+    from adducir.core.config import parse
+
+    marks = r"\Air_metadata\.start\n|^ir_metadata\.end\s*\Z"
+    return parse(re.sub(marks, "\n", text, flags=re.M), place).data
+
+
+def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
+    """The mapping at a path of metadata; empty where a user has made something else of it."""
+    for key in path:
+        try:
+            facts = facts[key]
+        except (LookupError, TypeError):
+            return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+_FIRST = ("retrieval", "fusion", "python", "tuning")
+"""Sections of a method that say how the candidates of a reranker were found."""
+
+
+def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The section ``method`` of a reranked run, from that of its candidates' run, or from {}."""
+    earlier = before.get("reranking")
+    first = {key: before[key] for key in _FIRST if key in before}
+    return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}
+
+
+def metadata_text(*layers: Mapping[str, Any]) -> str:
+    """Metadata as YAML: platform and versions, and over them the layers, the last one first."""
+    facts: dict[str, Any] = {
+        "schema-version": 0.1,
+        "run-version": 1.0,
+        "tag": "",
+        "platform": platform_facts(),
+        "implementation": {"source": {"lang": ["python", "java"]}},
+    }
+    for layer in layers:
+        facts = _merged(facts, layer)
+    yaml: Any = YAML(typ="safe", pure=True)  # which readers of YAML 1.1 and 1.2 read alike
+    text = StringIO()
+    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
+    yaml.sort_base_mapping_type_on_output = False
+    found = json.dumps(facts, default=_plain, ensure_ascii=False)
+    home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
+    if len(home) > 1:
+        found = re.sub(rf"{re.escape(home)}(?=[/\\\"])", "~", found)
+    yaml.dump(json.loads(found), text)
+    return text.getvalue().partition("---\n")[2]
+
+
+@cache
+def platform_facts() -> dict[str, Any]:
+    """Hardware, operating system and versions of libraries; nothing that shows whose they are."""
+    import psutil
+
+    wanted: list[str] = []
+    with suppress(installed.PackageNotFoundError):  # run from a folder of sources
+        wanted = installed.requires("adducir") or []
+    names = set[str]()
+    for requirement in wanted:
+        if "extra ==" not in requirement:
+            names.add(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
+    libraries = [f"python=={platform.python_version()}", *_versions(*sorted(names, key=str.lower))]
+    return {
+        "hardware": {
+            "cpu": {
+                "model": _found("/proc/cpuinfo", r"model name\s*: (.+)") or platform.machine(),
+                "architecture": platform.machine(),
+                "operation mode": platform.architecture()[0].replace("bit", "-bit"),
+                "number of cores": os.cpu_count(),
+            },
+            "ram": f"{psutil.virtual_memory().total / 2**30:.0f} GB",
+        },
+        "operating system": {
+            "kernel": f"{platform.system()} {platform.release()}",
+            "distribution": _found("/etc/os-release", 'PRETTY_NAME="?([^"\n]+)')
+            or platform.version(),
+        },
+        "software": {
+            "libraries": {"python": libraries},
+            "retrieval toolkit": [
+                f"adducir=={__version__}",
+                *_versions("pyserini", "python-terrier"),
+            ],
+        },
+    }
+
+
+def _versions(*names: str) -> list[str]:
+    found = []
+    for name in names:
+        with suppress(installed.PackageNotFoundError):
+            package = installed.distribution(name)
+            # `package.version` parses all of the file, which takes five times as long.
+            version = re.search(r"^Version: (\S+)", package.read_text("METADATA") or "", re.M)
+            found.append(f"{name}=={version[1] if version else package.version}")
+    return found
+
+
+def _found(path: str, pattern: str) -> str:
+    with suppress(OSError):
+        if found := re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M):
+            return found[1].strip()
+    return ""
+
+
+def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(base)
+    for key, value in over.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            result[key] = _merged(old, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path
+
 
 # Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
 _GZIP_LEVEL = 1
@@ -76,14 +234,10 @@ def write_run(
             "topics without documents": sorted(set(topics or ()) - set(run.qids)),
         },
     }
-    _publish(path, content, metadata_text(facts, metadata or {}))
-
-
-def _publish(path: Path, content: bytes, facts: str) -> None:
-    """A kill leaves a run without metadata at most, never one with another run's."""
-    beside = metadata_for(path)
+    beside, text = metadata_for(path), metadata_text(facts, metadata or {})
+    # A kill leaves a run without metadata at most, never one with another run's.
     with locked(path), publishing(beside) as hidden_facts:
-        hidden_facts.write_bytes(facts.encode())
+        hidden_facts.write_text(text, encoding="utf-8")
         sync(hidden_facts)
         with publishing(path) as hidden:
             hidden.write_bytes(content)

@@ -1,28 +1,288 @@
 """Compare systems with baselines, with each other, and with the best: :func:`compare`.
 
 Each topic set is tested by itself. The tests of a measure (``family: measure``) or of all measures
-(``table``) are corrected together; those of equivalence are a family of their own, as an
-equivalence mark is a claim too. Only corrected p-values decide verdicts. Descriptive measures
-(share judged, counts) are not tested. Which tests to run must be planned before looking at the
-figures, and on topics that no parameter was tuned on.
+(``table``) are corrected together, those of equivalence as a family of their own. Only corrected
+p-values decide verdicts. Descriptive measures (share judged, counts) are not tested.
 """
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import Framed
+from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix, Scores
-from adducir.statistics.set_tests import TESTED, SetTests
-from adducir.statistics.settings import FOR_RUNS, Testing
+from adducir.statistics.corrections import confidence_sets, error_variance
+from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
+from adducir.statistics.equivalence import FEW_RUNS, Tost, tost, tost_of_runs, two_level
+from adducir.statistics.settings import CORRECTIONS, FOR_RUNS, TESTS, PairFamily, Testing
 
-_OPPOSITE = {"better": "worse", "worse": "better"}
+POWER = 0.8
+"""The conventional power."""
+MAX_TOPICS = 1_000_000
+
+
+def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
+    """The fewest topics with which a paired t-test finds a difference; ``sd`` of differences."""
+    from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
+
+    if not difference or not sd > 0:
+        raise UsageError("it takes a difference other than 0 and a standard deviation above 0.")
+    power, sizes = TTestPower().power, range(2, MAX_TOPICS + 1)
+    effect = abs(difference) / sd
+    # Its solver fails where the effect is large; the power itself is right.
+    at = bisect_left(sizes, wanted, key=lambda n: float(power(effect, n, alpha)))
+    if at == len(sizes):
+        raise UsageError(f"more than {MAX_TOPICS:,} topics would be needed.")
+    return sizes[at]
+
+
+TESTED = pl.Schema(
+    {
+        **dict.fromkeys(("set", "measure", "claim", "system", "reference"), pl.String),
+        **dict.fromkeys(("difference", "low", "high"), pl.Float64),
+        **dict.fromkeys(("statistic", "p", "p_corrected"), pl.Float64),
+        "verdict": pl.String,
+        "effect": pl.Float64,
+        **dict.fromkeys(("wins", "ties", "losses"), pl.Int64),
+        "method": pl.String,
+        "constant": pl.Boolean,
+    }
+)
+
+
+class SetTests:
+    def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing) -> None:
+        self.name, self.matrix, self.asked = name, matrix, asked
+        self.systems, self.topics = list(matrix.systems), len(matrix.qids)
+        rates, falls = list[bool](), list[bool]()
+        for one in matrix.measures.values():
+            rates.append(not is_descriptive(one))
+            falls.append(lower_is_better(one))
+        self.rates, self.falls = np.array(rates), np.array(falls)
+        self.tested: Rows = np.flatnonzero(self.rates) if self.topics > 1 else np.empty(0, np.intp)
+        self.average = matrix.values.mean(axis=2)
+        low, high = self.average.min(axis=1), self.average.max(axis=1)
+        self.top = np.where(self.falls, low, high)[:, None]
+        # A row of scores for each measure and system, those of a measure together.
+        self.rows = matrix.values.reshape(-1, self.topics)
+
+    def means(self) -> pl.DataFrame:
+        measures, systems = self.average.shape
+        p_best = np.full((measures, systems), np.nan)
+        if self.asked.best == "set" and systems > 1 and self.tested.size:
+            p_best[self.tested] = confidence_sets(
+                self.matrix.values[self.tested],
+                self.falls[self.tested],
+                samples=self.asked.samples,
+                seed=self.asked.seed,
+            )
+        best = (self.average == self.top) & self.rates[:, None]
+        return pl.DataFrame(
+            {
+                "set": self.name,
+                "system": np.repeat(self.systems, measures),
+                "measure": list(self.matrix.measures) * systems,
+                "mean": self.average.T.ravel(),
+                "topics": self.topics,
+                "best": best.T.ravel(),
+                "p_best": p_best.T.ravel(),
+            },
+            schema_overrides={"topics": pl.Int64},
+        ).with_columns(pl.col("p_best").fill_nan(None))
+
+    def _pairs(self) -> tuple[Rows, Rows]:
+        count = len(self.systems)
+        if self.asked.all_pairs:
+            second, first = np.triu_indices(count, 1)
+        else:
+            first, second = np.empty((2, 0), dtype=np.intp)
+            others = np.arange(count)  # without the baselines so far
+            for baseline in self.asked.baselines:
+                if baseline in self.systems:
+                    base = self.systems.index(baseline)
+                    others = others[others != base]
+                    first = np.concatenate((first, others))
+                    second = np.concatenate((second, np.full_like(others, base)))
+        starts = count * self.tested[:, None]
+        return (starts + first).ravel(), (starts + second).ravel()
+
+    def differences(self) -> pl.DataFrame:
+        first, second = self._pairs()
+        if not first.size:
+            return pl.DataFrame(schema=TESTED)
+        asked, topics = self.asked, self.topics
+        statistic, p = asked.made(TESTS, asked.test).pairs(self.rows, first, second)
+        a, b = self.rows[first], self.rows[second]
+        difference, noise = a - b, tolerance(a, b)
+        constant = constant_rows(difference, noise)
+        mean = difference.mean(axis=1)
+        sd = np.where(constant, 0.0, difference.std(axis=1, ddof=1))
+        low, high = self._intervals(difference, mean, sd, constant)
+        method = [asked.test] * first.size
+        if self.matrix.runs:
+            found = [
+                two_level(self._runs(i), self._runs(j)) for i, j in zip(first, second, strict=True)
+            ]
+            statistic = np.array([one.t for one in found])
+            p = np.array([one.p for one in found])
+            low, high = np.array([one.interval(asked.level) for one in found]).T
+            constant = np.isinf(statistic)
+            method = ["refused" if one.refused else "two-level" for one in found]
+        kept = np.array(method) != "refused"
+        corrected = np.full(first.size, np.nan)
+        correction = asked.made(CORRECTIONS, asked.correction)
+        for family in self._families(first[kept]):
+            of = np.flatnonzero(kept)[family]
+            corrected[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
+        higher = (difference > noise[:, None]).sum(axis=1)
+        lower = (-difference > noise[:, None]).sum(axis=1)
+        falls = self.falls[first // len(self.systems)]
+        verdict = np.where((mean > 0) != falls, "better", "worse")
+        identical = np.abs(difference).max(axis=1) <= noise
+        spread = np.where((sd > 0) & ~constant, sd, np.nan)
+        return self._framed(
+            first,
+            second,
+            claim="difference",
+            difference=mean,
+            low=np.where(kept, low, np.nan),
+            high=np.where(kept, high, np.nan),
+            statistic=statistic,
+            p=np.where(kept, p, np.nan),
+            p_corrected=corrected,
+            verdict=np.where(mean == 0, "", verdict),
+            effect=np.where(identical, 0.0, mean / spread),
+            wins=np.where(falls, lower, higher),
+            ties=topics - higher - lower,
+            losses=np.where(falls, higher, lower),
+            method=method,
+            constant=constant & ~identical,
+        )
+
+    def _framed(self, first: Rows, second: Rows, **columns: Any) -> pl.DataFrame:
+        count, systems = len(self.systems), np.array(self.systems)
+        named = {
+            "set": self.name,
+            "measure": np.array(list(self.matrix.measures))[first // count],
+            "system": systems[first % count],
+            "reference": systems[second % count],
+        }
+        holds = (pl.col("p_corrected") <= self.asked.alpha) & (pl.col("verdict") != "")
+        frame = pl.DataFrame(named | columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+        frame = frame.with_columns(verdict=pl.when(holds).then("verdict"))
+        return pl.concat([pl.DataFrame(schema=TESTED), frame], how="diagonal")
+
+    def _runs(self, row: int) -> Floats:
+        measure, system = divmod(int(row), len(self.systems))
+        runs = self.matrix.runs.get(self.matrix.systems[system])
+        return self.rows[row][None] if runs is None else runs[:, measure]
+
+    def _intervals(
+        self, difference: Floats, mean: Floats, sd: Floats, constant: Any
+    ) -> tuple[Floats, Floats]:
+        from scipy.special import stdtrit
+
+        asked = self.asked
+        reach = float(stdtrit(self.topics - 1, 0.5 + asked.level / 2)) * sd / sqrt(self.topics)
+        low, high = mean - reach, mean + reach
+        if asked.interval == "bootstrap":
+            from scipy.stats import bootstrap
+
+            for row in np.flatnonzero(~constant):
+                low[row], high[row] = bootstrap(
+                    (difference[row],),
+                    np.mean,
+                    confidence_level=asked.level,
+                    n_resamples=asked.samples,
+                    batch=1_000,
+                    method="BCa",
+                    rng=np.random.default_rng(asked.seed),
+                ).confidence_interval
+        return low, high
+
+    def _families(self, first: Rows) -> Iterator[Rows]:
+        measure = first // len(self.systems)
+        if self.asked.family == "table":
+            measure = np.zeros_like(measure)
+        for one in np.unique(measure):
+            yield np.flatnonzero(measure == one)
+
+    def equivalences(self) -> pl.DataFrame:
+        asked, count = self.asked, len(self.systems)
+        is_there = asked.against == "best" or asked.against in self.systems
+        if asked.equivalence is None or count < 2 or not is_there:
+            return pl.DataFrame(schema=TESTED)
+        sizes = [len(self.matrix.runs.get(name, ())) for name in self.matrix.systems]
+        too_few = [1 < size < FEW_RUNS for size in sizes]
+        firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()
+        for measure in self.tested:
+            means = self.average[measure]
+            target = int(np.argmax(means == self.top[measure]))
+            if asked.against != "best":
+                target = self.systems.index(asked.against)
+            others = [
+                row for row in range(count) if row != target and not too_few[row] | too_few[target]
+            ]
+            if not others:
+                continue
+            first = measure * count + np.array(others, dtype=np.intp)
+            second = np.full_like(first, measure * count + target)
+            side = "upper" if self.falls[measure] else "lower"
+            options: dict[str, Any] = {
+                "test": asked.equivalence_test,
+                "side": side if asked.non_inferiority else "both",
+            }
+            firsts.append(first)
+            seconds.append(second)
+            if self.matrix.runs:
+                found += [
+                    tost_of_runs(self._runs(i), self._runs(j), asked.equivalence, **options)
+                    for i, j in zip(first, second, strict=True)
+                ]
+            else:
+                pair = self.rows[first], self.rows[second]
+                found.append(tost(*pair, asked.equivalence, **options))
+        if not firsts:
+            return pl.DataFrame(schema=TESTED)
+        first, second = np.concatenate(firsts), np.concatenate(seconds)
+        p, differing, constant, refused = map(np.concatenate, zip(*found, strict=True))
+        correction, corrected = CORRECTIONS.make(asked.equivalence_correction), np.empty_like(p)
+        for of in self._families(first):
+            corrected[of] = correction.adjusted(p[of])
+        return self._framed(
+            first,
+            second,
+            claim="non-inferiority" if asked.non_inferiority else "equivalence",
+            difference=self.average.ravel()[first] - self.average.ravel()[second],
+            p=p,
+            p_corrected=corrected,
+            verdict="equivalent",
+            ties=self.topics - differing,
+            method=np.where(refused, "refused", asked.equivalence_test),
+            constant=constant,
+        )
+
+    def designs(self) -> Iterator[tuple[tuple[str, str], int | str]]:
+        wanted = self.asked.topics_for
+        for measure in self.tested if wanted is not None else ():
+            key = self.name, list(self.matrix.measures)[measure]
+            variance = 0.0
+            if len(self.systems) > 1:
+                variance = error_variance(self.matrix.values[measure])
+            try:
+                yield key, topics_needed(wanted or 0.0, sqrt(2 * variance), self.asked.alpha)
+            except UsageError as error:
+                yield key, error.what.rstrip(".")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +329,6 @@ class Comparison(Framed):
 
     @property
     def references(self) -> tuple[str, ...]:
-        """What systems were tested against: the baselines, or all systems where all pairs were."""
         return self.systems if self.testing.all_pairs else self.testing.baselines
 
     @cached_property
@@ -77,7 +336,6 @@ class Comparison(Framed):
         return dict(self.means.select("set", "topics").unique(maintain_order=True).iter_rows())
 
     def both_ways(self) -> pl.DataFrame:
-        """The tests of difference, each seen from both sides."""
         found = self.tests.filter(claim="difference")
         turned = found.with_columns(
             system="reference",
@@ -89,7 +347,7 @@ class Comparison(Framed):
             effect=-pl.col("effect"),
             wins="losses",
             losses="wins",
-            verdict=pl.col("verdict").replace(_OPPOSITE),
+            verdict=pl.col("verdict").replace({"better": "worse", "worse": "better"}),
         )
         return pl.concat([found, turned.select(TESTED.names()).cast(TESTED)])
 

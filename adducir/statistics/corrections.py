@@ -21,7 +21,6 @@ from adducir.core.errors import UsageError
 from adducir.statistics.differences import (
     CACHED_ROWS,
     Floats,
-    Rows,
     block_rows,
     constant_rows,
     every_half,
@@ -36,8 +35,6 @@ from adducir.statistics.tests import extreme_bounds
 
 _CELLS = 1 << 18
 """Differences of pairs at a time: 2 MB."""
-_EXCHANGED = 1 << 22
-"""Scores exchanged at a time: 32 MB."""
 
 
 class Holm(Correction):
@@ -89,8 +86,6 @@ class NoCorrection(Correction):
 
 
 class _OfScores(Correction):
-    """A correction that needs the scores behind the p-values, for how the tests depend."""
-
     def adjusted(self, p: Floats) -> Floats:
         raise UsageError(f"the correction {self.title} needs the scores behind the p-values.")
 
@@ -115,7 +110,16 @@ class MaxT(_OfScores):
     def of_pairs(self, family: PairFamily) -> Floats:
         _, values, first, second = family
         topics = values.shape[1]
-        summed, squares = _summed(values, first, second)
+        # Of each pair the sum of its differences and that of their squares, noise counted as 0.
+        summed, squares = np.empty((2, first.size))
+        step = max(1, _CELLS // topics)
+        for start in range(0, first.size, step):
+            part = slice(start, start + step)
+            a, b = values[first[part]], values[second[part]]
+            difference = a - b
+            difference[np.abs(difference) <= tolerance(a, b)[:, None]] = 0.0
+            summed[part] = difference.sum(axis=1)
+            squares[part] = np.square(difference).sum(axis=1)
         scale = 2.0 / np.sqrt(topics * np.where(squares > 0, squares, np.inf))
         bounds = extreme_bounds(summed, values, first, second) * scale
         order = np.argsort(-bounds, kind="stable")
@@ -138,20 +142,6 @@ class MaxT(_OfScores):
         return adjusted
 
 
-def _summed(values: Floats, first: Rows, second: Rows) -> tuple[Floats, Floats]:
-    """Of each pair the sum of its differences and that of their squares, noise counted as 0."""
-    summed, squares = np.empty((2, first.size))
-    step = max(1, _CELLS // values.shape[1])
-    for start in range(0, first.size, step):
-        part = slice(start, start + step)
-        a, b = values[first[part]], values[second[part]]
-        difference = a - b
-        difference[np.abs(difference) <= tolerance(a, b)[:, None]] = 0.0
-        summed[part] = difference.sum(axis=1)
-        squares[part] = np.square(difference).sum(axis=1)
-    return summed, squares
-
-
 class Tukey(_OfScores):
     """Tukey's HSD with the error of the two-way analysis of variance."""
 
@@ -166,7 +156,8 @@ class Tukey(_OfScores):
     def of_pairs(self, family: PairFamily) -> Floats:
         from scipy.stats import studentized_range
 
-        values, gaps = _systems(family)
+        rows, means = np.union1d(family.first, family.second), family.values.mean(axis=1)
+        values, gaps = family.values[rows], np.abs(means[family.first] - means[family.second])
         systems, topics = values.shape
         noise = tolerance(values, values).max()
         if constant_rows(values - values[:1], np.array([noise])).all():
@@ -177,11 +168,7 @@ class Tukey(_OfScores):
 
 
 def error_variance(values: Floats) -> float:
-    """Variance of (S, T) scores once system and topic are known; 0 where they say everything.
-
-    The mean square of the error of the two-way analysis of variance without replication
-    (Tague-Sutcliffe and Blustein 1995; Sakai 2018, chapter 3).
-    """
+    """The two-way analysis of variance's mean square of the error (Sakai 2018, chapter 3)."""
     systems, topics = values.shape
     total = np.square(values - values.mean()).sum()
     between = topics * np.square(values.mean(axis=1) - values.mean()).sum()
@@ -190,44 +177,8 @@ def error_variance(values: Floats) -> float:
     return error if error > 1e-14 * max(total, 1e-300) else 0.0
 
 
-class RandomisedTukey(Tukey):
-    """Tukey's HSD by exchanging the scores of each topic among the systems."""
-
-    # Carterette 2012, algorithm 1; Sakai 2014. Nothing is taken as normal. p = (c + 1) / (n + 1).
-    title: ClassVar = "randomised Tukey HSD"
-    tests: ClassVar[tuple[str, ...]] = ("t", "randomisation")
-    permutations: int = Field(PERMUTATIONS, ge=1, description="Exchanges to draw.")
-    seed: int = Field(SEED, ge=0, description="Seed of the draw.")
-
-    def of_pairs(self, family: PairFamily) -> Floats:
-        values, gaps = _systems(family)
-        generator = np.random.Generator(np.random.PCG64(self.seed))
-        at_once = max(1, _EXCHANGED // values.size)
-        ranges = np.empty(self.permutations)
-        for start in range(0, self.permutations, at_once):
-            count = min(at_once, self.permutations - start)
-            exchanged = np.broadcast_to(values.T, (count, *values.T.shape)).copy()
-            generator.permuted(exchanged, axis=2, out=exchanged)
-            ranges[start : start + count] = np.ptp(exchanged.mean(axis=1), axis=1)
-        ranges.sort()
-        slack = 1e-12 * float(np.abs(values).max())
-        reached = self.permutations - np.searchsorted(ranges, gaps - slack)
-        return np.asarray((reached + 1.0) / (self.permutations + 1.0))
-
-
-def _systems(family: PairFamily) -> tuple[Floats, Floats]:
-    """The (S, T) scores of the systems of a family, and the (K,) differences of its pairs."""
-    rows = np.unique(np.concatenate((family.first, family.second)))
-    means = family.values.mean(axis=1)
-    return family.values[rows], np.abs(means[family.first] - means[family.second])
-
-
 def confidence_sets(
-    values: Floats,
-    lower_is_better: Iterable[bool],
-    *,
-    samples: int = SAMPLES,
-    seed: int = SEED,
+    values: Floats, lower_is_better: Iterable[bool], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Floats:
     """(M, S) p of the model confidence sets of M measures, which share samples, by (M, S, T)."""
     oriented = zip(values, lower_is_better, strict=True)
@@ -241,8 +192,6 @@ def confidence_sets(
 
 
 class _Elimination:
-    """(S,) systems in order of elimination; (S - 1,) the largest t, and samples that reach it."""
-
     def __init__(self, scores: Floats) -> None:
         systems, topics = scores.shape
         self.scores, self.means = scores, scores.mean(axis=1)

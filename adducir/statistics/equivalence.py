@@ -1,27 +1,22 @@
 """Equivalence of two systems, and their difference over topics and several runs.
 
-**Equivalence**: two one-sided paired tests (TOST; Schuirmann 1987; Lakens 2017). The null
-hypothesis is that the true mean difference is at least delta away from zero. Each side is tested
-one-sided at alpha and p is the larger of the two; within one such test nothing is to be corrected,
-because both must reject. One side alone is a test of non-inferiority.
-
-The one-sided tests are paired t-tests (``t``, as in statsmodels' ``ttost_paired``), which find too
-many skewed differences equivalent; or (``hall``) the larger p of that and of t on Hall's (1992)
+**Equivalence**: two one-sided paired tests of H0: the true mean difference is at least delta away
+from zero (TOST; Schuirmann 1987; Lakens 2017); p is the larger of the two, and one side alone tests
+non-inferiority. They are t-tests (``t``, as in statsmodels' ``ttost_paired``), which find too many
+skewed differences equivalent; or (``hall``) the larger p of that and of t on Hall's (1992)
 transformation, which takes the skewness g of the differences out: sqrt(n) (w + g w^2 / 3 +
 g^2 w^3 / 27 + g / (6 n)) with w the mean in standard deviations (of n). Neither knows what it has
 not seen: where fewer than :data:`FEW` topics differ (few topics, saturated scores, measures of 0
 and 1), ``hall`` refuses the test, with p = 1; so does ``t`` where differences do not vary at all.
 
-**Several runs**: a difference that rests on one seed is not one of the methods. Topics and runs
-(seeds) are both samples, runs crossed with topics, and the variance of the difference of the means
-is estimated by s_d^2 / T + sum over both systems of s_R^2 / R: s_d^2 the variance over topics of
-the differences of the systems' means over runs, s_R^2 the variance of a system's R means over
-topics. The interaction of runs and topics is counted in both terms; with three runs, its estimate
-is often 0 by chance, and tests that subtract it find false differences (docs/statistics.md).
-
-The critical value is Cochran's (Biometrics 20, 1964): the mean of Student's quantiles, of T - 1 and
-of R - 1 degrees of freedom, weighted by the terms. Unlike Satterthwaite's degrees of freedom it
-does not trust a small variance of a few runs. With one run each it is the paired t-test.
+**Several runs**: topics and runs (seeds) are both samples, runs crossed with topics, and the
+variance of the difference of the means is estimated by s_d^2 / T + sum over both systems of
+s_R^2 / R: s_d^2 the variance over topics of the differences of the systems' means over runs, s_R^2
+the variance of a system's R means over topics. The interaction of runs and topics is counted in
+both terms: estimated from three runs, it is often 0 by chance (docs/statistics.md). The critical
+value is Cochran's (Biometrics 20, 1964): the mean of Student's quantiles, of T - 1 and of R - 1
+degrees of freedom, weighted by the terms; unlike Satterthwaite's degrees of freedom it does not
+trust a small variance of a few runs. With one run each it is the paired t-test.
 """
 
 from dataclasses import dataclass, replace
@@ -143,7 +138,6 @@ def tost(
 
 
 def _below(difference: Floats, delta: float, test: EquivalenceTest) -> Floats:
-    """(K,) p of H0: mean >= delta."""
     from scipy.special import stdtr
     from scipy.stats import ttest_1samp
 

@@ -28,10 +28,7 @@ class PoweredMean(NamedTuple):
 def powered_mean(
     human: Floats, model: Floats, model_alone: Floats, *, level: float = 0.95
 ) -> PoweredMean:
-    """Mean of what humans would judge, of (n,) items judged by both and (N,) by the model alone.
-
-    For the difference of two systems give differences, topic by topic, in all three.
-    """
+    """Mean, or of differences, that humans would judge: (n,) judged by both, (N,) by the model."""
     from scipy.special import ndtri
 
     y, hat, alone = (np.asarray(one, dtype=np.float64) for one in (human, model, model_alone))

@@ -65,10 +65,7 @@ class PairFamily(NamedTuple):
 
 
 class Correction(Recipe):
-    """A way to adjust the p-values of tests that are made together.
-
-    The fields of a subclass are its hyperparameters, as a test's are.
-    """
+    """A way to adjust the p-values of tests that are made together."""
 
     title: ClassVar[str]  # its name in a sentence, such as "Holm"; empty for none
     # the tests of difference that it corrects; empty for every test
@@ -78,10 +75,7 @@ class Correction(Recipe):
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """(m,) adjusted p-values, from 0 to 1, of the (m,) p-values of a family, in their order.
-
-        They are held against the unadjusted alpha.
-        """
+        """(m,) p-values to hold against alpha, of the (m,) of a family, in their order."""
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
         """(K,) adjusted p-values of paired tests; by default from their p-values alone."""
@@ -108,7 +102,6 @@ CORRECTIONS = Family(
         "bonferroni": f"{_HERE}.corrections:Bonferroni",
         "maxt": f"{_HERE}.corrections:MaxT",
         "tukey": f"{_HERE}.corrections:Tukey",
-        "tukey-randomised": f"{_HERE}.corrections:RandomisedTukey",
         "bh": f"{_HERE}.corrections:BenjaminiHochberg",
         "none": f"{_HERE}.corrections:NoCorrection",
     },
@@ -130,7 +123,6 @@ _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
 
 
 def _rare(default: Any, description: str, **more: Any) -> Any:
-    """A field that a command takes by ``--set``."""
     return Field(default, description=description, json_schema_extra={"rare": True}, **more)
 
 
@@ -239,16 +231,13 @@ class Testing(Kind):
 
     @property
     def level(self) -> float:
-        """Level of the intervals of differences, which are not corrected."""
         return 1 - self.alpha if self.confidence is None else self.confidence
 
     @property
     def equivalence_correction(self) -> str:
-        """The correction of the equivalence tests: the same, or Holm's if that needs the scores."""
         return "holm" if CORRECTIONS.kind(self.correction).tests else self.correction
 
     def made(self, family: Family[Kinded], name: str) -> Kinded:
-        """A test or a correction, with what is set for all that are drawn."""
         drawn = {"permutations", "samples", "seed"} & family.kind(name).model_fields.keys()
         return family.make(name, self.model_dump(include=drawn))
 

@@ -1,8 +1,5 @@
 """Paired significance tests of systems by their scores per topic; all are two-sided.
 
-Smucker, Allan and Carterette (CIKM 2007) find that t and randomisation agree closely on retrieval
-runs, and advise against Wilcoxon and sign.
-
 Special cases, the same for every test and never NaN: identical runs give p = 1. A difference that
 is the same non-zero number on every topic has no variance; t is then infinite, and as its limiting
 p of 0 would claim more than the topics can show, p is that of the exact randomisation test,
@@ -82,7 +79,6 @@ class Wilcoxon(SignificanceTest):
 
 
 def _wilcoxon(difference: Floats) -> tuple[float, float]:
-    """The smaller sum of ranks of (T,) differences, and p."""
     from scipy.stats import rankdata, wilcoxon
 
     kept = difference[difference != 0]

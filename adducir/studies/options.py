@@ -8,16 +8,16 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
+from adducir.corpora.records import PARTS, check_shares, split
 
 T = TypeVar("T")
 
 
 def _shares(text: str) -> dict[str, float]:
-    from adducir.corpora.records import PARTS, check_shares
-
     try:
         shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
     except ValueError:
@@ -43,8 +43,6 @@ def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
     """The parts of an output by ``shares``: name, file and items, a group in one of them."""
-    from adducir.corpora.records import split
-
     parts: Mapping[str, Sequence[T]] = {"": items}
     if settings.shares is not None:
         parts = split(items, group, settings.shares, settings.seed)
@@ -80,16 +78,11 @@ class Drawing(Recipe):
 
 def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:
     """The same items, counted on the terminal while they are read."""
-    from adducir.cli.console import open_progress
-
     with open_progress() as progress, progress.doing(doing, None, unit):
         for item in items:
             progress.advance(1)
             yield item
 
 
-def show_counts(rows: Mapping[str, int] | Sequence[tuple[str, int]]) -> None:
-    from adducir.cli.console import columns, show
-
-    pairs = rows.items() if isinstance(rows, Mapping) else rows
-    show("\n".join(columns([(name, f"{count:,}") for name, count in pairs])))
+def show_counts(rows: Mapping[str, int]) -> None:
+    show("\n".join(columns([(name, f"{count:,}") for name, count in rows.items()])))

@@ -9,9 +9,8 @@ import polars as pl
 from adducir.core.texts import listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
-from adducir.statistics.comparison import Comparison
+from adducir.statistics.comparison import POWER, Comparison
 from adducir.statistics.equivalence import FEW, FEW_RUNS
-from adducir.statistics.set_tests import POWER
 from adducir.statistics.settings import CORRECTIONS, TESTS
 from adducir.tables.style import Detail
 from adducir.tables.table import Mark, MarkKind, Note, ResultTable, printed_name

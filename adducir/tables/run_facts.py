@@ -8,10 +8,9 @@ from ir_measures import Measure
 
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.evaluator import Bounds, Evaluator, bounds_of, depth_of
 from adducir.evaluation.measures import is_descriptive
 from adducir.evaluation.scores import Scores
-from adducir.evaluation.unjudged import Bounds, bounds_of, depth_of
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean

@@ -29,8 +29,7 @@ import org.apache.lucene.util.BytesRef;
  * made for Anserini's indexes reads it.
  *
  * <p>Documents arrive in blocks: for each document the length of its docno (int, little endian),
- * the docno, the length of its text and the text, both UTF-8, and so the texts of its separate
- * fields. Worker threads take the blocks.
+ * the docno, the length of its text and the text, both UTF-8. Worker threads take the blocks.
  */
 public final class BulkIndexer {
   private static final byte[] END = new byte[0];
@@ -38,8 +37,6 @@ public final class BulkIndexer {
 
   private final IndexWriter writer;
   private final FieldType contentsType = new FieldType();
-  private final FieldType separateType = new FieldType();
-  private final String[] separate;
   private final BlockingQueue<byte[]> blocks = new ArrayBlockingQueue<>(BLOCKS_WAITING);
   private final AtomicReference<Throwable> fault = new AtomicReference<>();
   private final AtomicLong indexed = new AtomicLong();
@@ -53,7 +50,6 @@ public final class BulkIndexer {
    * @param positions whether postings hold positions
    * @param vectors whether documents' term vectors are stored (RM3 reads them)
    * @param accurate whether the norm holds the exact length (for AccurateBM25Similarity only)
-   * @param separate the names of fields that are indexed by themselves
    * @param bufferMegabytes memory for postings not yet written
    */
   public BulkIndexer(
@@ -62,7 +58,6 @@ public final class BulkIndexer {
       boolean positions,
       boolean vectors,
       boolean accurate,
-      String[] separate,
       int threads,
       int bufferMegabytes)
       throws IOException {
@@ -76,9 +71,6 @@ public final class BulkIndexer {
         positions ? IndexOptions.DOCS_AND_FREQS_AND_POSITIONS : IndexOptions.DOCS_AND_FREQS);
     contentsType.setStoreTermVectors(vectors);
     contentsType.freeze();
-    separateType.setIndexOptions(contentsType.indexOptions());
-    separateType.freeze();
-    this.separate = separate;
     workers = new Thread[threads];
     for (int i = 0; i < threads; i++) {
       workers[i] = new Thread(this::work, "adducir-indexer-" + i);
@@ -138,11 +130,6 @@ public final class BulkIndexer {
     document.add(id);
     document.add(idForTies);
     document.add(contents);
-    Field[] fields = new Field[separate.length];
-    for (int i = 0; i < fields.length; i++) {
-      fields[i] = new Field(separate[i], "", separateType);
-      document.add(fields[i]);
-    }
     try {
       for (byte[] block = blocks.take(); block != END; block = blocks.take()) {
         ByteBuffer lengths = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
@@ -154,12 +141,6 @@ public final class BulkIndexer {
           int textStart = docnoStart + docnoLength + Integer.BYTES;
           position = textStart + textLength;
           String text = new String(block, textStart, textLength, StandardCharsets.UTF_8);
-          for (Field field : fields) {
-            int start = position + Integer.BYTES;
-            int length = lengths.getInt(position);
-            field.setStringValue(new String(block, start, length, StandardCharsets.UTF_8));
-            position = start + length;
-          }
           // Anserini's rule, which knows no white space beyond ASCII.
           if (text.trim().isEmpty()) {
             empty.incrementAndGet();

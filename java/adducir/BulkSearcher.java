@@ -87,7 +87,6 @@ public final class BulkSearcher implements AutoCloseable {
    *
    * @param terms the terms of all queries, one query after the other, with their {@code weights}
    * @param sizes how many terms each query has
-   * @param fields what is searched where not the joined text: BM25F by {@code fieldWeights}
    * @return for q queries and n hits in all: q counts (int), n Lucene document numbers (int), n
    *     scores (float), little endian
    */
@@ -95,12 +94,10 @@ public final class BulkSearcher implements AutoCloseable {
       String[] terms,
       float[] weights,
       int[] sizes,
-      String[] fields,
-      float[] fieldWeights,
       Similarity similarity,
       int depth,
       int threads)
-      throws IOException, InterruptedException, ReflectiveOperationException {
+      throws IOException, InterruptedException {
     IndexSearcher searcher = new IndexSearcher(reader);
     searcher.setSimilarity(similarity);
     List<Callable<TopDocnos>> calls = new ArrayList<>();
@@ -108,10 +105,7 @@ public final class BulkSearcher implements AutoCloseable {
     for (int size : sizes) {
       BooleanQuery.Builder builder = new BooleanQuery.Builder();
       for (int i = first; i < first + size; i++) {
-        Query term =
-            fields.length == 0
-                ? new TermQuery(new Term(Constants.CONTENTS, terms[i]))
-                : fieldsQuery(terms[i], fields, fieldWeights);
+        TermQuery term = new TermQuery(new Term(Constants.CONTENTS, terms[i]));
         builder.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
       }
       first += size;
@@ -177,29 +171,6 @@ public final class BulkSearcher implements AutoCloseable {
   @Override
   public void close() throws IOException {
     reader.close();
-  }
-
-  /**
-   * A term in weighted fields. Lucene 10 keeps CombinedFieldQuery in another package than Lucene 9,
-   * and takes the term when its builder is made.
-   */
-  private static Query fieldsQuery(String text, String[] fields, float[] weights)
-      throws ReflectiveOperationException {
-    Class<?> builder;
-    Object term;
-    try {
-      builder = Class.forName("org.apache.lucene.search.CombinedFieldQuery$Builder");
-      term = builder.getConstructor(BytesRef.class).newInstance(new BytesRef(text));
-    } catch (ClassNotFoundException old) {
-      builder = Class.forName("org.apache.lucene.sandbox.search.CombinedFieldQuery$Builder");
-      term = builder.getConstructor().newInstance();
-      builder.getMethod("addTerm", BytesRef.class).invoke(term, new BytesRef(text));
-    }
-    for (int i = 0; i < fields.length; i++) {
-      builder.getMethod("addField", String.class, float.class)
-          .invoke(term, fields[i], weights[i]);
-    }
-    return (Query) builder.getMethod("build").invoke(term);
   }
 
   @SuppressWarnings("deprecation") // Lucene 10 wants a manager of collectors; Lucene 9 has none

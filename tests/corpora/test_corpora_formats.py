@@ -165,7 +165,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
     [
         ("c.jsonl", JSON + '{"id": "b", "text": ', 3, "JSON"),
         ("c.jsonl", JSON + '["b"]', 3, "list"),
-        ("c.jsonl", JSON + '{"text": "x"}', 3, "expected a docno"),
+        ("c.jsonl", JSON + '{"text": "x"}', 3, "no docno"),
         ("c.jsonl", JSON + '{"id": "b\\u00a0c", "text": "x"}', 3, "white space"),
         ("c.jsonl", JSON + '{"id": true, "text": "x"}', 3, "True"),
         ("c.jsonl", JSON + '{"id": "%s"}' % ("x" * 1025), 3, "1,024 bytes"),

@@ -10,8 +10,7 @@ from ir_measures import AP, RBP, nDCG
 
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import evaluate
-from adducir.evaluation.unjudged import Bounds, bounds_of
+from adducir.evaluation.evaluator import Bounds, bounds_of, evaluate
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 

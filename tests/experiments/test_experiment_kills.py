@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from experiment_studies import GIVEN, Study
 
-from adducir.runs.metadata import metadata_for
+from adducir.runs.write import metadata_for
 
 # Runs an experiment. With an ending of a path, it says so and sleeps before the file or folder
 # with that ending is published.

@@ -12,8 +12,8 @@ from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.experiment import Outcome
-from adducir.runs.metadata import metadata_for
 from adducir.runs.read import read_run
+from adducir.runs.write import metadata_for
 
 FILES = {
     "manifest.json",

@@ -9,7 +9,7 @@ from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 from adducir.core.errors import ArtifactError, InputError
 from adducir.experiments.experiment import run_experiment
 from adducir.experiments.step import Context
-from adducir.runs.metadata import metadata_for
+from adducir.runs.write import metadata_for
 
 KEEP = {"pets": "keep", "BM25": "keep", "QLD": "keep"}
 RUNS = {"BM25": "search", "QLD": "search"}

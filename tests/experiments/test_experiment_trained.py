@@ -18,8 +18,8 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.step import Context
 from adducir.rerankers.registry import open_reranker
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
+from adducir.runs.write import read_metadata
 from adducir.statistics.equivalence import two_level
 from adducir.training.kinds import open_training
 

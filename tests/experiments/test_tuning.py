@@ -15,15 +15,18 @@ from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.tuning.folds import (
+from adducir.experiments.tuning.design import (
     Folds,
+    Grid,
+    Hyperparameter,
     JudgedTopics,
     Pool,
     by_topic_set,
     from_file,
+    from_recipe,
     k_fold,
+    plain,
 )
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, from_recipe, plain
 from adducir.experiments.tuning.tune import Tunable, tune, write_report
 from adducir.runs.read import read_run
 from adducir.runs.run import Run

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from adducir.indexes import LuceneIndex, jvm
+from adducir.indexes import jvm
 from adducir.indexes.jvm import java_class
+from adducir.indexes.lucene import LuceneIndex
 
 FIELD = "contents"
 _FIRST = 50  # Anserini's rerankCutoff

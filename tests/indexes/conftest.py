@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from memory_corpus import TEXTS, ListCorpus
 
-from adducir.indexes import IndexSettings, LuceneIndex, build_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index
+from adducir.indexes.lucene import LuceneIndex
 
 
 @pytest.fixture(scope="session")

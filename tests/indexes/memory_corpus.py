@@ -3,11 +3,14 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from adducir.corpora.documents import Document
-from adducir.indexes import IndexSettings, MemoryIndex, build_memory_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index
+from adducir.indexes.memory.index import MemoryIndex
 
 TEXTS = {
     "D1": "The dogs' owner walks the dog past other dogs",
@@ -17,6 +20,8 @@ TEXTS = {
     "D5": "Nothing here is about pets: taxes, tariffs and trade",
     "D6": "Leash laws protect walkers, owners say",
 }
+
+build_memory_index = partial(build_index, engine="memory")
 
 
 def byte_length(length: float) -> int:

@@ -8,17 +8,20 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index, jvm
+from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates import vocabularies
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
 from adducir.indexes.kinds import LANGUAGES
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25
+from adducir.indexes.vocabulary import vocabulary_of
 
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"
 LETTERS = "éßİſµ東京カタｶﾀ한국ไทยקע״׳अनि😀🏽👩🩇🇪⃣\U00020000\ufe0f"
@@ -33,7 +36,7 @@ WORDS = [
 
 def agree(analysis: Analysis) -> Callable[[Sequence[str]], None]:
     """Holds the analysis in bulk to that of whole texts, which later texts share pieces with."""
-    bulk = vocabularies(analysis)()
+    bulk = vocabulary_of(analysis)
 
     def hold(texts: Sequence[str]) -> None:
         terms = analysis.terms(texts)

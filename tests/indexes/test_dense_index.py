@@ -16,17 +16,18 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import Progress
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.sources import encoder_source
-from adducir.indexes import DenseRetriever
 from adducir.indexes.building import DenseSettings
-from adducir.indexes.dense import DenseIndex, threads_of_faiss
-from adducir.indexes.dense_build import (
+from adducir.indexes.dense import (
+    DenseIndex,
     build_dense_index,
     put_together,
     recall_of,
+    threads_of_faiss,
 )
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
+from adducir.indexes.retriever import DenseRetriever
 
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
@@ -244,7 +245,7 @@ class Killed(Progress):
 
 def test_a_killed_build_goes_on(flat, tiny, tmp_path, monkeypatch):
     source, path = encoder_source(str(tiny)), tmp_path / "x"
-    monkeypatch.setattr("adducir.indexes.dense_build.CHUNK", 20)
+    monkeypatch.setattr("adducir.indexes.dense.CHUNK", 20)
     with pytest.raises(KeyboardInterrupt), Killed(50):
         build_dense_index(ListCorpus(TEXTS), path, source)
     assert not path.exists()

@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from file_damage import damage, damaged_files
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError
-from adducir.indexes import IndexSettings, build_index, build_memory_index, open_index
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import BM25, QLD

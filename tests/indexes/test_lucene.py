@@ -1,6 +1,5 @@
 """Lucene's index: order, settings, fields, and the errors a user meets."""
 
-import math
 import os
 import shutil
 import subprocess
@@ -15,10 +14,10 @@ from memory_corpus import TEXTS, ListCorpus
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_index, build_memory_index
 from adducir.indexes import jvm as java
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.feedback import RM3
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, QLD
 
 MakeIndex = Callable[..., LuceneIndex]
@@ -108,85 +107,6 @@ def test_lucene_rounds_long_documents_and_accurate_does_not(make_index: MakeInde
     assert exact["a"] > exact["b"]
 
 
-@pytest.fixture(scope="module")
-def documents() -> list[Document]:
-    draw, shares = np.random.default_rng(1), 1 / np.arange(1, 61)
-    words = [f"w{n}" for n in range(60)]
-
-    def text(most: int) -> str:
-        return " ".join(draw.choice(words, draw.integers(0, most), p=shares / shares.sum()))
-
-    return [Document(f"d{n:03}", {"title": text(5), "text": text(40)}) for n in range(400)]
-
-
-@pytest.fixture(scope="module")
-def index(documents: list[Document], make_index: MakeIndex) -> LuceneIndex:
-    plain = Analysis("none", "none")
-    return make_index(documents, fields=("title", "text"), analysis=plain, separate_fields=True)
-
-
-class TestFields:
-    """BM25F, as Lucene's CombinedFieldQuery has it."""
-
-    def formula(self, documents, query: str, weights: dict, model: BM25) -> dict[str, float]:
-        texts = {name: [d.fields[name].split() for d in documents] for name in weights}
-        filled = max(sum(map(bool, texts[name])) for name in weights)
-        tokens = sum(int(w * sum(map(len, texts[name]))) for name, w in weights.items())
-        scores: Counter[str] = Counter()
-        for term, count in Counter(query.split()).items():
-            n = max(sum(term in one for one in texts[name]) for name in weights)
-            idf = math.log(1 + (filled - n + 0.5) / (n + 0.5))
-            for place, document in enumerate(documents):
-                tf = sum(w * texts[name][place].count(term) for name, w in weights.items())
-                length = sum(w * len(texts[name][place]) for name, w in weights.items())
-                if tf and length <= 40:  # exact in a byte
-                    norm = model.k1 * (1 - model.b + model.b * length / (tokens / filled))
-                    scores[document.docno] += count * idf * tf / (tf + norm)
-        return scores
-
-    @pytest.mark.parametrize("weights", [{"title": 2, "text": 1}, {"text": 1.0}, {"title": 3.0}])
-    @pytest.mark.parametrize("model", [BM25(), BM25(k1=1.6, b=0.9), BM25(k1=0.5, b=0.0)])
-    def test_scores_are_those_of_the_formula(self, documents, index, weights, model) -> None:
-        for query in ("w0 w3", "w7", "w1 w1 w20 w40", "w59 unknown", "unknown"):
-            hits = index.search([query], model, fields=weights, depth=None)
-            found = dict(zip(hits.docnos, hits.scores.tolist(), strict=True))
-            expected = self.formula(documents, query, weights, model)
-            assert expected == pytest.approx({d: found[d] for d in expected}, rel=1e-5)
-
-    def test_one_field_and_joined_text_are_bm25(self, documents, index, tmp_path: Path) -> None:
-        for fields, weights in ((("text",), {"text": 1}), (("title", "text"), None)):
-            plain = IndexSettings(fields, Analysis("none", "none"))
-            build_memory_index(ListCorpus(documents), tmp_path / fields[0], plain)
-            one = MemoryIndex(tmp_path / fields[0]).search(["w0 w3", "w7"], BM25())
-            other = index.search(["w0 w3", "w7"], BM25(), fields=weights)
-            assert one.docnos.to_list() == other.docnos.to_list()
-            assert one.scores.tolist() == other.scores.tolist()
-
-    def test_pyserini_reads_the_fields(self, index: LuceneIndex) -> None:
-        searcher = java.java_class("io.anserini.search.SimpleSearcher")(str(index.path / "lucene"))
-        fields = java.java_class("java.util.HashMap")()
-        for name in ("title", "text"):
-            fields.put(name, java.java_class("java.lang.Float")(2.0))
-        assert len(searcher.search_fields("w3", fields, 10)) == 10
-
-    @pytest.mark.parametrize(
-        ("weights", "more"),
-        [
-            ({"titel": 2}, {}),
-            ({"title": 0.5}, {}),
-            ({"title": math.nan}, {}),
-            ({}, {}),
-            ({"title": 1}, {"feedback": RM3()}),
-            ({"title": 1}, {"model": QLD()}),
-        ],
-    )
-    def test_what_cannot_be_weighted(self, index: LuceneIndex, pets, weights, more) -> None:
-        with pytest.raises(UsageError):
-            index.search(["w1"], **({"model": BM25()} | more), fields=weights)
-        with pytest.raises(UsageError):
-            pets.search(["dog"], BM25(), fields={"text": 1})
-
-
 class TestFaults:
     def test_faulty_corpora_leave_nothing(self, tmp_path: Path) -> None:
         twice = [Document("A", {"text": "x"}), Document("A", {"text": "y"})]
@@ -221,3 +141,18 @@ def test_pyserini_reads_the_index_and_ranks_alike(pets: LuceneIndex) -> None:
     searcher.set_bm25(0.9, 0.4)
     found = [hit.docid for hit in searcher.search("dog owners", 10)]
     assert found == [docno for docno, _ in ranking(pets, "dog owners")]
+
+
+def test_a_prebuilt_index_is_opened_by_its_name(
+    pets: LuceneIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSERINI_CACHE", str(tmp_path))
+    name = "lucene-inverted.pets-v1.0.flat.20221004.252b5e.0123456789abcdef"
+    shutil.copytree(pets.path / "lucene", tmp_path / "indexes" / name)
+    files = sorted((tmp_path / "indexes" / name).iterdir())
+    for given in ("pets-v1.0.flat", name):
+        assert ranking(open_index(given), "dog owners") == ranking(pets, "dog owners")
+    assert sorted((tmp_path / "indexes" / name).iterdir()) == files
+    for unknown in ("pets-v1.0", "pets", "flat"):
+        with pytest.raises(ArtifactError, match="Pyserini"):
+            open_index(unknown)

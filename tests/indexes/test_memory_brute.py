@@ -9,8 +9,8 @@ import pytest
 from memory_corpus import byte_length, weighted_index
 
 import adducir.indexes.memory.kernels  # noqa: F401  (else NumPy answers the first queries)
-from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25, QLD, Model
 
@@ -67,8 +67,8 @@ class Brute:
 
     def by_numpy(self, queries: list[dict[str, float]], model: Model, depth: int) -> Hits:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adducir.indexes.memory.ranking._KERNELS", "none")
-            patch.setattr("adducir.indexes.memory.ranking._FEW", 1 << 62)
+            patch.setattr("adducir.indexes.memory.index._KERNELS", "none")
+            patch.setattr("adducir.indexes.memory.index._FEW", 1 << 62)
             return self.index.search(queries, model, depth=depth, threads=2)
 
     def hold(self, queries: list[dict[int, float]], model: Model, depth: int | None) -> Any:

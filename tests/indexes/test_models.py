@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus, byte_length
+from memory_corpus import ListCorpus, build_memory_index, byte_length
 
 from adducir.core.errors import UsageError
-from adducir.indexes import IndexSettings, LuceneIndex, MemoryIndex, build_memory_index
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.kinds import MODELS
-from adducir.indexes.memory.models import DPH, Okapi
-from adducir.indexes.models import BM25, QLD, InL2, Model
+from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, DPH, QLD, Model, Okapi
 
 TEXTS = {
     f"d{n:02}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))
@@ -95,11 +96,6 @@ def bm25(tf: int, length: int, term: str) -> float:
     return idf * tf / (tf + 1.7 * (0.4 + 0.6 * length / (TOKENS / FILLED)))
 
 
-def inl2(tf: int, length: int, term: str) -> float:
-    tfn = tf * math.log2(1 + 2.5 * (TOKENS / FILLED) / length)
-    return tfn / (tfn + 1) * math.log2((FILLED + 1) / (frequency(term) + 0.5))
-
-
 def dph(tf: int, length: int, term: str) -> float:
     f = tf / length if tf < length else 0.99999
     rarity = TOKENS / sum(count[term] for count in COUNTS.values())
@@ -111,7 +107,6 @@ def dph(tf: int, length: int, term: str) -> float:
     ("model", "part"),
     [
         (BM25(k1=1.7, b=0.6), bm25),
-        (InL2(c=2.5), inl2),
         (DPH(), dph),
     ],
 )
@@ -132,7 +127,7 @@ def test_models_are_their_formulas(memory: MemoryIndex, lucene, model: Model, pa
 
 
 def test_an_engine_without_a_model_says_who_has_it(lucene: LuceneIndex, memory) -> None:
-    with pytest.raises(UsageError, match=r"dph.*bm25, qld, inl2.*memory"):
+    with pytest.raises(UsageError, match=r"dph.*bm25, qld.*memory"):
         lucene.search(["a"], DPH())
 
     class OfLucene(Model):
@@ -150,7 +145,7 @@ def test_an_engine_without_a_model_says_who_has_it(lucene: LuceneIndex, memory) 
 def test_exact_lengths_are_for_bm25(make_index: Callable[..., LuceneIndex]) -> None:
     index = make_index(TEXTS, accurate_length=True, **PLAIN)
     assert index.search(["a"], BM25()).counts[0] > 5
-    for model in (QLD(), InL2()):
+    for model in (QLD(),):
         with pytest.raises(UsageError):
             index.search(["a"], model)
 

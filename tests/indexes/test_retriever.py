@@ -14,10 +14,12 @@ from ir_measures import AP, P
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.documents import Document
-from adducir.indexes import LexicalRetriever, LuceneIndex, QueryExpansion, documents
+from adducir.indexes import documents
 from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
 from adducir.indexes.feedback import RM3
+from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25
+from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
 
@@ -100,7 +102,7 @@ def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:
 def test_terriers_java_is_not_started(index: LuceneIndex) -> None:
     code = f"""
 import pandas as pd, pyterrier as pt
-from adducir.indexes import LexicalRetriever
+from adducir.indexes.retriever import LexicalRetriever
 bm25 = LexicalRetriever({str(index.path)!r})
 pt.Experiment([bm25], pd.DataFrame({{"qid": ["1"], "query": ["leash"]}}),
               pd.DataFrame({{"qid": ["1"], "docno": ["P1"], "label": [1]}}), ["map"])

@@ -5,7 +5,7 @@ import resource
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_memory_index
 from scipy.sparse import csr_matrix
 
 from adducir.cli.app import main
@@ -14,13 +14,11 @@ from adducir.corpora.documents import Document
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import Topics, load_topics
-from adducir.indexes import IndexSettings
 from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
-from adducir.indexes.memory.build import build_memory_index
 from adducir.indexes.memory.index import MemoryIndex
-from adducir.indexes.memory.models import Impact
-from adducir.indexes.models import BM25, QLD
+from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
 
 COUNTS = {

@@ -12,8 +12,8 @@ import study_newcomers
 from plugin_package import install
 
 from adducir.families import FAMILIES
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
+from adducir.runs.write import read_metadata
 
 EXPERIMENT = """\
 corpora:

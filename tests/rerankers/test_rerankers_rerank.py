@@ -12,9 +12,9 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.rerankers.registry import open_reranker
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import Texts, texts_of
-from adducir.runs.metadata import read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
+from adducir.runs.write import read_metadata
 
 KNOWN = Texts({f"d{number}": text for number, text in enumerate(TEXTS)}.get, ["text"])
 

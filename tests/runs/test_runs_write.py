@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest
-from adducir.runs.metadata import metadata_for, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
-from adducir.runs.write import write_run
+from adducir.runs.write import metadata_for, read_metadata, write_run
 
 
 def run_of(rows, tag="sys"):
@@ -164,7 +163,7 @@ def _killed_at(path: Path, last: int) -> bool:
     code = f"""
 import os, signal, sys
 from pathlib import Path
-from adducir.runs.metadata import platform_facts
+from adducir.runs.write import platform_facts
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 run, seen = Run.of({{"1": {{"new": 1.0}}}}, "new"), 0

@@ -7,9 +7,9 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from statsmodels.stats.power import TTestPower
 
 from adducir.core.errors import UsageError
+from adducir.statistics.comparison import topics_needed
 from adducir.statistics.corrections import confidence_sets, error_variance
 from adducir.statistics.prediction_powered import powered_mean
-from adducir.statistics.set_tests import topics_needed
 
 
 def p_best(values, *, falls: bool = False, samples: int = 999) -> np.ndarray:

@@ -114,33 +114,38 @@ class KnownItemStudy(Study):
         return self.folder.joinpath("runs", self.name, *map(folder_name, names))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        found: list[Finding] = []
+        from adducir.tables.ranks import by_key, first_of
+
+        found = list[Finding]()
         for data in self.recipe.data:
             name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")
             ranks: dict[str, dict[str, dict[str, GoldRanks]]] = {}
-            for trial, step in self._steps_of(data):
-                systems = ranks.setdefault(trial.part, {})
-                systems.setdefault(trial.system, {})[trial.run] = step.ranked()
+            made = dict[str, str]()
+            for trial, step in self.steps.items():
+                if trial.data == data and isinstance(step, RankStep):
+                    systems = ranks.setdefault(trial.part, {})
+                    systems.setdefault(trial.system, {})[trial.run] = step.ranked()
+                    made[f"{trial.run}, {trial.part}"] = step.fingerprint
             sections = {part: dict(ranks[part]) for part in self.recipe.contexts if part in ranks}
-            found.append(Finding(self._table(data, sections), name, folder, each="per-context"))
+            table = self._table(data, sections, made)
+            found.append(Finding(table, name, folder, each="per-context"))
             for key in self.recipe.by:
-                grouped = self._table(data, _by_contexts(sections, key))
-                found.append(Finding(grouped, name, folder, f"by-{key}", is_printed=False))
+                groups = {
+                    f"{part}, {group} ({len(first_of(chosen).qids):,})": chosen
+                    for part, systems in sections.items()
+                    for group, chosen in by_key(systems, key).items()
+                }
+                table = self._table(data, groups, made)
+                found.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
         return found
 
-    def _steps_of(self, data: str) -> Iterator[tuple[Trial, RankStep]]:
-        for trial, step in self.steps.items():
-            if trial.data == data and isinstance(step, RankStep):
-                yield trial, step
-
-    def _table(self, data: str, sections: "Mapping[str, Systems]") -> "ResultTable":
+    def _table(
+        self, data: str, sections: "Mapping[str, Systems]", made: Mapping[str, str]
+    ) -> "ResultTable":
         from adducir.tables.ranks import rank_table
 
-        ranks = {
-            f"{trial.run}, {trial.part}": step.fingerprint for trial, step in self._steps_of(data)
-        }
         layout = self.layout(
-            self.provenance({"ranks": ranks}),
+            self.provenance({"ranks": made}),
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learned.get(data, [])],
         )
@@ -155,13 +160,3 @@ class KnownItemStudy(Study):
             testing=asked if asked is not None and asked.named <= named else None,
             layout=layout,
         )
-
-
-def _by_contexts(sections: "Mapping[str, Systems]", key: str) -> dict[str, "Systems"]:
-    from adducir.tables.ranks import by_key, first_of
-
-    found: dict[str, Systems] = {}
-    for name, systems in sections.items():
-        for group, chosen in by_key(systems, key).items():
-            found[f"{name}, {group} ({len(first_of(chosen).qids):,})"] = chosen
-    return found

@@ -39,15 +39,7 @@ if TYPE_CHECKING:
 
 
 class DataRecipe(GroupShares):
-    """Contexts, and what is ranked for them: ``spans``, or a file of another kind by its name.
-
-    The other kinds bring their candidates along: ``relic`` (a file in RELiC's form: the passages of
-    a quotation's book and length), ``pools`` (a folder of queries with pools, as BIRCO has them),
-    and those of installed packages.
-
-    Attributes:
-        shares: The shares of the groups, as an encoder's recipe divides them.
-    """
+    """Contexts, and what is ranked for them: ``spans``, or a file that brings its candidates."""
 
     spans: Several = ()  # files of masked spans: all of them are candidates for every context
     # a file of another kind, by the kind's name, which is a key of its own in YAML
@@ -136,7 +128,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     chosen, count, known = list[MaskedSpan](), 0, set[str]()
-    for span in _contexts(recipe, folder):
+    files = [file_path(name, folder) for name in listed(recipe.spans)]
+    brought = (span for task in recipe.tasks(folder) for span in task.spans)
+    for span in items_of(files, read_spans) if files else brought:
         count += 1
         known.add(span.group)
         if (
@@ -155,15 +149,9 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
             hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
-    if listed(recipe.spans):
+    if files:
         next(data.tasks())  # a candidate with two texts is found now
     return data
-
-
-def _contexts(recipe: DataRecipe, folder: Path) -> Iterable[MaskedSpan]:
-    if files := listed(recipe.spans):
-        return items_of([file_path(name, folder) for name in files], read_spans)
-    return (span for task in recipe.tasks(folder) for span in task.spans)
 
 
 def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:
@@ -235,8 +223,6 @@ RANKING_SYSTEMS = Family(
 
 
 class RankStep(ArtifactStep):
-    """The ranks of one system, on one data set, with one context."""
-
     kind = "ranks"
     version = 3
     verb = "rank"
@@ -285,11 +271,7 @@ class RankStep(ArtifactStep):
         self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
     ) -> GoldRanks:
         """The rank of each gold item by vectors of contexts and candidates, kept in files."""
-        work = SpanWork(
-            vectors=vectors,
-            tasks=partial(list, tasks),
-            running=context.running(),
-        )
+        work = SpanWork(vectors=vectors, tasks=partial(list, tasks), running=context.running())
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)
         with scored(work, own, kept) as each:
@@ -338,17 +320,18 @@ def lexical_ranks(
     rouge: bool = False,
 ) -> Iterator[ContextRanks]:
     from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
-    from adducir.indexes.memory.models import Okapi
+    from adducir.indexes.candidates import CandidateSet
+    from adducir.indexes.models import Okapi
+    from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
-    vocabulary = vocabularies(lower_split if part.analysis == "split" else Analysis())
+    analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
     # The tokens of BM25 are words.
     words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
     for task in tasks:
         pairs = [context(span, read.left, read.right, words) for span in task.spans]
         queries = [" ".join(side for side in pair if side) for pair in pairs]
-        candidates = CandidateSet.over(task.texts, vocabulary(), threads)
+        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
         above, level = candidates.gold_counts(queries, task.gold, model)
         first = None
         if rouge:
@@ -359,7 +342,6 @@ def lexical_ranks(
 
 
 def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
-    """The ranks of all tasks together, with the contexts' keys and ROUGE-L."""
     names = list(tasks[0].keys)
     near = [
         rouge_l(task.texts[gold], task.texts[first])

@@ -1,12 +1,11 @@
 """Systems that rank by vectors: dual encoders, trained or not, and late interaction."""
 
 import json
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
@@ -18,7 +17,7 @@ from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import Floats, SpanTask
-from adducir.encoders.reading import ContextPart, LengthPart, shared_room
+from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, shared_room
 from adducir.encoders.sources import EncoderSource, encoder_source
 from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide, VectorSource
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
@@ -46,50 +45,19 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-Pooling = Literal["first", "mean", "pooler"]
-
-
 class _Vectors(RankingSystem):
     kind: ClassVar[str] = "vectors"
 
-    @abstractmethod
-    def model_identity(self, step: RankStep) -> str:
-        """The fingerprint of its model, which may still have to be trained."""
-
-    @abstractmethod
-    def vectors(self, step: RankStep) -> VectorSource:
-        """What encodes."""
-
-    def read_as(self) -> tuple[LengthPart, Pooling | None]:
-        """The tokens that are read, and how token vectors become one."""
-        return LengthPart(), None
-
-    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
-        lengths, pooling = self.read_as()
-        return {
-            "kind": self.kind,
-            "lengths": lengths.model_dump(mode="json"),
-            "pooling": pooling,
-            "precision": study.recipe.precision,
-        }
+    def source(self, step: RankStep) -> Any:
+        """The model, which must be there."""
+        return encoder_source(expanded(getattr(self, "encoder", "")), step.study.folder)
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
-        return {"model": self.model_identity(step)}
+        trained = step.models
+        return {"model": trained[-1].fingerprint if trained else self.source(step).identity()}
 
-    def versions(self) -> Mapping[str, str]:
-        return model_versions()
-
-    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        return step.by_vectors(self.vectors(step), tasks, context)
-
-
-class _Encoder(_Vectors):
-    @abstractmethod
-    def source(self, step: RankStep) -> EncoderSource:
-        """The encoder, which must be there."""
-
-    def vectors(self, step: RankStep) -> DualVectors:
-        source, (lengths, pooling) = self.source(step), self.read_as()
+    def vectors(self, step: RankStep) -> VectorSource:
+        source, (lengths, pooling) = self.source(step), self._read_as
         masked = source.settings.context.mask if source.settings else False
         how: dict[str, Any] = {
             "context": ContextPart(**step.read_of_context.model_dump(), mask=masked),
@@ -98,28 +66,39 @@ class _Encoder(_Vectors):
         }
         return DualVectors(source, how, step.study.recipe.precision)
 
+    @property
+    def _read_as(self) -> tuple[LengthPart, PoolingMode | None]:
+        return getattr(self, "lengths", LengthPart()), getattr(self, "pooling", None)
 
-class Pretrained(_Encoder):
+    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+        lengths, pooling = self._read_as
+        return {
+            "kind": self.kind,
+            "lengths": lengths.model_dump(mode="json"),
+            "pooling": pooling,
+            "precision": study.recipe.precision,
+        }
+
+    def versions(self) -> Mapping[str, str]:
+        return model_versions()
+
+    def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
+        return step.by_vectors(self.vectors(step), tasks, context)
+
+
+class Pretrained(_Vectors):
     """An encoder as it is."""
 
     encoder: str  # its name
     lengths: LengthPart = LengthPart()  # tokens that are read
-    pooling: Pooling | None = None  # how token vectors become one; by default as its folder says
+    # how token vectors become one; by default as its folder says
+    pooling: PoolingMode | None = None
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         encoder_source(expanded(self.encoder), study.folder).identity()
 
-    def source(self, step: RankStep) -> EncoderSource:
-        return encoder_source(expanded(self.encoder), step.study.folder)
 
-    def model_identity(self, step: RankStep) -> str:
-        return self.source(step).identity()
-
-    def read_as(self) -> tuple[LengthPart, Pooling | None]:
-        return self.lengths, self.pooling
-
-
-class Trained(_Encoder):
+class Trained(_Vectors):
     """An encoder that is trained for each context anew."""
 
     train: Several  # its recipe; with several, each goes on from the one before
@@ -136,9 +115,6 @@ class Trained(_Encoder):
 
     def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(str(step.models[-1].path))
-
-    def model_identity(self, step: RankStep) -> str:
-        return step.models[-1].fingerprint
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and hold what they learn from to what is tested on."""
@@ -177,7 +153,7 @@ class Trained(_Encoder):
             own = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
             key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
             path = study.places.setdefault(key, folder / own)
-            steps.append(study.models.add(path, plan, place, steps[-1:]))
+            steps.append(study.model(path, plan, place, steps[-1:]))
         return steps
 
 
@@ -217,19 +193,10 @@ def _check_examples(
 
 
 class _Late(_Vectors):
-    """Late interaction."""
+    """Late interaction; the model stands under the kind's name."""
 
     lengths: LengthPart = LengthPart()  # tokens that are read
-
     like: ClassVar[type[LateRecipe]]
-
-    def reading(self) -> Reading:
-        lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
-        given = {name: count for name, count in lengths.items() if count is not None}
-        return self.like.model_validate({"base": getattr(self, self.kind), **given}).reading
-
-    def read_as(self) -> tuple[LengthPart, None]:
-        return self.lengths, None
 
     def _source(self, study: "KnownItemStudy") -> ModelSource:
         return model_source(expanded(getattr(self, self.kind)), study.folder)
@@ -237,12 +204,15 @@ class _Late(_Vectors):
     def open(self, name: str, study: "KnownItemStudy") -> None:
         self._source(study).identity()
 
-    def model_identity(self, step: RankStep) -> str:
-        return self._source(step.study).identity()
+    def source(self, step: RankStep) -> ModelSource:
+        return self._source(step.study)
 
     def vectors(self, step: RankStep) -> "LateVectors":
-        source, precision = self._source(step.study), step.study.recipe.precision
-        return LateVectors(source, self.reading(), precision, step.read_of_context)
+        lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
+        given = {name: count for name, count in lengths.items() if count is not None}
+        recipe = self.like.model_validate({"base": getattr(self, self.kind), **given})
+        precision = step.study.recipe.precision
+        return LateVectors(self.source(step), recipe.reading, precision, step.read_of_context)
 
 
 class ColBERT(_Late):
@@ -297,10 +267,7 @@ class LateVectors:
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
-    """Left and right text, cut at their outer ends: to ``room`` tokens together.
-
-    Before that each is cut to ``side`` tokens.
-    """
+    """Left and right text, cut at their outer ends: to ``side`` tokens, to ``room`` together."""
     before, after = (
         one.offsets
         for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)

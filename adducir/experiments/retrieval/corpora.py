@@ -19,12 +19,11 @@ from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import file_path, open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
-from adducir.evaluation.unjudged import depth_of
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
-from adducir.experiments.tuning.folds import JudgedTopics
+from adducir.experiments.tuning.design import JudgedTopics
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 from adducir.training.recipe import Several, listed
@@ -201,6 +200,20 @@ class TopicSet(JudgedTopics):
     def identity(self) -> dict[str, str]:
         return {**self.topics.identity(), **self.qrels.identity()}
 
+    def facts(self, recipe: "TopicsRecipe") -> dict[str, Any]:
+        model = {"model's qrels": recipe.model_qrels, "judge": recipe.judge}
+        return {
+            "topics": recipe.source,
+            "field": self.topics.field,
+            "number of topics": len(self.topics),
+            "topics sha256": self.topics.identity()["topics"],
+            "qrels": recipe.qrels,
+            **(model if recipe.judge else {}),
+            "number of judged topics": len(self.qrels.qids),
+            "number of judgements": len(self.qrels),
+            "qrels sha256": self.qrels.identity()["qrels"],
+        }
+
 
 class TopicsRecipe(Recipe):
     """A set of topics with its judgements: one group of columns in the table."""
@@ -264,7 +277,6 @@ class TopicsRecipe(Recipe):
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
-    """The measures, each once in the file's order, and their printed names by exact ones."""
     planner, recipe = study.planner, study.recipe
     found: dict[Measure, None] = {}
     for number, text in enumerate(recipe.measures):

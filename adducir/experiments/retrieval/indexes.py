@@ -22,11 +22,10 @@ from adducir.corpora.token_weights import identity_of
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
-from adducir.indexes.analysis import Analysis
+from adducir.indexes.analysis import PRETOKENIZED, Analysis
 from adducir.indexes.building import DenseSettings, IndexSettings
-from adducir.indexes.engines import KINDS, EngineName, builder, fingerprint_of_index
-from adducir.indexes.kinds import FEEDBACK, LANGUAGES, MODELS
-from adducir.indexes.languages import PRETOKENIZED
+from adducir.indexes.engines import build_index, fingerprint_of_index
+from adducir.indexes.kinds import FEEDBACK, KINDS, LANGUAGES, MODELS, EngineName
 from adducir.indexes.search import Search as Found
 from adducir.indexes.search import search_topics
 from adducir.models.machine import Precision
@@ -63,10 +62,7 @@ class IndexRecipe(Linked):
 
     @abstractmethod
     def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
-        """Open what the entry names, for an index of ``step.corpus`` at ``step.path``.
-
-        ``seed`` is that of the trainings that it stands on; None for their recipes' own.
-        """
+        """Open what the entry names; ``seed`` is that of the trainings that it stands on."""
 
     def search(self, step: "RunStep", search: "Search", context: "Context") -> Found:
         """Search every topic of a run; its part ``index`` is this index's step."""
@@ -76,7 +72,6 @@ class IndexRecipe(Linked):
             search.retrieval_model,
             tag=step.tag,
             feedback=search.feedback,
-            fields=search.fields,
             depth=step.study.recipe.most,
             threads=context.threads,
         )
@@ -97,7 +92,13 @@ class IndexStep(Step):
         self.path = study.index_path(name, seed)
         self.corpus, self.facts = documents.corpus, documents.facts
         self.source = documents.label
-        self.fields = entry.fields or self._default_fields()
+        try:
+            self.fields = entry.fields or tuple(self.corpus.default_fields)
+        except NotRead:
+            # Those of the index that is there are the corpus's own as well if its fingerprint is
+            # right, which covers the corpus.
+            is_there = not is_absent(self.path)
+            self.fields = tuple(read_manifest(self.path).recipe["fields"]) if is_there else ()
         self.plan = entry.plan(self, seed, study)
         self.inputs = [*documents.steps, *self.plan.models]
         self.reads = [*documents.reads, self.place]
@@ -105,15 +106,6 @@ class IndexStep(Step):
         self.why()  # raises where something else stands in its place
         with suppress(Known), study.planner.at(*self.place, "fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
-
-    def _default_fields(self) -> tuple[str, ...]:
-        try:
-            return tuple(self.corpus.default_fields)
-        except NotRead:
-            # Those of the index that is there are the corpus's own as well if its fingerprint is
-            # right, which covers the corpus.
-            there = not is_absent(self.path)
-            return tuple(read_manifest(self.path).recipe["fields"]) if there else ()
 
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.recipe
@@ -148,7 +140,6 @@ class Inverted(IndexRecipe):
     accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
     # a file or folder of token weights that stand for the documents' texts
     weights: str | None = None
-    separate_fields: bool = False  # whether each field is indexed by itself too, for field weights
 
     @model_validator(mode="after")
     def _is_possible(self) -> "Inverted":
@@ -159,8 +150,6 @@ class Inverted(IndexRecipe):
             raise errors_at(((key,), error.what.rstrip("."))) from error
         if self.weights is not None and self.engine != "memory":
             raise ValueError("`weights` needs `engine: memory`")
-        if self.separate_fields and self.engine != "lucene":
-            raise ValueError("`separate_fields` needs `engine: lucene`")
         return self
 
     @property
@@ -190,9 +179,6 @@ class Inverted(IndexRecipe):
         elif self.accurate_length and name != "bm25" and "lucene" in engines:
             what = f"only bm25 reads exact lengths, and `{index}` has `accurate_length: true`"
             yield ("model",), what
-        if system.fields is not None and not self.separate_fields:
-            what = f"field weights need an index with `separate_fields: true`: `{index}`"
-            yield ("fields",), what
 
     @property
     def artifact(self) -> str:
@@ -213,12 +199,17 @@ class Inverted(IndexRecipe):
             self.vectors,
             self.accurate_length,
             weights=weights,
-            separate_fields=self.separate_fields,
         )
 
         def build(context: "Context") -> Manifest:
-            make, (threads, rebuild) = builder(self.engine), (context.threads, context.rebuild)
-            return make(step.corpus, step.path, settings, threads=threads, rebuild=rebuild)
+            return build_index(
+                step.corpus,
+                step.path,
+                settings,
+                engine=self.engine,
+                threads=context.threads,
+                rebuild=context.rebuild,
+            )
 
         fingerprint = partial(fingerprint_of_index, self.engine, step.corpus, settings)
         return IndexPlan(fingerprint, settings.recipe(), build)
@@ -259,7 +250,7 @@ class Dense(IndexRecipe):
     def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
         from adducir.encoders.sources import encoder_source
         from adducir.encoders.training import EncoderTraining
-        from adducir.indexes.dense_build import build_dense_index, dense_identity
+        from adducir.indexes.dense import build_dense_index, dense_identity
 
         models: list[ModelStep] = []
         with study.planner.at(*step.place, "encoder"):

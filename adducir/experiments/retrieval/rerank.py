@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.chunks import Chunking
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.runs import (
-    Answer,
-    GivenRun,
-    RunStep,
-    System,
-    method_of,
-    named,
-)
+from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, System, method_of, named
 from adducir.experiments.sections import Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
@@ -33,7 +26,7 @@ from adducir.rerankers.registry import (
 )
 from adducir.rerankers.rerank import rerank
 from adducir.rerankers.texts import StoredTexts
-from adducir.runs.metadata import reranked_method
+from adducir.runs.write import reranked_method
 from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
@@ -97,7 +90,20 @@ class Rerank(System):
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         place, planner = ("systems", trial.system), study.planner
         with planner.at(*place, "by"):
-            scorer = self._scorer(trial, study)
+            if self.is_trained(study.folder):
+                from adducir.rerankers.training import CrossEncoderTraining
+
+                path = file_path(self.by, study.folder)
+                kind = CrossEncoderTraining, "a cross-encoder"
+                model = study.training(self.by, trial.seed, *kind, place)
+                recipe: Any = model.plan.recipe
+                opener = partial(open_trained, path, model.path)
+                identity = identity_of(recipe, model.fingerprint)
+                scorer = Scorer(recipe, identity, opener, (model,))
+            else:
+                found = open_reranker(expanded(self.by), study.folder)
+                # An unreadable model is an error before anything runs.
+                scorer = Scorer(found.recipe, found.identity, lambda: found)
         parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
         if fields := self.fields or listed(scorer.recipe.fields):
             with planner.at(*place, "fields" if self.fields else "by"):
@@ -111,21 +117,6 @@ class Rerank(System):
         reads = [] if scorer.models else [place]
         return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
 
-    def _scorer(self, trial: Trial, study: "RetrievalStudy") -> Scorer:
-        if self.is_trained(study.folder):
-            from adducir.rerankers.training import CrossEncoderTraining
-
-            own, path = ("systems", trial.system), file_path(self.by, study.folder)
-            model = study.training(
-                self.by, trial.seed, CrossEncoderTraining, "a cross-encoder", own
-            )
-            recipe: Any = model.plan.recipe
-            opener = partial(open_trained, path, model.path)
-            return Scorer(recipe, identity_of(recipe, model.fingerprint), opener, (model,))
-        found = open_reranker(expanded(self.by), study.folder)
-        # An unreadable model is an error before anything runs.
-        return Scorer(found.recipe, found.identity, lambda: found)
-
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         scorer: Scorer = step.opened
         return {
@@ -137,7 +128,6 @@ class Rerank(System):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        """The candidates, reranked by the planned model."""
         scorer: Scorer = step.opened
 
         def opener() -> Reranker:

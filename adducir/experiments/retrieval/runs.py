@@ -25,10 +25,9 @@ from adducir.experiments.code import Code, find_code
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
-from adducir.runs.metadata import part_of, read_metadata
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import write_run
+from adducir.runs.write import part_of, read_metadata, write_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,7 +77,6 @@ class System(SystemEntry):
         """Leave what does not fit the rest of the file with the planner."""
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
-        """The steps that its run is made from, by the key that names each."""
         return {
             ".".join(map(str, one.place)): study.index(one.name, trial.seed)
             if one.section == "indexes"
@@ -267,7 +265,6 @@ class GivenRun(Step):
 
 
 def method_of(step: Step) -> dict[str, Any]:
-    """How a run was made, as its metadata say: handed on to what is made from it."""
     return part_of(run_facts(step.path), "method") if isinstance(step, RunStep) else {}
 
 
@@ -380,7 +377,6 @@ class Python(System):
         return frame
 
     def _run(self, found: Any, code: Code, step: RunStep) -> Run:
-        """What a transformer returned as a run of the topics, cut to the depth."""
         try:
             run = Run.of(found, step.tag)
         except AdducirError as error:

@@ -22,7 +22,13 @@ from adducir.experiments.retrieval.runs import Answer, RunStep, System, named
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import Step
 from adducir.experiments.study import Trial
-from adducir.experiments.tuning.grid import Grid, Hyperparameter, Setting, hyperparameters_of, plain
+from adducir.experiments.tuning.design import (
+    Grid,
+    Hyperparameter,
+    Setting,
+    hyperparameters_of,
+    plain,
+)
 from adducir.experiments.tuning.tune import Tunable, TuneRecipe, Tuning, of_topics, tune
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
@@ -34,7 +40,7 @@ from adducir.runs.run import Run
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
-    from adducir.experiments.tuning.folds import Folds
+    from adducir.experiments.tuning.design import Folds
 
 
 class TunableSystem(System):
@@ -54,10 +60,7 @@ class TunableSystem(System):
 
     @abstractmethod
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        """The system with its hyperparameters left open, over the topics of all topic sets.
-
-        ``steps`` are its untuned runs on each, whose parts are there.
-        """
+        """The system with open hyperparameters; ``steps``: its untuned runs on each topic set."""
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
@@ -184,8 +187,6 @@ class Search(TunableSystem):
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
     model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
-    # weights of separate fields: BM25F
-    fields: dict[str, Annotated[float, Field(ge=1)]] | None = None
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -241,7 +242,6 @@ class Search(TunableSystem):
         return {
             "model": MODELS.settings(self.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
-            **({"fields": self.fields} if self.fields else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
@@ -255,7 +255,6 @@ class Search(TunableSystem):
 
     @property
     def _kinds(self) -> list[Any]:
-        """Model and feedback, whose numbers can be tuned."""
         return [self.retrieval_model, *([self.feedback] if self.feedback else [])]
 
     @property
@@ -276,10 +275,7 @@ class Search(TunableSystem):
         return self.tunable(index.open(context), depth, context.threads)
 
     def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
-        """The search of an index, with hyperparameters left open."""
-
         def at(setting: Setting) -> list[Any]:
-            """Model and feedback with the values of a setting."""
             return [
                 type(kind)(**{name: setting.get(name, value) for name, value in kind})
                 for kind in self._kinds
@@ -292,7 +288,6 @@ class Search(TunableSystem):
                 texts,
                 model,
                 feedback=next(iter(feedback), None),
-                fields=self.fields,
                 depth=depth,
                 threads=threads,
             )
@@ -307,7 +302,6 @@ class Search(TunableSystem):
             "model": self.model,
             "feedback": FEEDBACK.name_of(type(self.feedback)) if self.feedback else None,
             **({"fixed": self.fixed} if self.fixed else {}),
-            **({"fields": dict(self.fields)} if self.fields else {}),
             "depth": depth or "all",
         }
         return Tunable(tried, facts, check=at)
@@ -379,7 +373,6 @@ class Fusion(TunableSystem):
         return values | {f"weights.{name}": weight for name, weight in weights}
 
     def at(self, setting: Setting) -> "Fusion":
-        """The same with the values of a setting; a weight that is not in it is 1."""
         values = {**self.fixed, **setting}
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
         if not any(weights):

@@ -1,13 +1,8 @@
 """The task ``retrieval``: its experiment file, one file a table, opened and planned.
 
-A section names things (corpora, indexes, topic sets, systems); later sections refer to them by
-name. What is written here is what a reader of the paper needs to know, and nothing else determines
-the figures: threads and folders do not stand here.
-
 Systems may have several runs: with ``DeepCT: {index: weighted, seeds: [0, 1]}`` two runs are
 planned, ``DeepCT.seed0`` and ``DeepCT.seed1``. Each has its own of all that stands on a training:
-the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared. In
-the table they are one row (:mod:`adducir.evaluation.seeds`).
+the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,17 +30,10 @@ from adducir.experiments.retrieval.corpora import (
 )
 from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
-from adducir.experiments.sections import (
-    Known,
-    Name,
-    Natural,
-    Planner,
-    RunTableRecipe,
-    file_name,
-)
+from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.experiments.tuning.folds import Pool
+from adducir.experiments.tuning.design import Pool
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
@@ -114,25 +102,18 @@ class RetrievalStudy(Study):
                     planner.refer((section, name, *link.place), link.section, link.name)
         for name, system in recipe.systems.items():
             system.check(name, self)
-            self._refuse_wrong_members(name, system)
+            is_circular = name in self.made_of(name)
+            for link in (one for one in system.links() if one.section == "systems"):
+                place = ("systems", name, *link.place)
+                if not system.seeds and getattr(recipe.systems.get(link.name), "seeds", None):
+                    what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
+                    planner.add(place, what)
+                if is_circular:
+                    planner.add(place, f"circular reference: `{name}` would be made from itself")
+                    is_circular = False  # said once
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
         self.topic_sets = {name: one for name, one in opened.items() if one is not None}
-
-    def _refuse_wrong_members(self, name: str, system: System) -> None:
-        """Refuse a system that is made from itself, or from one of several runs without its own."""
-        planner, systems = self.planner, self.recipe.systems
-        is_circular = name in self.made_of(name)
-        for link in system.links():
-            place = ("systems", name, *link.place)
-            if link.section != "systems":
-                continue
-            if not system.seeds and getattr(systems.get(link.name), "seeds", None):
-                what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
-                planner.add(place, what)
-            if is_circular:
-                planner.add(place, f"circular reference: `{name}` would be made from itself")
-                is_circular = False  # said once
 
     def made_of(self, name: str) -> list[str]:
         """The systems that one is made from, at any depth, nearest first; undefined ones too."""
@@ -197,11 +178,9 @@ class RetrievalStudy(Study):
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
             raise InputError(f"this is not a recipe of {what}.", path=path)
-        return self.models.add(folder, plan, place)
+        return self.model(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
-        """Each system after those that it is made from."""
-
         @cache
         def level(name: str) -> int:
             if name not in self.recipe.systems or name in self.made_of(name):
@@ -240,7 +219,6 @@ class RetrievalStudy(Study):
 
     @cached_property
     def pool(self) -> Pool:
-        """The judged topics of all topic sets."""
         return Pool.of([*self.topic_sets.values()])
 
     def goals(self) -> Sequence[Step]:

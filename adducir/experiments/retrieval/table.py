@@ -1,6 +1,6 @@
 """From the runs of a retrieval experiment to its table, provenance, and report."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
@@ -18,8 +18,8 @@ from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
-from adducir.runs.metadata import part_of
 from adducir.runs.run import Run
+from adducir.runs.write import part_of
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
 from adducir.tables.material import Cost, Material
@@ -37,7 +37,6 @@ MOST_FOLDS_SHOWN = 3
 
 
 def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
-    """The table of an experiment whose runs are all made."""
     recipe, names = study.recipe, study.recipe.table.system_names
     facts = {
         name: RunFacts(
@@ -62,19 +61,23 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)
     topics = {name: one.hits for name, one in facts.items()}
+    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
+    for trial in _trials(study):
+        runs[trial.data][trial.run] = _run(study, trial, context)
+    facts_of = {
+        **({"chosen settings, by fold": chosen} if chosen else {}),
+        "runs": runs,
+        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
+        "topics": {name: one.facts(recipe.topics[name]) for name, one in study.topic_sets.items()},
+    }
     material = Material(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
-        costs={name: _mean_cost(study, name) for name in recipe.systems},
+        costs={name: _cost(study, name) for name in recipe.systems},
     )
     layout = study.layout(
-        _provenance(study, chosen, context),
-        notes=[
-            *study.seed_notes(),
-            *filter(None, remarks),
-            *_tuned(study, chosen),
-            *notes,
-        ],
+        study.provenance(facts_of, study.measures),
+        notes=[*study.seed_notes(), *filter(None, remarks), *_tuned(study, chosen), *notes],
         measure_names=study.measure_names,
         sections={name: one.group for name, one in recipe.systems.items() if one.group},
         material=material,
@@ -83,7 +86,6 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
 
 
 def _trials(study: "RetrievalStudy") -> list[Trial]:
-    """What is evaluated, in the order of the table's rows."""
     rows = [(row, seed) for row in study.recipe.systems for seed in study.seeds(row)]
     return [Trial(row, name, seed) for row, seed in rows for name in study.topic_sets]
 
@@ -111,10 +113,9 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
-    """The settings that were chosen, as the metadata of runs record them."""
-    found, first = {}, next(iter(study.topic_sets))
+    found = {}
     for trial in _trials(study):
-        if trial.data == first and getattr(study.recipe.systems[trial.system], "tune", None):
+        if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in found:
             folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
             found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return found
@@ -144,19 +145,6 @@ def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
         yield f"{whose}: held-out figures, {how}."
 
 
-def _provenance(study: "RetrievalStudy", chosen: Chosen, context: "Context") -> dict[str, Any]:
-    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
-    for trial in _trials(study):
-        runs[trial.data][trial.run] = _run(study, trial, context)
-    facts = {
-        **({"chosen settings, by fold": chosen} if chosen else {}),
-        "runs": runs,
-        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
-        "topics": {name: _topic_set(study, name) for name in study.topic_sets},
-    }
-    return study.provenance(facts, study.measures)
-
-
 def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     facts: dict[str, Any] = {
         "folder": context.shown(step.path),
@@ -183,21 +171,6 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     return facts
 
 
-def _topic_set(study: "RetrievalStudy", name: str) -> dict[str, Any]:
-    topic_set, recipe = study.topic_sets[name], study.recipe.topics[name]
-    return {
-        "topics": recipe.source,
-        "field": topic_set.topics.field,
-        "number of topics": len(topic_set.topics),
-        "topics sha256": topic_set.topics.identity()["topics"],
-        "qrels": recipe.qrels,
-        **({"model's qrels": recipe.model_qrels, "judge": recipe.judge} if recipe.judge else {}),
-        "number of judged topics": len(topic_set.qrels.qids),
-        "number of judgements": len(topic_set.qrels),
-        "qrels sha256": topic_set.qrels.identity()["qrels"],
-    }
-
-
 def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str, Any]:
     step = study.run(trial)
     if isinstance(step, GivenRun):
@@ -219,40 +192,33 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     }
 
 
-def _mean_cost(study: "RetrievalStudy", system: str) -> Cost:
-    each = zip(*(_cost(study, system, seed) for seed in study.seeds(system)), strict=True)
-    time, size, training = (None if None in some else fmean(some) for some in each)
-    return Cost(time, None if size is None else round(size), training)
-
-
-def _cost(
-    study: "RetrievalStudy", system: str, seed: int | None
-) -> tuple[float | None, float | None, float | None]:
-    """Milliseconds per topic over all topic sets, bytes of its index, seconds of trainings."""
-    seconds, topics = 0.0, 0
-    steps = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
-    for step in steps:
-        facts = run_facts(step.path) or {}
-        time = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
-        count = part_of(facts, "run file").get("topics")
-        if not time.endswith(" s") or not isinstance(count, int):
-            return None, None, None
-        seconds, topics = seconds + float(time.removesuffix(" s")), topics + count
-    size = None
-    if name := study.recipe.systems[system].index_name(study):
-        files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
-        size = sum(one.stat().st_size for one in files) if files else None
-    times = [training_log(model.path).get("seconds") for model in _models(steps)]
-    trained = sum(time for time in times if time) if any(times) else None
-    return 1000 * seconds / topics if topics else None, size, trained
-
-
-def _models(steps: Iterable[Step]) -> set[ModelStep]:
-    found: set[ModelStep] = set()
-    for step in steps:
-        found |= {step} if isinstance(step, ModelStep) else set()
-        found |= _models(step.inputs)
-    return found
+def _cost(study: "RetrievalStudy", system: str) -> Cost:
+    """Milliseconds per topic, bytes of the index, seconds of trainings; means over its runs."""
+    each = list[tuple[float | None, ...]]()
+    for seed in study.seeds(system):
+        steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
+        made_of, seconds, topics, size = dict.fromkeys(steps), 0.0, 0, None
+        for step in made_of:
+            facts = run_facts(step.path) or {}
+            wallclock = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
+            count = part_of(facts, "run file").get("topics")
+            if not wallclock.endswith(" s") or not isinstance(count, int):
+                return Cost(None, None, None)
+            seconds, topics = seconds + float(wallclock.removesuffix(" s")), topics + count
+        if name := study.recipe.systems[system].index_name(study):
+            files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
+            size = sum(one.stat().st_size for one in files) if files else None
+        for step in steps:  # which grows by what each is made from
+            steps += [one for one in step.inputs if one not in made_of]
+            made_of |= dict.fromkeys(step.inputs)
+        models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
+        times = [one["seconds"] for one in models if one.get("seconds")]
+        each.append((1000 * seconds / topics if topics else None, size, sum(times) or None))
+    time, held, trained = (
+        None if None in some else fmean(one or 0 for one in some)
+        for some in zip(*each, strict=True)
+    )
+    return Cost(time, None if held is None else round(held), trained)
 
 
 LENGTH = 240

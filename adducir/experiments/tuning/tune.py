@@ -1,28 +1,18 @@
 """Grid search with cross-validation.
 
 For each fold, the setting with the best mean of the objective over the topics of all *other* folds
-is chosen, and ranks the fold's own topics. What is reported is these rankings: each topic's value
-comes from a setting that was chosen without it. The values of all topics are pooled and then
-averaged, so that every topic counts the same whatever the sizes of the folds (Anserini's
-``xfold.py`` averages the folds' means).
-
-No label of a fold has a part in its choice. The measures that are computed here take each topic by
-itself; a measure of another library is given the judgements of one fold at a time, because it could
-do otherwise.
-
-Between settings with equal means (rounded to 12 decimals, sums exact) the first in the order of the
-grid is chosen (:mod:`adducir.experiments.tuning.grid`).
-
-Of the files that are written, ``grid.csv`` has a line for each setting, fold and part: the mean
-over the fold's training topics (``train``: what the choice was made by) and over its own (``test``:
-to look at; nothing was chosen by it); with several topic sets for each of them as well.
+is chosen, and ranks the fold's own topics. What is reported is these rankings: no label of a fold
+has a part in its choice. The values of all topics are pooled and then averaged, so that every topic
+counts the same whatever the sizes of the folds (Anserini's ``xfold.py`` averages the folds' means).
+Between settings with equal means (rounded to 12 decimals, sums exact) the first of the grid is
+chosen. ``grid.csv`` has the mean of each setting over the training topics of each fold (``train``:
+what the choice was made by) and over its own (``test``: to look at).
 """
 
-import io
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -45,13 +35,17 @@ from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
 from adducir.evaluation.measures import parse_measure
-from adducir.experiments.tuning.folds import Folds, Pool, by_topic_set, from_file, k_fold
-from adducir.experiments.tuning.grid import (
+from adducir.experiments.tuning.design import (
+    Folds,
     Grid,
     Hyperparameter,
     Number,
+    Pool,
     Setting,
+    by_topic_set,
+    from_file,
     from_recipe,
+    k_fold,
     plain,
 )
 from adducir.runs.run import Run
@@ -107,7 +101,6 @@ class TuneRecipe(Recipe):
     def errors(
         self, hyperparameters: Mapping[str, Hyperparameter]
     ) -> Iterator[tuple[KeyPath, str]]:
-        """What is wrong with the grid of a system that has these parameters, with its place."""
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
         for name, given in self.grid.items():
@@ -148,14 +141,13 @@ class Tuning:
     @cached_property
     def training(self) -> Floats:
         """(F, S) means over the topics of all other folds: what choices are made by."""
-        return self._means([self.folds.train(fold) for fold in range(len(self.folds))])
+        folds = map(self.folds.train, range(len(self.folds)))
+        return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     @cached_property
     def test(self) -> Floats:
         """(F, S) means over each fold's own topics: to look at, not to choose by."""
-        return self._means([self.folds.test(fold) for fold in range(len(self.folds))])
-
-    def _means(self, folds: Sequence[Integers]) -> Floats:
+        folds = map(self.folds.test, range(len(self.folds)))
         return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     def setting(self, fold: int) -> Setting:
@@ -179,10 +171,7 @@ class Tuning:
 
     @property
     def edges(self) -> dict[tuple[str, Number, str], int]:
-        """How many folds chose the smallest or largest value tried, by parameter, value and which.
-
-        Where a better one may lie beyond, whichever of tied settings is taken.
-        """
+        """How many folds chose the smallest or largest value tried: a better may lie beyond."""
         found: Counter[tuple[str, Number, str]] = Counter()
         for fold in range(len(self.folds)):
             tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
@@ -195,7 +184,6 @@ class Tuning:
         return dict(sorted(found.items(), key=lambda one: (order(one[0][0]), one[0][1])))
 
     def warnings(self) -> list[str]:
-        """What a reader of the figures has to know, a sentence each."""
         folds = len(self.folds)
         lines = [
             f"{name} = {plain(value)}, the {end} value tried, was chosen in {count} of {folds} "
@@ -224,7 +212,6 @@ def tune(
     negative: NegativeGrades = "zero",
     tag: str = "tuned",
 ) -> Tuning:
-    """Try all settings once, choose one for each fold, and pool what they rank."""
     measure = parse_measure(objective)
     for number in range(len(grid)):
         system.check(grid.setting(number))
@@ -271,12 +258,16 @@ TIES = (
 
 
 def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dict[str, Path]:
-    """Write all files, all of them at once or none; returns them by name."""
     members = tuning.folds.members(tuning.pool.ids)
     folds = [f"  {json.dumps(name)}: {json.dumps(ids)}" for name, ids in members.items()]
+    head = ["topic set", "qid", "fold", *tuning.grid.names, str(tuning.objective)]
+    pool, held_out = tuning.pool, list[list[Any]]([head])
+    for row, (qid, fold) in enumerate(zip(pool.qids, tuning.folds.of.tolist(), strict=True)):
+        setting = [plain(value) for value in tuning.setting(fold).values()]
+        topic = pool.sets[pool.set_of[row]].name, qid, tuning.folds.names[fold]
+        held_out.append([*topic, *setting, float(tuning.held_out[row])])
+    tables = {"grid.csv": _grid_lines(tuning), "held-out.csv": held_out}
     texts = {
-        "grid.csv": _csv(_grid_lines(tuning)),
-        "held-out.csv": _csv(_topic_lines(tuning)),
         "tuning.json": json.dumps(facts(tuning), indent=2, ensure_ascii=False) + "\n",
         "folds.json": "{\n" + ",\n".join(folds) + "\n}\n",
     }
@@ -284,9 +275,12 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
         for name, text in texts.items():
             with writing_text(hidden / name) as handle:
                 handle.write(text)
-        names = [*texts]
-        about, pool = {"method": {"tuning": facts(tuning)}}, tuning.pool
-        if with_runs and pool.has_own_qids:
+        for name, lines in tables.items():
+            with writing_text(hidden / name) as handle:
+                CsvWriter(handle).rows(lines)
+        names = [*tables, *texts]
+        about = {"method": {"tuning": facts(tuning)}}
+        if with_runs and pool.ids == pool.qids:  # no two sets share a qid: one run holds them all
             names.append("held-out.trec.gz")
             write_run(tuning.run, hidden / names[-1], about, topics=pool.ids)
         elif with_runs:
@@ -351,19 +345,3 @@ def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
             value = mean(tuning.values[number][rows])
             chosen = int(tuning.chosen[fold] == number)
             yield [*setting, folds.names[fold], part, name, len(rows), value, chosen]
-
-
-def _topic_lines(tuning: Tuning) -> Iterator[list[Any]]:
-    pool = tuning.pool
-    yield ["topic set", "qid", "fold", *tuning.grid.names, str(tuning.objective)]
-    for row, qid in enumerate(pool.qids):
-        fold = int(tuning.folds.of[row])
-        setting = [plain(value) for value in tuning.setting(fold).values()]
-        value = float(tuning.held_out[row])
-        yield [pool.sets[pool.set_of[row]].name, qid, tuning.folds.names[fold], *setting, value]
-
-
-def _csv(lines: Iterator[list[Any]]) -> str:
-    buffer = io.StringIO()
-    CsvWriter(buffer).rows(lines)
-    return buffer.getvalue()

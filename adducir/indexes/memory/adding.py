@@ -27,11 +27,7 @@ for _place in range(64):
 
 
 class Term(NamedTuple):
-    """What the postings of a term add, and where they are.
-
-    ``numbers``, (4,) float64: the formula's kind and constant, the term's weight and mass.
-    ``table``: float32 contributions by the posting's code; empty where there is none.
-    """
+    """What the postings of a term add, and where they are."""
 
     docs: Array
     tfs: Array
@@ -39,8 +35,8 @@ class Term(NamedTuple):
     norms: Array
     parts: Array
     factors: Array
-    numbers: Array
-    table: Array
+    numbers: Array  # (4,) float64: the formula's kind and constant, the term's weight and mass
+    table: Array  # float32 contributions by the posting's code; empty where there is none
 
 
 @inner

@@ -7,7 +7,7 @@ each document and term. The files are the same for any number of threads.
 """
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -17,21 +17,17 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import Manifest, build
-from adducir.core.errors import InputError, UsageError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.errors import InputError
 from adducir.core.many_texts import nameless_file
-from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.building import IndexSettings, documents_with, engine_versions, packed, stored
+from adducir.indexes.building import IndexSettings, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
-from adducir.indexes.memory import BUILDER_VERSION, KIND
 from adducir.indexes.memory.inverting import (
     bound,
     count_pairs,
@@ -49,57 +45,30 @@ _CHUNK_POSTINGS = 1 << 22
 _WEIGHTED_BLOCK = 2000
 
 
-def build_memory_index(
-    corpus: Corpus,
-    path: Path,
-    settings: IndexSettings | None = None,
-    *,
-    threads: int | None = None,
-    rebuild: bool = False,
-) -> Manifest:
-    """Build the index; arguments, counts and errors are those of :func:`.lucene.build_index`.
+def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
+    """Build an index in an empty folder; returns its counts.
 
-    It has no positions, always document vectors and both kinds of length; ``accurate_length`` says
-    which searches read. Where the settings name ``weights``, documents' terms are these; the corpus
-    has the texts, and documents without weights count as ``empty``. A word is then analysed as the
-    texts would be, weights of words with the same term are added, and a word that becomes several
-    terms gives its weight to each; with the language ``pretokenized`` tokens are terms as they are.
+    Where the settings name ``weights``, documents' terms are these; the corpus has the texts, and
+    documents without weights count as ``empty``. A word is then analysed as the texts would be,
+    weights of words with the same term are added, and a word that becomes several terms gives its
+    weight to each; with the language ``pretokenized`` tokens are terms as they are.
     """
-    own = (settings or IndexSettings()).of(corpus)
-    if own.separate_fields:
-        raise UsageError(
-            "a memory index does not keep fields by themselves.", hint="Build a Lucene index."
-        )
-
-    def make(folder: Path) -> Mapping[str, Any]:
-        documents = documents_with(corpus, own.fields)
-        dtype = np.int32 if own.weights is None else np.float32
-        arrived = Arrived(folder, dtype)
-        with translated(folder):
-            with DocumentWriter(folder) as store:
-                texts = stored(documents, own.fields, store)
-                if own.weights is not None:
-                    docnos = {docno for docno, _ in texts}
-                else:
-                    with progress().doing("indexing", corpus.size_hint(), "documents"):
-                        arrived.take_texts(texts, own.analysis, threads or default_threads())
-            if own.weights is None:
-                return {"documents": len(arrived), **arrived.write(folder)}
-            arrived.take_weights(own.weights, docnos, own.analysis)
-            without = len(docnos) - len(arrived)
-            counts = arrived.write(folder)
-            return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
-
-    return build(
-        path,
-        kind=KIND,
-        recipe=own.recipe(),
-        inputs={"corpus": fingerprint(corpus.identity())},
-        builder_version=BUILDER_VERSION,
-        make=make,
-        rebuild=rebuild,
-        versions=engine_versions(),
-    )
+    weights, analysis = settings.weights, settings.analysis
+    arrived = Arrived(folder, np.int32 if weights is None else np.float32)
+    with translated(folder):
+        with DocumentWriter(folder) as store:
+            texts = stored(corpus, settings.fields, store)
+            if weights is not None:
+                docnos = {docno for docno, _ in texts}
+            else:
+                with progress().doing("indexing", corpus.size_hint(), "documents"):
+                    arrived.take_texts(texts, analysis, threads)
+        if weights is None:
+            return {"documents": len(arrived), **arrived.write(folder)}
+        arrived.take_weights(weights, docnos, analysis)
+        without = len(docnos) - len(arrived)
+        counts = arrived.write(folder)
+        return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
 
 
 def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, dict[str, float]]]:
@@ -141,15 +110,15 @@ class Arrived:
         self._tfs.write(tfs.astype(self._dtype).data)
 
     def take_texts(
-        self, texts: Iterable[tuple[str, list[bytes]]], analysis: Analysis, threads: int
+        self, texts: Iterable[tuple[str, bytes]], analysis: Analysis, threads: int
     ) -> None:
         analyser, scratch, empty = BulkAnalyser(analysis), local(), 0
 
-        def counted() -> Iterator[tuple[str, list[bytes]]]:
-            for docno, (text,) in texts:
+        def counted() -> Iterator[tuple[str, bytes]]:
+            for docno, text in texts:
                 nonlocal empty
                 empty += not text.strip(_BLANKS)  # Anserini's rule
-                yield docno, [text]
+                yield docno, text
 
         def reduced(docnos: list[str], block: bytes) -> tuple[list[str], Array, Array, Array]:
             tokens, starts = analyser.tokens(len(docnos), block)

@@ -19,27 +19,15 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     """Compile ``function`` on its first call; it releases the interpreter lock while it runs.
 
     Floats are divided as NumPy divides them: by 0 to infinity. A kernel that makes no arrays counts
-    no references to those that it is given, which takes longer than a short loop does.
+    no references to those that it is given, which takes longer than a short loop does. By itself
+    numba looks at a function's own file for changes, and would go on with old code; here at all
+    files with a kernel that it may call.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no folder that it can write to
         return cast("_Function", numba.njit(**options)(function))
-    _watch_all_sources(compiled, function)
-    return cast("_Function", compiled)
-
-
-def inner(function: _Function) -> _Function:
-    """The same for a function that makes no arrays."""
-    return kernel(function, allocates=False)
-
-
-def _watch_all_sources(compiled: Any, function: Callable[..., Any]) -> None:
-    """Make numba compile anew when any file changes that has a kernel which this one may call.
-
-    By itself it looks at the function's own file only, and would go on with old code.
-    """
     own = function.__code__.co_filename
     sources = _SOURCES.setdefault(own, {own})
     for value in function.__globals__.values():
@@ -50,3 +38,9 @@ def _watch_all_sources(compiled: Any, function: Callable[..., Any]) -> None:
     if hasattr(kept, "_source_stamp"):
         stats = [Path(source).stat() for source in sorted(sources)]
         kept._source_stamp = tuple((stat.st_mtime, stat.st_size) for stat in stats)
+    return cast("_Function", compiled)
+
+
+def inner(function: _Function) -> _Function:
+    """The same for a function that makes no arrays."""
+    return kernel(function, allocates=False)

@@ -1,7 +1,8 @@
-"""Searching a memory index; everything that :class:`adducir.indexes.LuceneIndex` does, faster."""
+"""Searching a memory index: by compiled code or by any formula, in threads."""
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -9,29 +10,31 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.indexes.arrays import damaged
-from adducir.indexes.feedback import Terms, Vectors
-from adducir.indexes.index import FieldWeights, Index, Ranked
-from adducir.indexes.memory import BUILDER_VERSION, KIND
-from adducir.indexes.memory.ranking import Ranker
-from adducir.indexes.memory.scoring import Queries
+from adducir.indexes.arrays import Array, damaged
+from adducir.indexes.feedback import Terms
+from adducir.indexes.index import Index, Ranked, in_threads
+from adducir.indexes.kinds import KINDS, VERSIONS
+from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
-from adducir.indexes.models import Model, refuse_unless_scored
+from adducir.indexes.models import BM25, QLD, Model, Statistics, refuse_unless_scored
+
+_KERNELS = "adducir.indexes.memory.kernels"
+_FEW = 1 << 25  # postings
 
 
 class MemoryIndex(Index):
     """An index that ``adducir index --engine memory`` built.
 
     Scores by Lucene's models are Lucene's and feedback is Anserini's; scores of other models are
-    doubles. Weights of ready tokens are searched by ``impact``, all else by ``bm25`` where no model
-    is named.
+    doubles. Where no model is named, weights of ready tokens are searched by ``impact``.
     """
 
     manifest: Manifest
+    _read = 0  # postings, by NumPy
 
     def __init__(self, path: Path | str) -> None:
-        manifest = open_artifact(Path(path), KIND)
-        if manifest.builder_version != BUILDER_VERSION:
+        manifest = open_artifact(Path(path), KINDS["memory"])
+        if manifest.builder_version != VERSIONS["memory"]:
             raise ArtifactError(
                 "this memory index was built by another version of Adducir.",
                 path=Path(path),
@@ -41,8 +44,6 @@ class MemoryIndex(Index):
         if "weights" in manifest.recipe and self.analysis.kind.is_pretokenized:
             self.default_model = "impact"
         self._segment = SavedSegment.open(self.path)
-        documents = int(manifest.counts.get("documents", len(self._segment)))
-        self._ranker = Ranker(self._segment, documents, accurate=self.accurate_length)
 
     def __len__(self) -> int:
         return len(self._segment)
@@ -61,13 +62,113 @@ class MemoryIndex(Index):
         self,
         queries: Sequence[Mapping[str, float]],
         model: Model,
-        fields: FieldWeights | None,
         depth: int | None,
         threads: int,
     ) -> Ranked:
+        """Hits by compiled code for BM25 and QLD, but for the first few queries of a process.
+
+        Loading it takes longer than adding so many postings by NumPy. Scores are the same.
+        """
         refuse_unless_scored(model, "memory", self.path)
-        asked = Queries.of(queries, self._segment)
-        return self._ranker.rank(asked, model, depth=depth, threads=threads)
+        segment, asked = self._segment, Queries.of(queries, self._segment)
+        try:
+            if type(model) is not BM25 and type(model) is not QLD:
+                return self._by_model(asked, model, depth, threads)
+            formula = Formula.of(model, segment, accurate=self.accurate_length)
+            asked = asked.for_kernels(model, segment)
+            if _KERNELS not in sys.modules:
+                self._read += int(segment.frequencies[asked.terms].sum())
+                self._read += asked.size * len(segment) // 4
+                if self._read <= _FEW:
+                    added = partial(formula.added, asked, np.asarray(segment.norms))
+                    return self._exhaustive(asked, added, np.float32, depth, threads)
+            return self._compiled(asked, formula, depth, threads)
+        except IndexError as error:  # a document number that there is not
+            raise damaged(segment.folder / FILES["docs"]) from error
+
+    def _compiled(
+        self, queries: Queries, formula: Formula, depth: int | None, threads: int
+    ) -> Ranked:
+        from adducir.indexes.memory import kernels
+
+        # The most hits that each query can have.
+        sizes = np.concatenate(([0], np.cumsum(self._segment.frequencies[queries.terms])))
+        matches = sizes[queries.starts[1:]] - sizes[queries.starts[:-1]]
+        room = np.minimum(matches, len(self._segment) if depth is None else depth)
+        room = np.minimum(room, len(self._segment))
+        starts = np.concatenate(([0], np.cumsum(room)))
+        docs = np.empty(starts[-1], dtype=np.int32)
+        scores = np.empty(starts[-1], dtype=np.float32)
+        counts = np.zeros(len(room), dtype=np.int64)
+
+        def search(first: int, last: int) -> None:
+            rest = (queries, first, last, starts, docs, scores, counts)
+            kernels.search(self._postings, formula, *rest)
+
+        in_threads(search, len(room), threads)
+        if (counts < room).any():
+            kept = np.arange(len(docs)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
+            docs, scores = docs[kept], scores[kept]
+        return counts.astype(np.int32), docs, scores
+
+    @cached_property
+    def _postings(self) -> Postings:
+        return Postings.of(self._segment)
+
+    def _by_model(self, queries: Queries, model: Model, depth: int | None, threads: int) -> Ranked:
+        """Any other model: in doubles from exact lengths."""
+        segment = self._segment
+        statistics = Statistics(
+            documents=int(self.manifest.counts.get("documents", len(self))),
+            filled=len(segment),
+            tokens=int(segment.tokens),
+            frequencies=segment.frequencies,
+            occurrences=np.asarray(segment.occurrences),
+            lengths=np.asarray(segment.lengths),
+        )
+        of_terms = model.term_factors(statistics)
+        of_documents = model.length_factors(statistics)
+
+        def added(place: int, docs: Array, tfs: Array) -> Array:
+            term, weight = queries.terms[place], np.float64(queries.weights[place])
+            impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
+            return weight * impacts
+
+        return self._exhaustive(queries, added, np.float64, depth, threads)
+
+    def _exhaustive(
+        self,
+        queries: Queries,
+        added: Callable[[int, Array, Array], Array],
+        precision: type[np.floating],
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        segment, size = self._segment, len(self._segment)
+        docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
+        empty = np.empty(0, dtype=np.int32)
+        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
+
+        def search(first: int, last: int) -> None:
+            for query in range(first, last):
+                sums, seen = np.zeros(size), np.zeros(size, dtype=bool)
+                for n in range(queries.starts[query], queries.starts[query + 1]):
+                    part = slice(offsets[queries.terms[n]], offsets[queries.terms[n] + 1])
+                    sums[docs[part]] += added(n, docs[part], tfs[part])
+                    seen[docs[part]] = True
+                matching = np.flatnonzero(seen)
+                scores = sums[matching].astype(precision)
+                if depth is not None and depth < len(scores):
+                    last_score = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+                    matching, scores = matching[scores >= last_score], scores[scores >= last_score]
+                best = np.argsort(-scores, kind="stable")[:depth]
+                found[query] = matching[best].astype(np.int32), scores[best]
+
+        in_threads(search, queries.size, threads)
+        counts = np.array([len(docs) for docs, _ in found], dtype=np.int32)
+        ranked = np.concatenate([empty, *(docs for docs, _ in found)])
+        scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])
+        return counts, ranked, scores
 
     def _refuse_without_vectors(self) -> None:
         if len(self) and not len(self._segment.forward):
@@ -87,16 +188,16 @@ class MemoryIndex(Index):
         is_plain = self.analysis.kind.has_plain_feedback
         return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
 
-    def _vectors(self, found: Ranked) -> tuple[Vectors, Terms]:
+    def _vectors(self, docs: Array) -> tuple[Terms, Array, Array, Array]:
         segment = self._segment
         offsets, numbers, frequencies = map(
             np.asarray, (segment.forward_offsets, segment.forward, segment.forward_tfs)
         )
-        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in found.docs.tolist()]
+        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
         none = np.empty(0, dtype=np.int32)
         terms = np.concatenate([none, *(numbers[part] for part in parts)])
         tfs = np.concatenate([none, *(frequencies[part] for part in parts)])
         if len(terms) and not (terms.min() >= 0 and terms.max() < len(segment.occurrences)):
             raise damaged(segment.folder / FILES["forward"])
-        sizes = offsets[found.docs + 1] - offsets[found.docs]
-        return Vectors(found.counts, found.scores, sizes, terms, tfs), self._terms
+        sizes = offsets[docs + 1] - offsets[docs]
+        return self._terms, sizes, terms, tfs

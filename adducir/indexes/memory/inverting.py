@@ -10,10 +10,9 @@ _MOST = (1 << 31) - 1
 
 @kernel
 def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
-    """Reduce each document's tokens to distinct terms, in order of appearance, with frequencies.
+    """Starts, distinct terms in order of appearance and frequencies, for starts and tokens.
 
-    ``starts`` (n + 1,) of documents in ``tokens``; ``counts`` (V,) int32 zeros, left zero. Returns
-    the same starts in the other two: int32 terms and int32 frequencies.
+    ``counts`` are (V,) int32 zeros, left zero.
     """
     terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
     begins = np.zeros(len(starts), dtype=np.int64)
@@ -69,10 +68,7 @@ def scatter(
     lengths: Array,
     collection: Array,
 ) -> None:
-    """Append the documents of a block to the postings; ``cursors`` (V,) move on.
-
-    Their frequencies are added to their ``lengths`` (N,) and to the terms' ``collection`` (V,).
-    """
+    """Append a block's documents to the postings, ``lengths`` (N,) and ``collection`` (V,)."""
     for row in range(len(starts) - 1):
         for i in range(starts[row], starts[row + 1]):
             term = terms[i]
@@ -90,8 +86,7 @@ def bound(
 ) -> None:
     """Write each term's greatest frequency, and its least norm at each of L levels of frequency.
 
-    ``levels`` (L,) are their greatest frequencies. Written are ``most``, (V,) float32 zeros, and
-    ``least``, (V * L,) uint8, all 255.
+    ``most`` (V,) come as zeros, ``least`` (V * L,) all 255.
     """
     for term in range(len(offsets) - 1):
         for i in range(offsets[term], offsets[term + 1]):
@@ -121,10 +116,9 @@ def encode(docs: Array, tfs: Array, norms: Array, codes: Array, out: Array) -> N
 
 @kernel
 def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
-    """Write which documents hold the first terms, as many as ``bits`` has room for.
+    """Write which documents hold the first terms, of ``words`` each, as many as there is room for.
 
-    A term has ``words`` of each. ``bits``: uint64 zeros, a bit for each document that holds it;
-    ``before``: uint32, how many documents before those of the word hold it.
+    ``bits``: a bit for each document; ``before``: how many documents before the word's hold it.
     """
     for term in range(len(bits) // words):
         row = term * words

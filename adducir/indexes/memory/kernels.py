@@ -33,9 +33,9 @@ from adducir.indexes.memory.adding import (
     take_marks,
 )
 from adducir.indexes.memory.compiled import inner, kernel
+from adducir.indexes.memory.exhaustive import order as order_row
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
-from adducir.indexes.memory.sorting import order as order_row
 
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
@@ -59,10 +59,7 @@ class Room(NamedTuple):
 
 @inner
 def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
-    """The score at ``rank`` (from 1) among the first ``count``, cut to its first ``digits`` bits.
-
-    A bit is set if enough scores are then still not below; 31 give the score itself.
-    """
+    """The score at ``rank`` (from 1) among ``count`` ones, cut to its first ``digits`` bits."""
     bits, value = scores.view(np.uint32), np.uint32(0)
     for place in range(30, 30 - digits, -1):
         trial, reached = np.uint32(value | np.uint32(1 << place)), 0
@@ -99,24 +96,15 @@ def _order(room: Room, count: Any) -> None:
 
 
 class Terms(NamedTuple):
-    """A query of m terms, those that can add most first.
+    """A query of m terms, those that can add most first."""
 
-    Attributes:
-        numbers: (m, 4) float64: the formula's kind and constant, each term's weight and mass.
-        tables: (m, 256) float32: contributions by the posting's code.
-        cells: (m,) int64: how many codes each table has, all or none.
-        starts, ends: (m,) uint64: each term's postings.
-        rows: (m,) int64: where each term's bits begin; below 0 where it has none.
-        reach: (m + 1,) float64: the most that the terms from each one on can add together.
-    """
-
-    numbers: Array
-    tables: Any
-    cells: Array
-    starts: Array
-    ends: Array
-    rows: Array
-    reach: Array
+    numbers: Array  # (m, 4) float64: the formula's kind and constant, each term's weight and mass
+    tables: Any  # (m, 256) float32: contributions by the posting's code
+    cells: Array  # (m,) int64: how many codes each table has, all or none
+    starts: Array  # (m,) uint64: where each term's postings begin
+    ends: Array  # and end
+    rows: Array  # (m,) int64: where each term's bits begin; below 0 where it has none
+    reach: Array  # (m + 1,) float64: the most that the terms from each one on can add together
 
 
 @inner
@@ -271,7 +259,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         bounds[n] = np.inf
         if not whole:
             bounds[n] = _bound_of(postings, formula, queries, begin + n)
-    best = _falling(bounds)
+    best = np.argsort(-bounds, kind="mergesort")
     for n in range(size - 1, -1, -1):
         reach[n] = reach[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
@@ -282,7 +270,11 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
         numbers[n, 2], numbers[n, 3] = weight, mass
         if formula.kind != BM25_EXACT and ends[n] - starts[n] > U(_WORTH_TABLE):
             cells[n] = min(len(postings.pairs), 255)
-            _fill_table(tables[n], formula.factors, postings.pairs, formula.kind, weight, mass)
+            for code in range(cells[n]):
+                tf, norm = postings.pairs[code] >> 8, postings.pairs[code] & 255
+                factor = formula.factors[norm]
+                value = contribution(formula.kind, 0.0, weight, mass, factor, tf, ZERO)
+                tables[n, code] = value
     return Terms(numbers, tables, cells, starts, ends, rows, reach)
 
 
@@ -300,27 +292,6 @@ def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) ->
             )
             greatest = max(greatest, F64(value))
     return greatest * (1.0 + 1e-6)
-
-
-@kernel
-def _falling(values: Array) -> Array:
-    places = np.arange(len(values))
-    for n in range(1, len(values)):
-        place = n
-        while place > 0 and values[places[place - 1]] < values[n]:
-            places[place] = places[place - 1]
-            place -= 1
-        places[place] = n
-    return places
-
-
-@kernel
-def _fill_table(
-    table: Any, factors: Array, pairs: Array, kind: Any, weight: Any, mass: Any
-) -> None:
-    for code in range(min(len(pairs), 255)):
-        tf, norm = pairs[code] >> 8, pairs[code] & 255
-        table[code] = contribution(kind, 0.0, weight, mass, factors[norm], tf, ZERO)
 
 
 @kernel

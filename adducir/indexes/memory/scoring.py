@@ -38,13 +38,7 @@ of a file makes compiled code read or write outside its arrays.
 
 
 class Postings(NamedTuple):
-    """What the kernels read of an index.
-
-    Attributes:
-        norms: (N + WINDOW,) uint8: the length bytes, then zeros.
-        bits, before: Which documents hold the terms in many documents.
-        greatest_tfs, least_norms: What bounds the contributions of each term.
-    """
+    """What the kernels read of an index; ``norms`` are followed by ``WINDOW`` zeros."""
 
     documents: int
     offsets: Array
@@ -60,37 +54,19 @@ class Postings(NamedTuple):
 
     @classmethod
     def of(cls, segment: SavedSegment) -> "Postings":
-        return cls(
-            documents=len(segment),
-            offsets=_frozen(segment.offsets),
-            docs=_frozen(segment.docs),
-            tfs=_frozen(segment.tfs),
-            codes=_frozen(segment.codes),
-            pairs=_frozen(segment.pairs),
-            norms=_frozen(_padded(segment.norms)),
-            bits=_frozen(segment.bits),
-            before=_frozen(segment.before),
-            greatest_tfs=_frozen(segment.greatest_tfs),
-            least_norms=_frozen(segment.least_norms),
-        )
+        arrays = {name: getattr(segment, name) for name in cls._fields[1:]}
+        arrays["norms"] = _padded(segment.norms)
+        return cls(len(segment), **{name: _frozen(array) for name, array in arrays.items()})
 
 
 class Formula(NamedTuple):
-    """A model over one index.
+    """A model over one index."""
 
-    Attributes:
-        kind: ``BM25_BYTE``, ``BM25_EXACT`` or ``DIRICHLET``.
-        factors: (256,) float64 by length byte: of BM25 s, a float; else ln(mu / (dl + mu)).
-        parts: (N + WINDOW,) float32: the length's part of exact BM25's denominator.
-        slope: float32: that part for each token.
-        constant: float32: the rest of that denominator.
-    """
-
-    kind: int
-    factors: Array
-    parts: Array
-    slope: np.float32
-    constant: np.float32
+    kind: int  # BM25_BYTE, BM25_EXACT or DIRICHLET
+    factors: Array  # (256,) float64 by length byte: of BM25 s, a float; else ln(mu / (dl + mu))
+    parts: Array  # (N + WINDOW,) float32: the length's part of exact BM25's denominator
+    slope: np.float32  # that part for each token
+    constant: np.float32  # the rest of that denominator
 
     @classmethod
     def of(cls, model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> "Formula":
@@ -132,19 +108,12 @@ class Formula(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """q queries as t terms in all; for indexes each term once in its query.
+    """q queries as t terms in all; for indexes each term once in its query."""
 
-    Attributes:
-        starts: (q + 1,) int64: where each query's terms begin.
-        terms: (t,) term numbers; in candidate sets -1 for terms that no candidate holds.
-        weights: (t,) weights of the query; of the kernels, w for BM25.
-        masses: (t,) float64: mu * p for Dirichlet smoothing by the kernels.
-    """
-
-    starts: Array
-    terms: Array
-    weights: Array
-    masses: Array = np.empty(0)
+    starts: Array  # (q + 1,) int64: where each query's terms begin
+    terms: Array  # (t,) term numbers; in candidate sets -1 for terms that no candidate holds
+    weights: Array  # (t,) weights of the query; of the kernels, w for BM25
+    masses: Array = np.empty(0)  # (t,) float64: mu * p for Dirichlet smoothing by the kernels
 
     @classmethod
     def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Queries":

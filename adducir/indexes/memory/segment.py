@@ -27,8 +27,7 @@ A memory index is a segment that is saved as these files, which are mapped, not 
                        numbers is the order of docnos, which breaks ties
 =====================  =====================================================================
 
-All arrays are NumPy's ``.npy``, the tables Arrow's IPC format. A posting takes 4 bytes for the
-document and as a rule 2 for the frequency and its code, and 5 in the documents' vectors.
+All arrays are NumPy's ``.npy``, the tables Arrow's IPC format.
 
 Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exact up to 40; above,
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
@@ -97,21 +96,13 @@ def common_terms(frequencies: Array, documents: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """D documents that hold R terms.
+    """D documents that hold R terms."""
 
-    Attributes:
-        offsets: (R + 1,) int64: where each term's P postings begin.
-        docs: (P,) int32: document numbers, ascending within a term.
-        tfs: (P,) frequencies of the term in the document.
-        lengths: (D,) the sum of a document's frequencies.
-        occurrences: (R,) the sum of a term's frequencies.
-    """
-
-    offsets: Array
-    docs: Array
-    tfs: Array
-    lengths: Array
-    occurrences: Array
+    offsets: Array  # (R + 1,) int64: where each term's P postings begin
+    docs: Array  # (P,) int32: document numbers, ascending within a term
+    tfs: Array  # (P,) frequencies of the term in the document
+    lengths: Array  # (D,) the sum of a document's frequencies
+    occurrences: Array  # (R,) the sum of a term's frequencies
 
     @classmethod
     def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
@@ -128,13 +119,9 @@ class Segment:
         begins, found, tfs = distinct(starts, terms, np.zeros(size, dtype=np.int32))
         offsets = np.zeros(size + 1, dtype=np.int64)
         np.cumsum(np.bincount(found, minlength=size), out=offsets[1:])
-        segment = cls(
-            offsets,
-            np.empty(int(offsets[-1]), dtype=np.int32),
-            np.empty(int(offsets[-1]), dtype=np.int32),
-            np.zeros(len(starts) - 1, dtype=np.int64),
-            np.zeros(size, dtype=np.int64),
-        )
+        docs, own_tfs = np.empty((2, len(found)), dtype=np.int32)
+        lengths = np.zeros(len(starts) - 1, dtype=np.int64)
+        segment = cls(offsets, docs, own_tfs, lengths, np.zeros(size, dtype=np.int64))
         into = segment.docs, segment.tfs, segment.lengths, segment.occurrences
         scatter(0, begins, found, tfs, offsets[:-1].copy(), *into)
         return segment, rows

@@ -1,4 +1,1 @@
-"""Sets of passages that together answer a question.
-
-"Complementary Evidence Identification in Open-Domain Question Answering" (Mou et al., EACL 2021).
-"""
+"""Sets of passages that together answer a question (Mou et al., EACL 2021)."""

@@ -40,8 +40,9 @@ from adducir.core.progress import progress
 from adducir.corpora.records import Id, parsed_as, read_records, read_values
 from adducir.corpora.sources import open_corpus
 from adducir.deepct.terms import stop_words
-from adducir.indexes.candidates import Vocabulary, rank_parts
+from adducir.indexes.candidates import rank_parts
 from adducir.indexes.models import BM25
+from adducir.indexes.vocabulary import Vocabulary
 from adducir.studies.complementary_evidence.questions import (
     NEGATIVES,
     EvidenceQuestion,
@@ -150,7 +151,7 @@ def bm25_pools(
     numbers = {title: number for number, title in enumerate(paragraphs)}
     vocabulary = Vocabulary(bigram_terms, texts)
     with progress().doing("searching", len(every), "paragraphs"):
-        found = rank_parts(every, texts, model or BM25(), passages, vocabulary=vocabulary)
+        found = rank_parts(every, texts, model or BM25(), passages, analysis=vocabulary)
     made, counts = [], Counter[str]()
     for question, row in zip(questions, found.numbers.tolist(), strict=True):
         wanted = [numbers[title] for title in question.gold_titles if title in numbers]

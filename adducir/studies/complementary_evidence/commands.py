@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.console import note, open_progress
 from adducir.cli.tabled import Tabled, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import ArtifactError, UsageError
@@ -59,46 +60,42 @@ def hotpotqa(settings: HotpotQA) -> None:
         adducir complementary-evidence hotpotqa hotpot_dev_fullwiki_v1.json -o test.jsonl.gz
         adducir complementary-evidence hotpotqa hotpot_dev.json --gold found -o test.jsonl.gz
     """
-    from adducir.cli.console import note, open_progress
     from adducir.indexes.models import BM25
-    from adducir.studies.complementary_evidence.builders import (
-        bm25_pools,
-        paragraphs_of_corpus,
-        read_hotpotqa,
-        with_passages,
-    )
+    from adducir.studies.complementary_evidence import builders
     from adducir.studies.complementary_evidence.questions import write_questions
 
-    read = [question for path in settings.sources for question in read_hotpotqa(path)]
+    read = [question for path in settings.sources for question in builders.read_hotpotqa(path)]
     if not read:
         raise UsageError("there are no questions.")
-    rows = [("questions read", len(read))]
+    rows = {"questions read": len(read)}
     if settings.own:
-        made = [with_passages(question, question.paragraphs) for question in read]
+        made = [builders.with_passages(question, question.paragraphs) for question in read]
         whole = [question for question in made if not any(question.missing)]
         found = sum(bool(question.gold) for question in whole)
-        rows.append(("  with all gold paragraphs among their own", found))
+        rows["  with all gold paragraphs among their own"] = found
         made = made if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
-        more = (one for source in settings.paragraphs for one in paragraphs_of_corpus(source))
+        more = (
+            one for source in settings.paragraphs for one in builders.paragraphs_of_corpus(source)
+        )
         for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(one.title, f"{one.title}\n{one.text}")
-        model, count = BM25(k1=settings.k1, b=settings.b), settings.passages
+        model, size, gold = BM25(k1=settings.k1, b=settings.b), settings.passages, settings.gold
         with open_progress():
-            made, counts = bm25_pools(
-                read, searched, passages=count, gold=settings.gold, model=model
+            made, counts = builders.bm25_pools(
+                read, searched, passages=size, gold=gold, model=model
             )
-        rows += [
-            ("paragraphs searched", len(searched)),
-            ("  questions with a gold paragraph that is not available", counts["unknown"]),
-            ("  questions whose gold paragraphs BM25 found", counts["found"]),
-        ]
+        rows |= {
+            "paragraphs searched": len(searched),
+            "  questions with a gold paragraph that is not available": counts["unknown"],
+            "  questions whose gold paragraphs BM25 found": counts["found"],
+        }
     made = [one.with_sets(negatives=settings.negatives, seed=settings.seed) for one in made]
     for _, path, part in in_parts(settings, made, lambda one: one.id):
         write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
-    show_counts([*rows, ("questions written", len(made))])
+    show_counts({**rows, "questions written": len(made)})
 
 
 class MNLI12(Building):
@@ -119,26 +116,26 @@ def mnli12(settings: MNLI12) -> None:
         adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
         adducir complementary-evidence mnli12 dev.jsonl --shares 0.7,0.1,0.2 -o mnli12.jsonl.gz
     """
-    from adducir.cli.console import note
     from adducir.studies.complementary_evidence.builders import build_mnli12, read_premises
     from adducir.studies.complementary_evidence.questions import write_questions
 
     premises, read = read_premises(settings.sources)
-    how = {"min_words": settings.min_words, "negatives": settings.negatives, "seed": settings.seed}
+    how = settings.model_dump(include={"min_words", "negatives", "seed"})
     # They are divided before questions are made, so that parts share no segment.
     for name, path, part in in_parts(settings, premises, lambda one: one.text):
         made, dropped = build_mnli12(part, **how)
         write_questions(made, path)
-        rows = [
-            ("pairs read", read["pairs"]),
-            ("  dropped: no agreed label", read["unlabelled"]),
-            (f"premises{f' in {name}' if name else ''}", len(part)),
-            ("  dropped: not one hypothesis of each label", dropped["incomplete"]),
-            ("  dropped: a hypothesis is too short to cut", dropped["short"]),
-            ("  dropped: a gold half is repeated", dropped["repeated"]),
-            ("questions", len(made)),
-        ]
-        show_counts(rows)
+        show_counts(
+            {
+                "pairs read": read["pairs"],
+                "  dropped: no agreed label": read["unlabelled"],
+                f"premises{f' in {name}' if name else ''}": len(part),
+                "  dropped: not one hypothesis of each label": dropped["incomplete"],
+                "  dropped: a hypothesis is too short to cut": dropped["short"],
+                "  dropped: a gold half is repeated": dropped["repeated"],
+                "questions": len(made),
+            }
+        )
         note(f"wrote {path}: {len(made):,} questions")
 
 
@@ -175,7 +172,6 @@ def select(settings: Select) -> None:
         adducir complementary-evidence select -m rerankers/evidence -q test.jsonl.gz -o sets.jsonl
         adducir complementary-evidence select -m rerankers/drn -q test.jsonl --set size=2 -o s.jsonl
     """
-    from adducir.cli.console import note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
@@ -193,12 +189,8 @@ def select(settings: Select) -> None:
         trained = trained_folder(model, error=ArtifactError)
         selection = changed(Settings.load(trained).selection, settings.settings)
     with open_progress(), using_threads(settings.threads):
-        work = SelectionWork(
-            model=trained,
-            questions=asked,
-            selection=selection,
-            running=settings.running(),
-        )
+        running = settings.running()
+        work = SelectionWork(model=trained, questions=asked, selection=selection, running=running)
         with selected(work, Chunking(settings.output, settings.execution())) as chosen:
             count = write_selected(chosen, settings.output)
     note(f"wrote {settings.output}: sets for {count:,} questions")
@@ -228,14 +220,13 @@ def sets(settings: Sets) -> None:
         adducir complementary-evidence sets a.jsonl b.jsonl -q test.jsonl.gz --baseline b
         adducir complementary-evidence sets a.jsonl -q test.jsonl.gz --upper-bound --format latex
     """
-    from adducir.cli.common import system_names
     from adducir.studies.complementary_evidence.measures import GoldSets, set_table
     from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 
     known = GoldSets(read_questions(*settings.questions))
     chosen = {
         name: known.checked(read_selected(path), path)
-        for path, name in system_names(settings.files).items()
+        for path, name in common.system_names(settings.files).items()
     }
     table = set_table(
         {"": [known.scores(name, some) for name, some in chosen.items()]},

@@ -30,26 +30,26 @@ Ids = frozenset[str]
 
 
 def values_of(chosen: Ids, gold: Iterable[Ids]) -> tuple[float, float, float]:
-    return _best(_measured(len(chosen & one), len(chosen), len(one)) for one in gold)
+    return _best((len(chosen & one), len(chosen), len(one)) for one in gold)
 
 
 def bound_of(pool: Ids, gold: Iterable[Ids], size: int | None) -> tuple[float, float, float]:
     """EM, F1 and Cover of the best ``size`` passages of a pool; None: of the best of any number."""
     found = [(len(pool & one), len(one)) for one in gold]
     if size is None:
-        return _best(_measured(hits, hits, wanted) for hits, wanted in found)
+        return _best((hits, hits, wanted) for hits, wanted in found)
     taken = min(size, len(pool))
-    return _best(_measured(min(hits, taken), taken, wanted) for hits, wanted in found)
+    return _best((min(hits, taken), taken, wanted) for hits, wanted in found)
 
 
-def _measured(hits: int, taken: int, wanted: int) -> tuple[float, float, float]:
-    covers = hits == wanted
-    return float(covers and taken == wanted), 2 * hits / (taken + wanted), float(covers)
-
-
-def _best(each: Iterable[tuple[float, float, float]]) -> tuple[float, float, float]:
-    exact, f1, cover = zip(*each, strict=True)
-    return max(exact), max(f1), max(cover)
+def _best(each: Iterable[tuple[int, int, int]]) -> tuple[float, float, float]:
+    """The best EM, F1 and Cover of how many were right, were taken, and were wanted."""
+    values = (
+        (hits == taken == wanted, 2 * hits / (taken + wanted), hits == wanted)
+        for hits, taken, wanted in each
+    )
+    exact, f1, cover = map(max, zip(*values, strict=True))
+    return float(exact), float(f1), float(cover)
 
 
 class GoldSets:

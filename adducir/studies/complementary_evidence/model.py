@@ -16,9 +16,8 @@ passage is encoded once for a question, whatever sets it may come into. It learn
 - L_c, compactness: over the labelled sets the sum of PyTorch's CosineEmbeddingLoss of the question
   and the sum of the members: 1 - cos for a gold set, max(0, cos - margin) for a false one.
 
-The paper writes the loss for one set at a time; here passages are encoded once for all sets of a
-question, so L_sup and L_d count once a question. A question's terms are sums, as in the paper; a
-batch's loss is the mean over its questions, so that the weights mean the same for every batch size.
+Passages are encoded once for all sets of a question, so L_sup and L_d count once a question. Its
+terms are sums, as in the paper; a batch's loss is the mean over its questions.
 
 DRN (section 3.2; after Harel et al., 2019) has two separate models that read questions and passages
 apart: one finds the most relevant passage, the other scores how much a second passage adds to the

@@ -4,9 +4,9 @@ The score is equation 8 of Mou et al. (2020)::
 
     g = sum_i P(p_i | q) + alpha cos(sum_i p_i, q) + beta sum_{i != j} l1(p_i, p_j)
 
-The paper's alpha and beta change places between its loss (equation 4: alpha weights diversity) and
-this score (alpha weights the cosine), so the two weights are named here by what they weight:
-``compactness`` the cosine, ``diversity`` the distances. What the paper leaves open:
+The paper's alpha and beta change places between its loss and this score, so the two weights are
+named by what they weight: ``compactness`` the cosine, ``diversity`` the distances. What the paper
+leaves open:
 
 - The distance must be bounded, as the loss 1 - l1 would otherwise fall without end while vectors
   grow. It is the L1 distance of the two vectors scaled to (Euclidean) length 1, over the greatest
@@ -17,11 +17,9 @@ this score (alpha weights the cosine), so the two weights are named here by what
 
 The search is algorithm 1. The N passages with the highest P(p|q) are the candidates, and the best M
 of them the first beam. L - 1 times each set of the beam is grown by each candidate, in the order of
-P, and the best M sets are kept: O((L - 1) M N) sets are scored instead of O(K^L). Its lines are
-read like this: "if the set is covered": a set that is there already, in whatever order, is ignored;
-"if more than M tuples added ... break": a set of the beam gives M + 1 new sets at most, which with
-the paper's settings never binds; equal scores keep the order in which they came up; a question with
-fewer than L passages gets all of them; with L = 1 only relevance counts.
+P, and the best M sets are kept: O((L - 1) M N) sets are scored instead of O(K^L). A set that is
+there already, in whatever order, is ignored; a set of the beam gives M + 1 new sets at most; equal
+scores keep the order in which they came up; a question with fewer than L passages gets all.
 """
 
 from abc import abstractmethod
@@ -45,10 +43,7 @@ _SHORT, _ZERO = 1e-6, 1e-12
 
 
 class Selector(Recipe):
-    """A way to select sets of passages that needs no trained model; its fields are its settings.
-
-    Other packages add selectors by the entry-point group ``adducir.selectors``.
-    """
+    """A way to select sets that needs no trained model (entry points ``adducir.selectors``)."""
 
     @abstractmethod
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
@@ -68,17 +63,18 @@ class BM25Selection(Selector):
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
         """The score of a set is the sum of its passages' scores."""
         from adducir.indexes.analysis import Analysis
-        from adducir.indexes.candidates import CandidateSet, lower_split, vocabularies
+        from adducir.indexes.candidates import CandidateSet
         from adducir.indexes.models import BM25
+        from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
-        vocabulary = vocabularies(Analysis() if self.analysis == "lucene" else lower_split)
+        analysis = vocabulary_of(Analysis()) if self.analysis == "lucene" else lower_split
         model, found = BM25(k1=self.k1, b=self.b), []
         for question in questions:
             ids: tuple[str, ...] = ()
             score = 0.0
             if question.passages:
                 texts = [passage.titled for passage in question.passages]
-                candidates = CandidateSet.over(texts, vocabulary())
+                candidates = CandidateSet.of_texts(texts, analysis)
                 ranking = candidates.rank([question.question], model, self.size)
                 ids = tuple(question.passages[number].id for number in ranking.numbers[0])
                 score = float(ranking.scores[0].sum())
@@ -114,21 +110,13 @@ class DRNSelection(Recipe):
 
 @dataclass(frozen=True)
 class Pool:
-    """What g needs of the N most relevant passages of a question, in the order of P(p|q).
+    """What g needs of the N most relevant passages of a question, in the order of P(p|q)."""
 
-    Attributes:
-        numbers: (N,) the passages.
-        relevance: (N,) P(p|q).
-        towards: (N,) inner products with the question's unit vector.
-        products: (N, N) inner products.
-        apart: (N, N) bounded distances.
-    """
-
-    numbers: NDArray[np.int64]
-    relevance: Floats
-    towards: Floats
-    products: Floats
-    apart: Floats
+    numbers: NDArray[np.int64]  # (N,) the passages
+    relevance: Floats  # (N,) P(p|q)
+    towards: Floats  # (N,) inner products with the question's unit vector
+    products: Floats  # (N, N) inner products
+    apart: Floats  # (N, N) bounded distances
 
     @classmethod
     def of(

@@ -1,4 +1,1 @@
-"""Examples in context: their data, ROUGE-L, agreement of raters.
-
-"Modeling Exemplification in Long-form Question Answering via Retrieval" (Wang et al., NAACL 2022).
-"""
+"""Examples in context, ROUGE-L, agreement of raters: EGRET (Wang et al., NAACL 2022)."""

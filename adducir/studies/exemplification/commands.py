@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.console import columns, note, show
 from adducir.cli.tabled import Printing, Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
@@ -55,19 +56,13 @@ def examples(settings: Examples) -> None:
         adducir exemplification examples eli5-train-kilt.jsonl -o eli5.jsonl.gz
         adducir exemplification examples books/ --words 256 -o books.jsonl.gz
     """
-    from adducir.cli.console import columns, note, show
     from adducir.corpora.spans import write_spans
     from adducir.studies.exemplification.extraction import Tally, extract_examples
 
     tally, skipped = Tally(), Counter[str]()
-    found = extract_examples(
-        settings.texts(skipped),
-        tally,
-        words=settings.words,
-        min_words=settings.min_words,
-        max_words=settings.max_words,
-        strict=settings.rules == "strict",
-    )
+    sizes = settings.model_dump(include={"words", "min_words", "max_words"})
+    texts, strict = settings.texts(skipped), settings.rules == "strict"
+    found = extract_examples(texts, tally, strict=strict, **sizes)
     write_spans(counted(found, "Taking examples", "units"), settings.output)
     sides = {"left": "left context", "span": "example", "right": "right context"}
     rows = [
@@ -103,18 +98,11 @@ def cloze(settings: Cloze) -> None:
         adducir exemplification cloze eli5-train-kilt.jsonl --every 5 -o cloze.jsonl.gz
         adducir exemplification cloze novels/ --every 10 -o cloze.jsonl.gz
     """
-    from adducir.cli.console import note
     from adducir.corpora.spans import write_spans
     from adducir.studies.exemplification.extraction import mask_sentences
 
-    found = mask_sentences(
-        settings.texts(Counter()),
-        every=settings.every,
-        longest=settings.longest,
-        words=settings.words,
-        min_words=settings.min_words,
-        max_words=settings.max_words,
-    )
+    sizes = settings.model_dump(exclude={"sources", "output", "form"})
+    found = mask_sentences(settings.texts(Counter()), **sizes)
     count = write_spans(counted(found, "Masking sentences", "masks"), settings.output)
     note(f"wrote {settings.output}: {count:,} masks")
 
@@ -145,7 +133,6 @@ def rouge(settings: Rouge) -> None:
         adducir exemplification rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz
         adducir exemplification rouge runs/egret.trec.gz --spans test.jsonl.gz --without-gold
     """
-    from adducir.cli.common import system_names
     from adducir.corpora.spans import read_spans
     from adducir.evaluation.rouge import stems_of, words_of
     from adducir.runs.read import read_run
@@ -164,7 +151,7 @@ def rouge(settings: Rouge) -> None:
             without_gold=settings.without_gold,
             words=stems_of if settings.stem else words_of,
         )
-        for path, name in system_names(settings.runs).items()
+        for path, name in common.system_names(settings.runs).items()
     ]
     files = [*settings.runs, *settings.spans, *settings.candidates]
     layout = settings.layout(files=digests(files))
@@ -214,8 +201,7 @@ def agreement(settings: Agreement) -> None:
     if settings.unigrams and settings.level not in ("ordinal", "nominal"):
         raise UsageError("--unigrams takes texts, which have no level but nominal.")
 
-    from adducir.studies.exemplification.agreement import agreement_table
-    from adducir.studies.exemplification.ratings import read_ratings
+    from adducir.studies.exemplification.agreement import agreement_table, read_ratings
 
     ratings = read_ratings(settings.ratings)
     if settings.mean_ranks:

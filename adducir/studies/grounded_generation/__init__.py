@@ -1,5 +1,1 @@
-"""Texts generated from passages: their data and evaluation.
-
-"Hindsight: Posterior-guided Training of Retrievers for Improved Open-ended Generation" (Paranjape
-et al., ICLR 2022).
-"""
+"""Texts generated from passages: Hindsight (Paranjape et al., ICLR 2022)."""

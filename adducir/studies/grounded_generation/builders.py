@@ -5,12 +5,10 @@ A page is a line of ``kilt_knowledgesource.json`` (Wikipedia of 1 August 2019, 5
     {"wikipedia_id": "4041", "wikipedia_title": "Bucatini", "text": ["Bucatini\n", "Bucatini,
      also known as ...\n", "Section::::Preparation.\n", "BULLET::::- ...\n"], ...}
 
-``text`` is a list of paragraphs. KILT counts them from 0, and paragraph 0 is the title: the
-``start_paragraph_id`` of a provenance is a place in this list. A paragraph ``Section::::Name.``
-opens a section; what stands before the first is the abstract. Passages of at most 150 words (which
-white space separates) keep within a section, as those of the Hindsight paper do, and go over its
-paragraphs. A longer section is cut into as few passages as possible, each at the end of the
-sentence (or paragraph) that is nearest to an equal share, or between words where none ends.
+KILT counts its paragraphs from 0, which is the title. ``Section::::Name.`` opens a section; what
+stands before the first is the abstract. Passages keep within a section, as those of the Hindsight
+paper do. A longer section is cut into as few as possible, each at the end of the sentence (or
+paragraph) that is nearest to an equal share, or between words where none ends.
 
 A line of a task such as ``wow-dev-kilt.jsonl``::
 
@@ -18,29 +16,25 @@ A line of a task such as ``wow-dev-kilt.jsonl``::
      [{"wikipedia_id": "73126", "title": "...", "start_paragraph_id": 1, "start_character": 260,
        "end_paragraph_id": 1, "end_character": 333, "bleu_score": 1.0}]}]}
 
-x is the input, its turns separated by `` | ``; y the answer of the first output that has one, whose
-provenance is gold. Gold passages are all that overlap a provenance in at least one character
-(Hindsight's code keeps the last of them). Lines of a test set have no output. The group of a
-context, within which contexts are not independent, is its dialogue: the id without ``_`` and the
+x is the input; y the answer of the first output that has one, whose provenance is gold: all
+passages that overlap it in at least one character (Hindsight's code keeps the last of them). Lines
+of a test set have no output. The group of a context is its dialogue: the id without ``_`` and the
 number of the turn.
 
 MS MARCO NLGen are questions with well-formed answers, from the question answering files v2.1. The
-official file is one table in columns (:mod:`adducir.core.json_lines`); the same rows as an
-array or one per line are read, too. Columns that count: ``query_id``, ``query``,
-``wellFormedAnswers`` (``"[]"`` or ``[]`` where there is none) and ``passages``, ten a query::
-
-    {"is_selected": 1, "url": "...", "passage_text": "..."}
-
-x is the query, y its first well-formed answer; queries without one, and those whose answer is ``No
-Answer Present.``, are left out. Gold are the passages of the ranking collection that have the text
-of a selected passage, with white space made one blank. A table is read twice, so that only queries
-that are kept are in memory, with their selected passages. (The Hindsight paper halves the
-development set: validation are the first 6,233 of its questions here.)
+official file is one table in columns; the same rows as an array or one per line are read, too.
+Columns that count: ``query_id``, ``query``, ``wellFormedAnswers`` (``"[]"`` or ``[]`` where there
+is none) and ``passages``, ten a query, ``{"is_selected": 1, "passage_text": "...", ...}``. x is the
+query, y its first well-formed answer; queries without one, and those whose answer is ``No Answer
+Present.``, are left out. Gold are the passages of the ranking collection that have the text of a
+selected passage, with white space made one blank. A table is read twice, so that only queries that
+are kept are in memory, with their selected passages.
 """
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,16 +47,19 @@ from adducir.core.files import writing_text
 from adducir.core.json_lines import JsonText, read_objects
 from adducir.corpora.documents import Document
 from adducir.corpora.records import Id, parsed_as, read_records, read_values
-from adducir.studies.grounded_generation.texts import NO_ANSWER, GroundedContext, Name
+from adducir.studies.grounded_generation.texts import (
+    NO_ANSWER,
+    Answer,
+    GroundedContext,
+    Name,
+    Place,
+)
 
 _SECTION, _BULLET = "Section::::", "BULLET::::"
 _WORD = re.compile(r"\S+")
 _SENTENCE_END = re.compile(r"""[.!?]["'”’)\]]*$""")
 _ANSWERS = "wellFormedAnswers"
 _COLUMNS = ("query_id", "query", _ANSWERS, "passages")
-
-Place = tuple[int, int]
-"""A paragraph, as KILT counts them, and a character in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +71,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PagePassage:
-    """A passage of a page, and where it stands there; the end is the place behind it.
-
-    Its docno is the page's id, ``-`` and its number on the page, from 1; its title that of the page
-    and the section's, ``Bucatini > Preparation.``
-    """
+    """A passage of a page, such as ``4041-2``, and where it stands there, the end exclusive."""
 
     id: Id
     title: str
@@ -147,11 +140,14 @@ def _sections(page: Page) -> Iterator[tuple[str, list[_Word]]]:
 
 def _pieces(found: list[_Word], words: int) -> Iterator[list[_Word]]:
     """Words cut into pieces of about equal length, and of ``words`` at most."""
+    last = [one[0] != other[0] for one, other in pairwise(found)] + [True]  # of their paragraphs
+    ended = {n for n, (_, word) in enumerate(found, 1) if _SENTENCE_END.search(word.group())}
+    ended |= {n for n, is_last in enumerate(last, 1) if is_last}
     start = 0
     for left in range(-(-len(found) // words), 1, -1):  # pieces that are to be made
         share = -(-(len(found) - start) // left)
         lowest = max(start + share // 2 + 1, len(found) - (left - 1) * words)
-        ends = [end for end in range(lowest, start + words + 1) if _ends_sentence(found, end - 1)]
+        ends = [end for end in range(lowest, start + words + 1) if end in ended]
         end = min(ends, key=lambda end: abs(end - start - share), default=start + share)
         yield found[start:end]
         start = end
@@ -159,52 +155,16 @@ def _pieces(found: list[_Word], words: int) -> Iterator[list[_Word]]:
         yield found[start:]
 
 
-def _ends_sentence(found: list[_Word], place: int) -> bool:
-    paragraph, word = found[place]
-    is_last = place + 1 == len(found) or found[place + 1][0] != paragraph
-    return is_last or _SENTENCE_END.search(word.group()) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Provenance:
-    """Where an answer comes from; some of KILT's tasks name the page alone."""
-
-    wikipedia_id: str | StrictInt | None = None
-    start_paragraph_id: StrictInt | None = None
-    start_character: StrictInt | None = None
-    end_paragraph_id: StrictInt | None = None
-    end_character: StrictInt | None = None
-
-    def __post_init__(self) -> None:
-        span = self.span
-        if span and span[2] < span[1]:
-            raise ValueError(f"a provenance ends at {span[2]}, before its start {span[1]}")
-
-    @property
-    def span(self) -> tuple[str, Place, Place] | None:
-        page, first, start = self.wikipedia_id, self.start_paragraph_id, self.start_character
-        last, end = self.end_paragraph_id, self.end_character
-        if page is None or first is None or start is None or last is None or end is None:
-            return None
-        return str(page), (first, start), (last, end)
-
-
-@dataclass(frozen=True, slots=True)
-class _Output:
-    answer: str | None = None
-    provenance: tuple[_Provenance, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class KiltExample:
     id: Name
     input: str
-    output: tuple[_Output, ...] = ()
+    output: tuple[Answer, ...] = ()
 
     @property
-    def first(self) -> _Output:
+    def first(self) -> Answer:
         """The first output with an answer; an empty one in a test set."""
-        return next((one for one in self.output if one.answer), _Output())
+        return next((one for one in self.output if one.answer), Answer())
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
@@ -222,7 +182,7 @@ def kilt_contexts(
     """
     wanted: dict[str, list[tuple[int, Place, Place]]] = defaultdict(list)
     for number, example in enumerate(examples):
-        for one in example.first.provenance:
+        for one in example.first.provenance or ():
             if one.span:
                 wanted[one.span[0]].append((number, *one.span[1:]))
     gold: dict[int, dict[str, None]] = defaultdict(dict)
@@ -233,7 +193,7 @@ def kilt_contexts(
     contexts, counts = [], Counter[str]()
     for number, example in enumerate(examples):
         docnos = tuple(gold.get(number, ()))
-        known = any(one.span for one in example.first.provenance)
+        known = any(one.span for one in example.first.provenance or ())
         counts["found" if docnos else "lost" if known else "unknown"] += 1
         counts["several"] += len(docnos) > 1
         dialogue, _, turn = example.id.rpartition("_")
@@ -300,8 +260,8 @@ def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
 def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     """Rows with their lines and, in a table, their names: first those without an answer.
 
-    A table is written column by column, as pandas does: ``{"query": {"0": "what is ...", "1": ...},
-    "query_id": {"0": 9652, ...}, ...}``. MS MARCO's own files are so, 5 GB on one line.
+    A table is written column by column, as pandas does, 5 GB on one line: ``{"query": {"0": "what
+    is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``.
     """
     text = JsonText(path)
     # A table begins with an object whose first value is an object.

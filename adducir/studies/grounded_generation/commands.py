@@ -7,6 +7,7 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
@@ -36,7 +37,6 @@ def passages(settings: Passages) -> None:
         adducir grounded-generation passages kilt_knowledgesource.json -o passages.jsonl.gz
         adducir grounded-generation passages pages.jsonl.gz --words 100 -o passages.jsonl.gz
     """
-    from adducir.cli.console import note
     from adducir.studies.grounded_generation.builders import cut_page, read_pages, write_passages
 
     pages = (page for path in settings.sources for page in read_pages(path))
@@ -71,7 +71,6 @@ def kilt(settings: Kilt) -> None:
         adducir grounded-generation kilt wow-dev.jsonl --passages passages.jsonl.gz -o dev.jsonl
         adducir grounded-generation kilt wow.jsonl --passages p.jsonl --shares .9,.1,0 -o x.jsonl
     """
-    from adducir.cli.console import note
     from adducir.core.files import file_digest
     from adducir.studies.grounded_generation.builders import kilt_contexts, read_kilt, read_passages
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
@@ -134,28 +133,25 @@ def nlgen(settings: Nlgen) -> None:
         adducir grounded-generation nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
-    from adducir.cli.console import note
     from adducir.corpora.sources import open_corpus
-    from adducir.studies.grounded_generation.builders import (
-        nlgen_contexts,
-        read_nlgen,
-        write_references,
-    )
+    from adducir.studies.grounded_generation import builders
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
-    questions, counts = read_nlgen(settings.source)
+    questions, counts = builders.read_nlgen(settings.source)
     kept = questions[settings.skip :][: settings.first]
     if not kept:
         raise UsageError(
             f"nothing is left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
-    contexts = nlgen_contexts(kept, open_corpus(settings.corpus) if settings.corpus else ())
+    contexts = builders.nlgen_contexts(
+        kept, open_corpus(settings.corpus) if settings.corpus else ()
+    )
     write_contexts(contexts, settings.output)
     if settings.qrels is not None:
         write_gold(contexts, settings.qrels)
     if settings.references is not None:
-        write_references(kept, settings.references)
+        builders.write_references(kept, settings.references)
     show_counts(
         {
             "queries read": counts["queries"],
@@ -217,32 +213,26 @@ def generated(settings: GeneratedTexts) -> None:
         adducir grounded-generation generated a.jsonl b.jsonl -r wow-dev.jsonl --depth 5 -b a
         adducir grounded-generation generated a.jsonl -r wow-dev-kilt.jsonl --measures kilt
     """
-    from adducir.cli.common import system_names
     from adducir.statistics.comparison import compare
-    from adducir.studies.grounded_generation.measures import (
-        common_words,
-        groups,
-        measured,
-        with_data,
-    )
-    from adducir.studies.grounded_generation.texts import (
-        passages_of,
-        read_generated,
-        read_references,
-    )
+    from adducir.studies.grounded_generation import measures, texts
     from adducir.tables.build import build_table
 
-    right = read_references(*settings.references)
-    trained = read_references(*settings.train) if settings.train else right
-    systems = {name: read_generated(path) for path, name in system_names(settings.files).items()}
+    right = texts.read_references(*settings.references)
+    trained = texts.read_references(*settings.train) if settings.train else right
+    systems = {
+        name: texts.read_generated(path)
+        for path, name in common.system_names(settings.files).items()
+    }
     answers = (text for one in trained.values() for text in one.answers)
-    common_ones = common_words(answers, settings.mass)
-    passages = passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
-    named = settings.measures or with_data(right, systems.values(), passages)
-    known = groups(common_ones, passages, settings.depth)
+    common_ones = measures.common_words(answers, settings.mass)
+    passages = (
+        texts.passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
+    )
+    named = settings.measures or measures.with_data(right, systems.values(), passages)
+    known = measures.groups(common_ones, passages, settings.depth)
     used = [known[name] for name in dict.fromkeys(named)]
-    runs = {name: {name: texts} for name, texts in systems.items()}
-    scores, notes = measured(runs, right, used)
+    runs = {name: {name: found} for name, found in systems.items()}
+    scores, notes = measures.measured(runs, right, used)
     if any("Novel-F1" in one.names for one in used):
         where = "the training targets" if settings.train else "the references: no --train was given"
         share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"

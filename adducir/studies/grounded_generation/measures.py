@@ -4,15 +4,12 @@ Words are those of KILT's evaluation (``kilt/eval_downstream.py``, after SQuAD's
 32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, cut at white space. So
 ``don't`` is the word ``dont``, as in the Hindsight paper's lists of common words.
 
-``F1`` is the harmonic mean of precision and recall of the words of one text among those of the
-other, each as often as it occurs; 0 where either text has no word. ``Novel-F1`` (Paranjape et al.,
-ICLR 2022, section 4.4 and appendix A.2) is the same after the words that are common in the training
-targets, and those of the input x, were removed from both texts. A copy of x therefore scores 0, as
-does what consists of common words alone. Two texts without a novel word between them score 0; the
-paper does not say so.
-
-Of several answers or gold passages the nearest counts, for each measure apart. ``max F1@k`` and the
-like are the best over the texts that were generated from the first k passages (Tables 2 and 4).
+``F1`` is that of the words of two texts, each as often as it occurs; 0 where either has no word.
+``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after the words
+that are common in the training targets, and those of the input x, were removed from both texts. Two
+texts without a novel word between them score 0; the paper does not say so. Of several answers or
+gold passages the nearest counts, for each measure apart. ``max F1@k`` and the like are the best
+over the texts that were generated from the first k passages (Tables 2 and 4).
 
 KILT (Petroni et al., NAACL 2021, section 5, ``kilt/eval_retrieval.py``) measures Wikipedia pages. A
 question has one or several evidence sets, the pages behind each of its answers. Its ROUGE-L is that
@@ -83,14 +80,9 @@ def f1(first: str, second: str, known: Collection[str] = ()) -> float:
 
 @dataclass(frozen=True)
 class TextMeasures:
-    """Measures that are computed together, a value each for every reference that counts.
+    """Measures that are computed together, a value each for every reference that counts."""
 
-    Attributes:
-        name: How they are asked for; heads their columns.
-        values: The value of each measure of what was generated for a reference.
-    """
-
-    name: str
+    name: str  # how they are asked for; heads their columns
     names: tuple[str, ...]
     counts: Callable[[Reference], bool]
     values: Callable[[Reference, Generated], list[float]]
@@ -134,9 +126,6 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
     """F1, Novel-F1 and ROUGE-L of generated texts with the right answers."""
     words = frozenset(common)
 
-    def counts(reference: Reference) -> bool:
-        return bool(reference.answers) and not reference.unanswerable
-
     def row(reference: Reference, output: Output) -> list[float]:
         text, known = output.text, words.union(words_of(reference.input))
         each = [
@@ -144,7 +133,10 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
         ]
         return [max(column) for column in zip(*each, strict=True)]
 
-    return _by_rank("answers", ("F1", "Novel-F1", "ROUGE-L"), counts, row, depth)
+    names = ("F1", "Novel-F1", "ROUGE-L")
+    return _by_rank(
+        "answers", names, lambda one: bool(one.answers) and not one.unanswerable, row, depth
+    )
 
 
 def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
@@ -176,14 +168,14 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
     Inputs without a gold passage among ``passages``, texts by docno, are left out.
     """
 
-    def counts(reference: Reference) -> bool:
-        return any(docno in passages for docno in reference.gold)
-
     def row(reference: Reference, output: Output) -> list[float]:
         gold = (passages[docno] for docno in reference.gold if docno in passages)
         return [max(f1(output.text, text) for text in gold)]
 
-    return _by_rank("knowledge", ("Knowledge-F1",), counts, row, depth)
+    known = passages.keys()
+    return _by_rank(
+        "knowledge", ("Knowledge-F1",), lambda one: bool({*one.gold} & known), row, depth
+    )
 
 
 def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
@@ -252,11 +244,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
 def kilt(*, on_pages: bool = False) -> TextMeasures:
     """KILT's measures of answers and pages, as its official script computes them.
 
-    ``R-precision`` and ``Recall@5`` of pages; ``F1`` and ``ROUGE-L`` of the answer, the best over
-    the right answers; ``KILT-F1`` and ``KILT-ROUGE-L``: the same where R-precision is 1, else 0.
-    The script stops where a prediction is missing; here it counts 0. Texts in Adducir's form name
-    passages, not pages: the page of passage ``4041-2`` is ``4041``. ``on_pages``: only references
-    of which a page is known count. (The lines of KILT's test sets have neither answer nor page.)
+    ``KILT-F1`` and ``KILT-ROUGE-L`` count where R-precision is 1. The script stops where a
+    prediction is missing; here it counts 0. ``on_pages``: only references with a known page count.
     """
 
     def values(reference: Reference, generated: Generated) -> list[float]:
@@ -268,15 +257,14 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
         recall = recall_at(5, pages, reference.evidence)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
-    def counts(reference: Reference) -> bool:
-        return bool(reference.evidence or (reference.answers and not on_pages))
-
     names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
-    return TextMeasures("kilt", names, counts, values)
+    return TextMeasures(
+        "kilt", names, lambda one: bool(one.evidence or (one.answers and not on_pages)), values
+    )
 
 
 def pages_of(generated: Generated) -> Sequence[str]:
-    """The pages that a system found: as given, else those of the passages that outputs name."""
+    """The pages that a system found, or those of its passages: of ``4041-2`` the page ``4041``."""
     docnos = (output.docno or "" for output in generated.outputs)
     return generated.pages or [page for docno in docnos if (page := docno.rpartition("-")[0])]
 
@@ -328,8 +316,7 @@ def mass_scores(
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The scores of an input's passages, or log-likelihoods, become probabilities by a softmax; Mass@k
-    is the sum of the k greatest.
+    The sum of the k greatest probabilities, by a softmax of scores or log-likelihoods.
     """
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field, StrictInt
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
@@ -31,22 +31,21 @@ from adducir.corpora.records import Id, all_different, parsed_as, read_records, 
 from adducir.corpora.sources import open_corpus
 
 Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
+Place = tuple[int, int]
+"""A paragraph, as KILT counts them, and a character in it."""
 NO_ANSWER = "No Answer Present."
 _HINT = "docs/generation.md shows the three forms that are read."
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class GroundedContext:
-    """A context x, the target text y, and the docnos of the passages that y draws on.
-
-    Contexts of one group are not independent: tests and splits keep them together.
-    """
+    """A context x, the target text y, and the docnos of the passages that y draws on."""
 
     id: Id
     input: str
     target: str = ""
     gold: Annotated[tuple[Id, ...], AfterValidator(all_different)] = ()
-    group: str | None = None
+    group: str | None = None  # within which contexts are not independent
 
 
 def read_contexts(path: Path) -> Iterator[GroundedContext]:
@@ -80,14 +79,11 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a system generated for one input: a text for each passage, in the order of their ranks.
-
-    The first is the system's answer; the pages are those of the passages (KILT's provenance).
-    """
+    """What a system generated for one input; the first text is its answer."""
 
     id: str
-    outputs: tuple[Output, ...]
-    pages: tuple[str, ...] = ()
+    outputs: tuple[Output, ...]  # for each passage, in the order of their ranks
+    pages: tuple[str, ...] = ()  # of the passages (KILT's provenance)
 
     @property
     def answer(self) -> str:
@@ -96,20 +92,14 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right for one input.
-
-    Attributes:
-        gold: The docnos of the passages that the answer was written from.
-        evidence: The pages behind each answer (KILT).
-        unanswerable: Whether the right answer is that there is none (MS MARCO).
-    """
+    """What is right for one input."""
 
     id: str
     answers: tuple[str, ...]
     input: str = ""
-    gold: tuple[str, ...] = ()
-    evidence: tuple[tuple[str, ...], ...] = ()
-    unanswerable: bool = False
+    gold: tuple[str, ...] = ()  # docnos of the passages that the answer was written from
+    evidence: tuple[tuple[str, ...], ...] = ()  # the pages behind each answer (KILT)
+    unanswerable: bool = False  # the right answer is that there is none (MS MARCO)
 
     @classmethod
     def of(cls, context: GroundedContext) -> "Reference":
@@ -124,14 +114,35 @@ System = Mapping[str, Generated]
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    wikipedia_id: str | int | None = None
+class Provenance:
+    """Where an answer comes from; some of KILT's tasks name the page alone."""
+
+    wikipedia_id: str | StrictInt | None = None
+    start_paragraph_id: StrictInt | None = None
+    start_character: StrictInt | None = None
+    end_paragraph_id: StrictInt | None = None
+    end_character: StrictInt | None = None
+
+    def __post_init__(self) -> None:
+        span = self.span
+        if span and span[2] < span[1]:
+            raise ValueError(f"a provenance ends at {span[2]}, before its start {span[1]}")
+
+    @property
+    def span(self) -> tuple[str, Place, Place] | None:
+        page, first, start = self.wikipedia_id, self.start_paragraph_id, self.start_character
+        last, end = self.end_paragraph_id, self.end_character
+        if page is None or first is None or start is None or last is None or end is None:
+            return None
+        return str(page), (first, start), (last, end)
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
-    answer: str = ""
-    provenance: tuple[_Page, ...] | None = None
+class Answer:
+    """An output of KILT, of a prediction or a reference."""
+
+    answer: str | None = None
+    provenance: tuple[Provenance, ...] | None = None
 
     @property
     def pages(self) -> tuple[str, ...]:
@@ -147,7 +158,7 @@ class _Line:
     id: Annotated[Name, Field(validation_alias=AliasChoices("id", "query_id"))]
     input: Annotated[str, Field(validation_alias=AliasChoices("input", "query"))] = ""
     outputs: tuple[Output, ...] | None = None
-    output: tuple[_Answer, ...] | None = None
+    output: tuple[Answer, ...] | None = None
     answers: tuple[str, ...] | None = None
     target: str = ""
     gold: tuple[str, ...] = ()
@@ -169,7 +180,7 @@ class _Line:
 
     def reference(self) -> Reference:
         if self.output is not None:
-            answers = dict.fromkeys(one.answer.strip() for one in self.output)
+            answers = dict.fromkeys((one.answer or "").strip() for one in self.output)
             evidence = tuple(one.pages for one in self.output if one.provenance is not None)
             kept = tuple(filter(None, answers))
             return Reference(self.id, kept, self.input, evidence=evidence)

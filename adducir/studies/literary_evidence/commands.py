@@ -1,6 +1,6 @@
 """``adducir literary-evidence``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.console import columns, near, note, open_progress, show
 from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Printing, Tabled, digests
 from adducir.cli.workers import Computing
@@ -26,8 +27,6 @@ from adducir.studies.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
     from adducir.studies.literary_evidence.proxy import Chosen
@@ -66,32 +65,25 @@ def quotations(settings: Quotations) -> None:
         adducir literary-evidence quotations --primary novels --secondary works -o relic.json
         adducir literary-evidence quotations --primary novels --secondary works -o x.json --words 8
     """
-    from adducir.cli.console import columns, note, open_progress, show
     from adducir.corpora.spans import write_spans
-    from adducir.studies.literary_evidence.quotations import (
-        REASONS,
-        construct,
-        relic_of,
-        rows_of,
-        spans_of,
-    )
+    from adducir.studies.literary_evidence.quotations import REASONS, construct
     from adducir.studies.literary_evidence.relic import write_relic
 
     with open_progress():
         built = construct(settings.primary, settings.secondary, settings)
-    rows = rows_of(built)
+    rows = built.rows()
     lines = columns(rows)
     lines += [f"{reason}: {REASONS[reason]}" for reason in REASONS if reason in rows[0]]
     refused = built.refused.items()
     lines += [f"{name} was not searched: {REASONS[why]}" for name, why in refused]
     show("\n".join(lines))
-    books = relic_of(built)
+    books = built.relic()
     for name, path, titles in in_parts(settings, list(books), str):
         part = {title: books[title] for title in titles}
         note(f"wrote {path}: {write_relic(part, path):,} quotations")
         if settings.spans is not None:
             path = part_path(settings.spans, name)
-            note(f"wrote {path}: {write_spans(spans_of(built, part), path):,} quotations")
+            note(f"wrote {path}: {write_spans(built.spans(part), path):,} quotations")
 
 
 class Retrieve(Computing):
@@ -140,25 +132,18 @@ def retrieve(settings: Retrieve) -> None:
     if (settings.relic is None) == (not settings.spans):
         raise UsageError("give one of --spans and --relic.")
 
-    from adducir.cli.console import near, note, open_progress
     from adducir.core.chunks import Chunking
     from adducir.encoders.reading import Settings
     from adducir.encoders.sources import encoder_source
     from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
-    from adducir.studies.literary_evidence.relic import (
-        DEPTH,
-        read_relic,
-        relic_rankings,
-        run_tasks,
-        write_submission,
-    )
+    from adducir.studies.literary_evidence import relic as data
 
     output, depth, relic = settings.output, settings.depth, settings.relic
     submits = relic is not None and output.suffix == ".json"
-    if submits and (depth != DEPTH or settings.tag is not None):
-        raise UsageError(f"a submission has {DEPTH} candidates of each, and no tag.")
+    if submits and (depth != data.DEPTH or settings.tag is not None):
+        raise UsageError(f"a submission has {data.DEPTH} candidates of each, and no tag.")
     source = encoder_source(settings.model)
     context = (source.settings or Settings()).context
     sides = {"left": settings.left, "right": settings.right}
@@ -172,9 +157,11 @@ def retrieve(settings: Retrieve) -> None:
     chunking = Chunking(output, settings.execution())
     with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:
         if relic is not None and submits:
-            count = write_submission(relic_rankings(ranked, depth), read_relic(relic), output)
+            count = data.write_submission(
+                data.relic_rankings(ranked, depth), data.read_relic(relic), output
+            )
         else:
-            run = run_tasks(ranked, depth, tag=common.tag_of(output, settings.tag))
+            run = data.run_tasks(ranked, depth, tag=common.tag_of(output, settings.tag))
             about = {"name": settings.model, "precision": settings.precision, "depth": depth}
             write_run(run, output, {"method": {"retrieval": [about]}})
             count = len(run.qids)
@@ -183,7 +170,7 @@ def retrieve(settings: Retrieve) -> None:
 
 def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
-) -> "Iterator[SpanTask]":
+) -> Iterator["SpanTask"]:
     """The tasks, read anew; in other processes, too."""
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import task_among
@@ -279,7 +266,6 @@ def proxy_make(settings: ProxyMake) -> None:
     Examples:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
-    from adducir.cli.console import note, open_progress
     from adducir.corpora.documents import text_of
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.spans import read_spans
@@ -339,24 +325,19 @@ def proxy_score(settings: ProxyScore) -> None:
         raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
 
     from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence.proxy import (
-        choices_of_scores,
-        proxy_table,
-        read_choices,
-        read_key,
-    )
+    from adducir.studies.literary_evidence import proxy
 
-    key = read_key(settings.key)
+    key = proxy.read_key(settings.key)
     judges: dict[str, Chosen] = {}
     for path in settings.choices:
-        _add(judges, read_choices(path, key, Path(common.stem(path)).stem), path)
+        _add(judges, proxy.read_choices(path, key, Path(common.stem(path)).stem), path)
     models: dict[str, Chosen] = {}
     notes = []
     for path, name in common.system_names(settings.runs).items():
         scores: dict[str, dict[str, float]] = {}
         for qid, docno, score in read_run(path).frame.iter_rows():
             scores.setdefault(qid, {})[docno] = score
-        models[name], partial = choices_of_scores(name, scores, key)
+        models[name], partial = proxy.choices_of_scores(name, scores, key)
         if partial:
             notes.append(
                 f"{name} lacks scores of candidates of {partial:,} items; these come last there."
@@ -365,7 +346,7 @@ def proxy_score(settings: ProxyScore) -> None:
         raise UsageError("a judge and a run have one name.", hint="Rename one of the files.")
     files = digests([settings.key, *settings.choices, *settings.runs])
     layout, by_group = settings.layout(notes=notes, files=files), settings.by_group
-    settings.print(proxy_table(key, judges, models, settings, layout, by_group=by_group))
+    settings.print(proxy.proxy_table(key, judges, models, settings, layout, by_group=by_group))
 
 
 COMMANDS = (quotations, retrieve, ranks, ask, proxy_make, proxy_score)

@@ -66,34 +66,28 @@ class Rules(Recipe):
 
 @dataclass(slots=True)
 class Quotation:
-    """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book.
-
-    Ends are exclusive; ``head`` and ``tail`` are characters in its first and last sentence.
-    """
+    """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book."""
 
     first: int
-    last: int
+    last: int  # exclusive, as ``end``
     start: int
     end: int
     book: int
-    head: int = 0
+    head: int = 0  # characters of the first sentence, and of the last
     tail: int | None = None
 
 
 class Window(NamedTuple):
-    """One quotation in its critical context: ``length`` sentences of the book from ``start`` on.
-
-    ``place`` is the sentence of the criticism that it began at, ``quoted`` what stood there.
-    """
+    """One quotation in its critical context: ``length`` sentences of the book from ``start`` on."""
 
     book: str
     start: int
     length: int
     work: str
-    place: int
+    place: int  # the sentence of the criticism that it began at
     left: tuple[str, ...]
     right: tuple[str, ...]
-    quoted: str
+    quoted: str  # what stood there
 
     @property
     def context(self) -> str:

@@ -61,6 +61,39 @@ class Built:
     counts: list[BookCounts]
     refused: dict[str, str]
 
+    def rows(self) -> list[list[str]]:
+        """A table of the books: a head, a row for each, and their sum; all as text."""
+        used = [reason for reason in REASONS if any(one.dropped[reason] for one in self.counts)]
+        head = ["book", "sentences", "sought", "matches", "quotations", "windows", "works", *used]
+        numbers = [
+            [one.sentences, one.sought, one.matches, one.quotations, one.windows, len(one.works)]
+            + [one.dropped[reason] for reason in used]
+            for one in self.counts
+        ]
+        sums = [sum(column) for column in zip(*numbers, strict=True)]
+        # A work may quote several books, so that works do not add up.
+        sums[head.index("works") - 1] = len(set().union(*(one.works for one in self.counts)))
+        names = [*(book.name for book in self.books), "all"]
+        rows = ([name, *map(str, some)] for name, some in zip(names, [*numbers, sums], strict=True))
+        return [head, *rows]
+
+    def relic(self) -> dict[str, RelicBook]:
+        """The windows as RELiC's official files have them, quotations numbered from 000000 on."""
+        sentences = {book.name: book.sentences for book in self.books}
+        quotes: dict[str, dict[str, RelicQuote]] = {}
+        for number, one in enumerate(self.windows):
+            quote = RelicQuote(list(one.left), one.start, one.length, list(one.right))
+            quotes.setdefault(one.book, {})[f"{number:06}"] = quote
+        return {name: RelicBook(some, sentences[name]) for name, some in quotes.items()}
+
+    def spans(self, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
+        """The windows of some books as masked spans, with the ids that they have there."""
+        extra = {
+            f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
+            for number, one in enumerate(self.windows)
+        }
+        return spans_of_relic(books, extra)
+
 
 def construct(primary: Sequence[Path], secondary: Sequence[Path], rules: Rules) -> Built:
     """Find the quotations of books in criticism: text files, or folders of them."""
@@ -143,39 +176,3 @@ def _without_duplicates(
         own.works.add(window.work)
         kept.append(window)
     return kept
-
-
-def rows_of(built: Built) -> list[list[str]]:
-    """A table of the books: a head, a row for each, and their sum; all as text."""
-    used = [reason for reason in REASONS if any(one.dropped[reason] for one in built.counts)]
-    head = ["book", "sentences", "sought", "matches", "quotations", "windows", "works", *used]
-    numbers = [
-        [one.sentences, one.sought, one.matches, one.quotations, one.windows, len(one.works)]
-        + [one.dropped[reason] for reason in used]
-        for one in built.counts
-    ]
-    sums = [sum(column) for column in zip(*numbers, strict=True)]
-    # A work may quote several books, so that works do not add up.
-    sums[head.index("works") - 1] = len(set().union(*(one.works for one in built.counts)))
-    names = [*(book.name for book in built.books), "all"]
-    rows = ([name, *map(str, some)] for name, some in zip(names, [*numbers, sums], strict=True))
-    return [head, *rows]
-
-
-def relic_of(built: Built) -> dict[str, RelicBook]:
-    """The windows as RELiC's official files have them, quotations numbered from 000000 on."""
-    sentences = {book.name: book.sentences for book in built.books}
-    quotes: dict[str, dict[str, RelicQuote]] = {}
-    for number, one in enumerate(built.windows):
-        quote = RelicQuote(list(one.left), one.start, one.length, list(one.right))
-        quotes.setdefault(one.book, {})[f"{number:06}"] = quote
-    return {name: RelicBook(some, sentences[name]) for name, some in quotes.items()}
-
-
-def spans_of(built: Built, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
-    """The windows of some books as masked spans, with the ids that they have there."""
-    extra = {
-        f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
-        for number, one in enumerate(built.windows)
-    }
-    return spans_of_relic(books, extra)

@@ -7,10 +7,9 @@ An official file (train.json, val.json, test.json) is one JSON object with a boo
               "candidates": {"1_sentence": [0, 1, ...], ..., "5_sentence": [0, ...]}}}
 
 A quotation has the critic's sentences before it (at most four), its first sentence in
-``sentences``, its length in sentences, and the critic's sentences after it. The hidden test set has
-null in place of the first sentence. ``candidates`` lists the sentences that a passage of n
-sentences may begin at, which in the published files are all that leave n sentences, so that a
-candidate's place in the list is its first sentence; scorers depend on this, and it is checked.
+``sentences`` (null in the hidden test set), its length in sentences, and the critic's sentences
+after it. ``candidates`` lists the sentences that a passage of n sentences may begin at, all that
+leave n sentences, so that a candidate's place in the list is its first sentence; this is checked.
 A submission to its leaderboard is one JSON object: for each quotation the numbers of the 100 best
 candidates, ``{"070789": [99, 4, ...], ...}``. Source: DATA.md, README.md and scripts of
 github.com/martiansideofthemoon/relic-retrieval.

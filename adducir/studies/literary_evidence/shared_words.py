@@ -110,31 +110,33 @@ class SharedWords(Finder):
 
     def find(self, work: Source) -> Found:
         words = self.numbered(normalise(sentence) for sentence in work.sentences)
-        chains = [
-            Chain(sum(run.length for run in runs), number, tuple(runs))
-            for number, book in enumerate(self._words)
-            for runs in chains_of(shared_runs(book, words))
-        ]
-        kept, shared = resolve(
-            chain for chain in chains if self._is_quotation(chain, words, work.sentences)
-        )
+        chains = []
+        for number, book in enumerate(self._words):
+            for runs in chains_of(shared_runs(book, words)):
+                chain = Chain(sum(run.length for run in runs), number, tuple(runs))
+                longest, (first, last) = max(run.length for run in runs), chain.place
+                within = work.sentences[words.sentences[first] : words.sentences[last - 1] + 1]
+                # Quoted, and not retold in other tense or person.
+                if chain.words < max(self.rules.words, DENSE * (last - first)):
+                    continue
+                if longest >= UNMARKED_RUN or (
+                    longest >= LONGEST_RUN and any(map(_MARK.search, within))
+                ):
+                    chains.append(chain)
+        kept, shared = resolve(chains)
         found = Found([], [0] * len(self.books), [shared[n] for n in range(len(self.books))])
         for chain in kept:
-            quoted = _quoted_sentences(self._words[chain.book], chain.runs)
+            book, counts, quoted = self._words[chain.book], Counter[int](), []
+            for run in chain.runs:
+                counts.update(book.sentences[run.book : run.book + run.length].tolist())
+            for number, count in sorted(counts.items()):
+                first, last = book.of_sentence(number)
+                if count >= min(QUOTED_WORDS, QUOTED_PART * (last - first)):
+                    quoted.append(number)
             if quoted:
                 found.quotations.append(_quotation(chain, quoted, words, work.sentences))
                 found.matches[chain.book] += len(quoted)
         return found
-
-    def _is_quotation(self, chain: Chain, work: Words, sentences: Sequence[str]) -> bool:
-        """Whether the words are quoted, and not retold in other tense or person."""
-        longest = max(run.length for run in chain.runs)
-        first, last = chain.place
-        least = max(self.rules.words, DENSE * (last - first))
-        if chain.words < least or longest < LONGEST_RUN:
-            return False
-        within = sentences[work.sentences[first] : work.sentences[last - 1] + 1]
-        return longest >= UNMARKED_RUN or any(_MARK.search(sentence) for sentence in within)
 
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
         """One window for each part of a long quotation.
@@ -268,18 +270,6 @@ def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
             insort(places, (first, last, chain))
     shared = Counter(one[2].book for one in places if one[:2] in common)
     return [one[2] for one in places if one[:2] not in common], shared
-
-
-def _quoted_sentences(book: Words, runs: Sequence[Run]) -> list[int]:
-    counts: Counter[int] = Counter()
-    for run in runs:
-        counts.update(book.sentences[run.book : run.book + run.length].tolist())
-    found = []
-    for number, count in sorted(counts.items()):
-        first, last = book.of_sentence(number)
-        if count >= min(QUOTED_WORDS, QUOTED_PART * (last - first)):
-            found.append(number)
-    return found
 
 
 def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence[str]) -> Quotation:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
+import orjson
 import pytest
 import torch
 from some_questions import some_questions
@@ -139,17 +140,11 @@ def test_the_loss_is_that_of_the_equations(tiny, place, pooling, diversity, comp
     training = opened(place, "ours", weights, "margin=0.2", f"pooling={pooling}")
     model = training.model()
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    rows = [{"question": to_json(one)} for one in questions]
+    rows = [{"question": orjson.dumps(one)} for one in questions]
     with torch.no_grad():
         found = training.loss(model, training.collate(rows)).item()
     wanted = [plain_loss(tiny, model, one, diversity, compactness, 0.2) for one in questions]
     assert found == pytest.approx(sum(wanted) / 3, abs=2e-4)
-
-
-def to_json(question: EvidenceQuestion) -> str:
-    import orjson
-
-    return orjson.dumps(question).decode()
 
 
 def steep(model):
@@ -180,7 +175,7 @@ def test_drn_learns_relevance_and_novelty(tiny, place) -> None:
     training = opened(place, "drn")
     model = steep(training.model())
     questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    rows = [{"question": to_json(one)} for one in questions]
+    rows = [{"question": orjson.dumps(one)} for one in questions]
     with torch.no_grad():
         found = training.loss(model, training.collate(rows)).item()
     wanted = [plain_drn_loss(tiny, model, one) for one in questions]
@@ -337,19 +332,11 @@ def test_the_fingerprint_follows_all_that_determines_the_weights(place) -> None:
     assert opened(place, "drn", "slices=2").fingerprint != opened(place, "drn").fingerprint
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "weights.diversity=-1",
-        "pooling=max",
-        "data.shares={train: 0.5}",
-        "selection.novelty=1",
-        "weights=null",
-    ],
-)
-def test_recipes_that_cannot_be(place, change) -> None:
-    with pytest.raises(InputError):
-        opened(place, "ours", change)
+def test_recipes_that_cannot_be(place) -> None:
+    changes = "weights.diversity=-1 pooling=max data.shares={train:0.5} selection.novelty=1"
+    for change in [*changes.split(), "weights=null"]:
+        with pytest.raises(InputError):
+            opened(place, "ours", change)
 
 
 def test_data_are_kept_apart(place) -> None:

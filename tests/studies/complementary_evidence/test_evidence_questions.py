@@ -1,7 +1,6 @@
 """Files of questions and selected sets, sampled sets, and how selected sets are measured."""
 
 import gzip
-import json
 import random
 from itertools import chain, combinations
 from pathlib import Path
@@ -34,13 +33,6 @@ QUESTION = EvidenceQuestion(
     (LabelledSet((0, 3), True), LabelledSet((2, 1), False)),
     (0, 1),
 )
-RECORD = {
-    "id": "q1",
-    "question": "?",
-    "passages": [{"id": "a", "title": "", "text": "x"}, {"id": "b", "title": "", "text": "y"}],
-    "gold": [[0, 1]],
-    "sets": [{"members": [0], "label": False}],
-}
 
 
 @pytest.mark.parametrize("name", ["q.jsonl", "q.jsonl.gz"])
@@ -48,52 +40,13 @@ def test_a_file_gives_back_what_was_written(tmp_path: Path, name: str) -> None:
     questions = [QUESTION, EvidenceQuestion("q2", "Nothing known", PASSAGES[:1])]
     assert write_questions(questions, tmp_path / name) == 2
     assert list(read_questions(tmp_path / name)) == questions
+    assert QUESTION.relevant == {0, 1, 3}
+    assert QUESTION.gold_ids == ({"p0", "p3"}, {"p1", "missing 0"})
     if name.endswith(".gz"):
         assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 2
     selected = [SelectedSet("q1", ("p3", "p0"), 0.1 + 0.2), SelectedSet("q2", ())]
     write_selected(selected, tmp_path / name)
     assert list(read_selected(tmp_path / name)) == selected
-
-
-def test_what_is_known_of_the_gold() -> None:
-    assert QUESTION.relevant == {0, 1, 3}
-    assert QUESTION.gold_ids == (frozenset({"p0", "p3"}), frozenset({"p1", "missing 0"}))
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"gold": [[0, 2]]},
-        {"gold": [[0, 0]]},
-        {"gold": [[0, "1"]]},
-        {"gold": 7},
-        {"missing": [-1]},
-        {"sets": [{"members": [1, 1], "label": True}]},
-        {"sets": [{"members": [1]}]},
-        {"passages": [{"id": "a", "title": 3, "text": "x"}]},
-        {"passages": [{"id": "a b", "title": "", "text": ""}]},
-        {"id": "q0"},
-        {"colour": 1},
-    ],
-)
-def test_a_broken_line_is_named(tmp_path: Path, change: dict) -> None:
-    path = tmp_path / "q.jsonl"
-    path.write_text(json.dumps({**RECORD, "id": "q0"}) + "\n\n" + json.dumps({**RECORD, **change}))
-    with pytest.raises(InputError) as error:
-        list(read_questions(path))
-    assert error.value.where == f"{path}:3"
-
-
-@pytest.mark.parametrize(
-    "line", ["{", "[1]", '{"id": "q"}', '{"id": "q", "chosen": ["a", "a"]}', '{"chosen": []}']
-)
-def test_a_line_of_another_kind_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text(line + "\n")
-    for read in (read_questions, read_selected):
-        with pytest.raises(InputError) as error:
-            list(read(path))
-        assert error.value.line == 1
 
 
 def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:

@@ -264,22 +264,6 @@ def test_a_folder_stands_for_its_books(tmp_path):
         list(read_texts([tmp_path, tmp_path / "a.txt.gz"]))
 
 
-@pytest.mark.parametrize(
-    ("line", "form"),
-    [
-        ("{", None),
-        ("3", None),
-        ('{"id": "x"}', None),
-        ('{"id": "x", "output": 3}', None),
-        ('{"id": "x", "annotations": [{}]}', None),
-    ],
-)
-def test_a_wrong_record_is_named(tmp_path, line, form):
-    with pytest.raises(InputError) as caught:
-        read_as(tmp_path, "a.jsonl", f"{line}\n".encode(), form)
-    assert caught.value.where == f"{tmp_path / 'a.jsonl'}:1"
-
-
 def test_what_is_not_a_book_is_not_read_as_one(tmp_path):
     for content in (b'["for example this."]', b"<TEI>For example.</TEI>", b"i\tt\n1\tF\n2\tN\n"):
         with pytest.raises(InputError):

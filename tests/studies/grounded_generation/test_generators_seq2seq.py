@@ -37,17 +37,6 @@ def test_a_likelihood_is_the_sum_over_the_whole_target(sequences: Generator) -> 
             assert float(found[row, column]) == pytest.approx(wanted, rel=1e-5)
 
 
-def test_a_likelihood_does_not_depend_on_the_batch(sequences: Generator) -> None:
-    read = sequences.read(*TEXTS)
-    whole = sequences.log_likelihood(read, np.arange(2), ALL)
-    for row in range(2):
-        for column in range(3):
-            alone = sequences.log_likelihood(
-                read, np.array([row]), ALL[row : row + 1, column : column + 1]
-            )
-            assert float(alone) == pytest.approx(float(whole[row, column]), rel=1e-5)
-
-
 def test_parts_are_cut_apart(sequences: Generator) -> None:
     read = sequences.read(*TEXTS)
     ids = sequences.tokenizer.backend_tokenizer

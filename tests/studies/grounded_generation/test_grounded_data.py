@@ -19,7 +19,6 @@ from adducir.studies.grounded_generation.builders import (
     read_kilt,
     read_nlgen,
     read_pages,
-    read_passages,
 )
 from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
 from adducir.studies.grounded_generation.texts import (
@@ -47,23 +46,6 @@ def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
         write_contexts([CONTEXTS[0], CONTEXTS[0]], tmp_path / name)
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        [1],
-        {"id": "2", "input": "x", "question": "y"},
-        {"id": "2", "input": "x", "gold": "d1"},
-        {"id": "2", "input": "x", "gold": ["d 1"]},
-        {"id": "1", "input": "x"},
-    ],
-)
-def test_a_line_that_is_not_a_context_is_named(tmp_path: Path, record) -> None:
-    path = lines(tmp_path / "contexts.jsonl", {"id": "1", "input": "x"}, record)
-    with pytest.raises(InputError) as caught:
-        list(read_contexts(path))
-    assert (caught.value.path, caught.value.line) == (path, 2)
-
-
 FIRST = "Bucatini , also known as perciatelli , is a thick pasta. It is hollow.\n"
 PAGE = {
     "_id": "4041",
@@ -84,10 +66,8 @@ PAGE = {
 
 
 def span(one: PagePassage) -> tuple:
-    return (
-        (one.start_paragraph_id, one.start_character),
-        (one.end_paragraph_id, one.end_character),
-    )
+    start, end = "start_paragraph_id start_character", "end_paragraph_id end_character"
+    return tuple(tuple(getattr(one, name) for name in side.split()) for side in (start, end))
 
 
 def page(*paragraphs: str) -> Page:
@@ -135,15 +115,10 @@ def test_every_word_stands_in_one_passage_where_it_says(paragraphs, words) -> No
         assert " ".join(inside).split() == one.text.split()
 
 
-def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70), wikipedia_id="4041"):
-    places = zip(("start", "end"), (start, end), strict=True)
-    place = {
-        f"{side}_{what}": value
-        for side, pair in places
-        for what, value in zip(("paragraph_id", "character"), pair, strict=True)
-    }
-    provenance = [{"wikipedia_id": wikipedia_id, "title": "B", "bleu_score": 1.0, **place}]
-    output = [{"answer": "They are hollow.", "provenance": provenance}]
+def example(name="6bc2-99d6_3", start=(1, 57), end=(1, 70)):
+    names = ["start_paragraph_id", "start_character", "end_paragraph_id", "end_character"]
+    place = {"wikipedia_id": "4041", **dict(zip(names, (*start, *end), strict=True))}
+    output = [{"answer": "They are hollow.", "provenance": [place]}]
     return {"id": name, "input": "Hi!\nWhat is bucatini?", "output": output}
 
 
@@ -170,39 +145,13 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
     assert (counts["found"], counts["several"], counts["lost"]) == (4, 1, 2)
 
 
-@pytest.mark.parametrize(
-    ("read", "record"),
-    [
-        (read_pages, [1]),
-        (read_pages, {**PAGE, "text": "all"}),
-        (read_passages, PAGE),
-        (read_kilt, example() | {"id": "a b"}),
-        (read_kilt, example() | {"output": ["a"]}),
-        (read_kilt, example("x", start=("1", 2))),
-        (read_kilt, example("0")),
-    ],
-)
-def test_bad_lines_are_named(tmp_path, read, record) -> None:
-    good = {read_pages: PAGE, read_kilt: example("0")}.get(read)
-    path = lines(tmp_path / "x.jsonl", *([good] if good else []), record)
-    with pytest.raises(InputError) as caught:
-        list(read(path))
-    assert (caught.value.path, caught.value.line) == (path, 2 if good else 1)
-
-
 def query(number, answers, selected="A thick  pasta.", **more):
     passages = [
         {"is_selected": 0, "passage_text": "No.", "url": "http://a"},
         {"is_selected": 1, "passage_text": selected, "url": "http://b"},
     ]
-    return {
-        "answers": ["short"],
-        "passages": passages,
-        "query": f". what is {number}?",
-        "query_id": number,
-        "wellFormedAnswers": answers,
-        **more,
-    }
+    row = {"answers": ["short"], "passages": passages, "query": f". what is {number}?"}
+    return {**row, "query_id": number, "wellFormedAnswers": answers, **more}
 
 
 ROWS = [

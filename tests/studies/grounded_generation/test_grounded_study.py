@@ -46,7 +46,7 @@ systems:
   marginal:
     train:
       - loss: marginal
-        rounds: 2
+        rounds: 1
         sample: {sampler: retriever}
         training: &training {epochs: 1, batch_size: 4, learning_rate: 0.01}
   elbo:
@@ -102,7 +102,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
         "encode encoders/bed/vectors",
         "rank   encoders/bed/untrained/closed",
     ]
-    assert sum(line.startswith("train") for line in lines) == 2 * 2 * 4
+    assert sum(line.startswith("train") for line in lines) == 2 * 2 * 3
     assert main(["experiment", "experiments/bed.yaml", "--threads", "1"]) == 0
     table = json.loads((place / "experiments/bed/retriever/table.json").read_text())
     named = [(row["section"], row["system"]) for row in table["rows"]]
@@ -113,7 +113,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
     assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
     check_runs(place, table)
-    assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 4
+    assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 3
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
     groups = ["answers", "knowledge", "grounding"]
     assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
@@ -130,33 +130,26 @@ def check_runs(place: Path, table: dict) -> None:
     """Tests are over conclusions and seeds."""
     bed = build_bed(place / "arguments.jsonl", BED)
     numbers = {docno: number for number, docno in enumerate(bed.passages)}
-    contexts = bed.contexts["test"]
-    groups = list(dict.fromkeys(one.group for one in contexts))
-
-    def found(system: str) -> np.ndarray:
-        """Success@5 of each conclusion, (runs, conclusions)."""
-        runs = []
-        for seed in (3, 5):
-            closed = load_file(place / f"runs/bed/{system}-k3-{seed}/closed.safetensors")
-            own: list[list[bool]] = [[] for _ in groups]
-            for one, row in zip(contexts, closed["retriever"], strict=True):
-                gold = {numbers[docno] for docno in one.gold}
-                own[groups.index(one.group)].append(bool(gold & set(row[:5].tolist())))
-            runs.append([np.mean(some) for some in own])
-        return np.array(runs)
-
-    name = next(one["name"] for one in table["sets"] if one["section"] == "k = 3")
-    key = (name, "elbo", table["columns"][2]["measure"])
+    groups = list(dict.fromkeys(one.group for one in bed.contexts["test"]))
+    found = {name: np.zeros((2, len(groups))) for name in ("elbo", "marginal")}
+    for (name, values), (run, seed) in product(found.items(), enumerate((3, 5))):
+        closed = load_file(place / f"runs/bed/{name}-k3-{seed}/closed.safetensors")
+        for one, row in zip(bed.contexts["test"], closed["retriever"], strict=True):
+            hit = numbers[one.gold[0]] in row[:5]  # Success@5 of one of eight contexts
+            values[run, groups.index(one.group)] += hit / 8
+    named = next(one["name"] for one in table["sets"] if one["section"] == "k = 3")
+    key = (named, "elbo", table["columns"][2]["measure"])
     (test,) = (one for one in table["tests"] if (one["set"], one["system"], one["measure"]) == key)
-    expected = two_level(found("elbo"), found("marginal"))
+    expected = two_level(found["elbo"], found["marginal"])
     assert test["statistic"] == pytest.approx(expected.t, rel=1e-9)
     assert not {"p", "verdict"} & test.keys()  # two runs
 
 
-def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) -> None:
+def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch) -> None:
     """Killed in the second round, and made again in another folder without a kill."""
     one = FILE.replace("k: [2, 3]", "k: [2]").replace("seeds: [3, 5]", "seeds: [3]")
-    one = one.replace("epochs: 1", "epochs: 3")
+    one = one.replace("epochs: 1", "epochs: 2").replace("rounds: 1", "rounds: 2")
+    one = one.partition("  elbo:")[0]
     for name in ("killed", "whole"):
         (place / "experiments" / f"{name}.yaml").write_text(one)
     assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
@@ -167,19 +160,17 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch, capsys) 
     def killing(*others):
         save(*others)
         steps.append(1)
-        if len(steps) in (20, 30):
+        if len(steps) in (20, 24):
             raise KeyboardInterrupt
 
     monkeypatch.setattr("adducir.training.run.save_weights", killing)
-    codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(4)]
-    assert codes[0] != 0
-    assert codes[-1] == 0
-    for folder in ("marginal-k2-3/phase-1-2-marginal", "elbo-k2-3/phase-2-1-kl"):
-        killed, whole = (
-            load_file(place / "encoders" / name / folder / "weights.safetensors")
-            for name in ("killed", "whole")
-        )
-        assert all(np.array_equal(killed[name], value) for name, value in whole.items())
+    codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(3)]
+    assert (codes[0] != 0, codes[1] != 0, codes[2]) == (True, True, 0)
+    killed, whole = (
+        load_file(place / f"encoders/{name}/marginal-k2-3/phase-1-2-marginal/weights.safetensors")
+        for name in ("killed", "whole")
+    )
+    assert all(np.array_equal(killed[name], value) for name, value in whole.items())
 
 
 @pytest.mark.slow

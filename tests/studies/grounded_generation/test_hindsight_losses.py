@@ -8,7 +8,7 @@ import torch
 
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.model import Computed
-from adducir.studies.grounded_generation.hindsight.recipe import PARTS, TRAINS, SampleRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, SampleRecipe
 from adducir.studies.grounded_generation.hindsight.training import loss_of
 
 GENERATOR = np.random.default_rng(5)
@@ -46,46 +46,6 @@ def test_losses_and_gradients_are_those_of_the_enumerated_formula(name, found) -
         assert torch.allclose(one, other, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", TRAINS)
-def test_gradients_are_those_of_finite_differences(name, found) -> None:
-    def value(*values):
-        return loss_of(name, dict(zip(PARTS, values, strict=True)))
-
-    assert torch.autograd.gradcheck(value, tuple(found.values()), eps=1e-6, atol=1e-6)
-
-
-def test_the_bound_lies_below_by_the_divergence_to_the_exact_posterior(found) -> None:
-    log_p, log_q = (found[part].log_softmax(-1) for part in ("retriever", "guide"))
-    likelihood = found["generator"]
-    exact = (log_p + likelihood).log_softmax(-1)
-    gap = loss_of("elbo", found) - loss_of("marginal", found)
-    assert (gap > 0).all()
-    to_exact = (log_q.exp() * (log_q - exact)).sum(-1)
-    assert torch.allclose(gap, to_exact, atol=1e-10)
-
-
-def test_with_the_exact_posterior_both_methods_are_one(found) -> None:
-    """Values, and the gradients of retriever and generator (the identity behind EM)."""
-    exact = (found["retriever"].log_softmax(-1) + found["generator"]).detach()
-    bound = loss_of("elbo", {**found, "guide": exact})
-    whole = loss_of("marginal", found)
-    assert torch.allclose(bound, whole, atol=1e-12)
-    parts = [found["retriever"], found["generator"]]
-    for one, other in zip(
-        torch.autograd.grad(bound.sum(), parts),
-        torch.autograd.grad(whole.sum(), parts),
-        strict=True,
-    ):
-        assert torch.allclose(one, other, atol=1e-12)
-
-
-def test_with_one_passage_both_are_its_likelihood() -> None:
-    alone = {part: scores(4, 1) for part in PARTS}
-    for name in ("elbo", "marginal", "reconstruction"):
-        assert torch.allclose(loss_of(name, alone), -alone["generator"][:, 0], atol=1e-12)
-    assert torch.equal(loss_of("kl", alone), torch.zeros(4, dtype=torch.float64))
-
-
 SCORES = np.log([8.0, 4.0, 2.0, 1.0, 1.0])
 LISTS = [0, 1, 2, 3, 4], [4, 3, 7, 8, 9]
 
@@ -111,7 +71,7 @@ def within_binomial(observed: int, count: int, share: float) -> bool:
 
 def test_drawing_without_replacement_against_enumeration() -> None:
     """n = 4, k = 2: the probability of each passage to be drawn, over all orders."""
-    weights, count = np.array([0.5, 0.25, 0.15, 0.1]), 20_000
+    weights, count = np.array([0.5, 0.25, 0.15, 0.1]), 5_000
     exact = np.zeros(4)
     for first, second in permutations(range(4), 2):
         exact[[first, second]] += weights[first] * weights[second] / (1 - weights[first])
@@ -123,7 +83,7 @@ def test_drawing_without_replacement_against_enumeration() -> None:
 
 
 def test_a_temperature_divides_scores() -> None:
-    count, own = 20_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
+    count, own = 5_000, closed([0, 1], [0, 1], np.log([4.0, 1.0]))
     recipe = SampleRecipe(k=1, sampler="retriever", temperature=2.0)
     first = sum(one == [0] for one in many(recipe, count, own))
     assert within_binomial(first, count, 2 / 3)  # sqrt(4) to sqrt(1)

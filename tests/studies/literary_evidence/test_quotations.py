@@ -15,9 +15,6 @@ from adducir.studies.literary_evidence.finding import Rules, normalise
 from adducir.studies.literary_evidence.quotations import (
     construct,
     find_quotations,
-    relic_of,
-    rows_of,
-    spans_of,
 )
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_submission
 from adducir.studies.literary_evidence.shared_words import (
@@ -216,21 +213,6 @@ def test_what_is_dropped_and_refused():
     made = find_quotations([tale()], [foreign, anthology], one)
     assert (made.windows, made.refused) == ([], {"foreign": "foreign", "a": "anthology"})
     assert find_quotations([], [criticism()], one).windows == []
-
-
-def test_counts_and_spans():
-    made = built(f"“{TALE[5]}”", *REMARKS[:5], *(f"“{one}”" for one in TALE[9:11]))
-    head, row, total = rows_of(made)
-    assert head == ["book", "sentences", "sought", "matches", "quotations", "windows", "works"]
-    assert row == ["tale", "16", "16", "3", "2", "2", "1"]
-    assert total[1:] == row[1:]
-    books = relic_of(made)
-    spans = list(spans_of(made, books))
-    assert [(q.start, q.length) for q in books["tale"].quotes.values()] == [(5, 1), (9, 2)]
-    assert [span.candidate for span in spans] == ["tale/5+1", "tale/9+2"]
-    assert spans[0].extra == {
-        "start": 5, "length": 1, "work": "remarks", "sentence": 6, "quoted": f"“{TALE[5]}”",
-    }  # fmt: skip
 
 
 words = st.lists(st.sampled_from("abc"), max_size=40)

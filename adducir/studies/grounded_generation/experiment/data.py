@@ -1,12 +1,10 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments.
 
-Arguments for one conclusion are many passages that are equally relevant to it. The input x of an
-example is the conclusion, its passages are the premises, each cut to some words; the target y is a
-sentence of one of them, of which words were dropped at random, and that passage is the gold one. So
-a retriever that sees x alone can find the gold passage among those of its conclusion by chance
+Of arguments the input x is the conclusion, the passages are the premises, each cut to some words;
+the target y is a sentence of one of them, of which words were dropped at random, and that passage
+is the gold one. So a retriever that sees x alone finds it among those of its conclusion by chance
 only: Success@k is min(1, k / passages of the conclusion) at most. Content words of x can be
-replaced by nonce words, the same for the same word: the relation of x to its passages is then to be
-learned, and y still shows it.
+replaced by nonce words: the relation of x to its passages is then to be learned.
 """
 
 from collections import Counter
@@ -26,14 +24,13 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
-from adducir.corpora.records import DEFAULT_SHARES, parsed_as, part_of, read_values
+from adducir.corpora.records import DEFAULT_SHARES, PARTS, parsed_as, part_of, read_values
 from adducir.corpora.sources import file_path, open_corpus, source_path
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
 from adducir.studies.sentences import sentence_bounds
 from adducir.training.recipe import Several, listed
 
-PARTS = ("train", "validation", "test")
 _FREQUENT = 100  # so many of the passages' most frequent words carry no content
 
 
@@ -127,20 +124,14 @@ def _inputs(
 
 @dataclass(frozen=True)
 class Problem:
-    """Contexts and passages.
-
-    Attributes:
-        parts: The numbers of the contexts of ``train``, ``validation`` and ``test``.
-        relevant: By group, how many passages are equally relevant; empty where that is not known.
-        pages: The Wikipedia pages of passages by docno, where they have a ``wikipedia_id``.
-    """
+    """Contexts and passages."""
 
     contexts: Sequence[GroundedContext]
-    parts: Mapping[str, NDArray[np.int64]]
+    parts: Mapping[str, NDArray[np.int64]]  # their numbers by part
     docnos: Sequence[str]
     passages: Sequence[str]
-    relevant: Mapping[str, int]
-    pages: Mapping[str, str] = field(default_factory=dict)
+    relevant: Mapping[str, int]  # passages that are equally relevant to a group, where known
+    pages: Mapping[str, str] = field(default_factory=dict)  # the ``wikipedia_id`` of passages
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
         """What the retriever reads of contexts, what the guide does, the passages."""

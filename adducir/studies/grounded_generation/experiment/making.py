@@ -109,17 +109,12 @@ class NumberedWork(ModelWork):
 
 @dataclass(eq=False)
 class Parts:
-    """How any process loads the three parts and what they read; it can be pickled, and is small.
-
-    Attributes:
-        vectors: The artifact of what a network that is not trained makes of all texts.
-        before: That of the weights; None for those that training begins with.
-    """
+    """How any process loads the three parts and what they read; it can be pickled, and is small."""
 
     recipe: Any
     data: GroundedData
-    vectors: Path | None = None
-    before: Path | None = None
+    vectors: Path | None = None  # what a network that is not trained makes of all texts
+    before: Path | None = None  # the weights; None: those that training begins with
     seed: int = 0
     _loaded: tuple[Hindsight, Data] | None = None
 

@@ -130,14 +130,11 @@ class PartsStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         return model_versions()
 
-    def make(self, context: "Context") -> None:
-        with using_threads(context.threads):
-            super().make(context)
-
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         from adducir.studies.grounded_generation.experiment.making import MAKE
 
-        return MAKE[self.kind](self, folder, context)
+        with using_threads(context.threads):
+            return MAKE[self.kind](self, folder, context)
 
 
 class VectorsStep(PartsStep):

@@ -28,15 +28,10 @@ _WORD = re.compile(r"\w+")
 
 
 class Generator(torch.nn.Module, ABC):
-    """P(y | x, z): the probability of a target, given an input and a passage.
+    """P(y | x, z): the probability of a target, given an input and a passage."""
 
-    Attributes:
-        pairs: Pairs of context and passage that are computed at a time without gradient.
-        pair_length: Tokens of a pair with its target, at most; None where no network reads them.
-    """
-
-    pairs: ClassVar[int] = 128
-    pair_length: int | None = None
+    pairs: ClassVar[int] = 128  # of context and passage, computed at a time without gradient
+    pair_length: int | None = None  # tokens of a pair with its target; None: no network reads them
 
     @abstractmethod
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
@@ -75,23 +70,14 @@ class Generator(torch.nn.Module, ABC):
 
 @dataclass(frozen=True)
 class _Read:
-    """Words of targets and passages.
+    """Words of targets and passages."""
 
-    Attributes:
-        words: V words and their numbers; V is that of the unknown word.
-        targets: (n, longest) numbers of the targets' words; -1 is padding.
-        pairs: (P,) passage * (V + 1) + word of what passages hold, sorted.
-        shares: (P,) P(w|z) of each pair.
-        starts: (N + 1,) where the pairs of each passage begin.
-        background: (V + 1,) P(w|C).
-    """
-
-    words: dict[str, int]
-    targets: Numbers
-    pairs: Numbers
-    shares: NDArray[np.float64]
-    starts: Numbers
-    background: NDArray[np.float64]
+    words: dict[str, int]  # V words and their numbers; V is that of the unknown word
+    targets: Numbers  # (n, longest) numbers of the targets' words; -1 is padding
+    pairs: Numbers  # (P,) passage * (V + 1) + word of what passages hold, sorted
+    shares: NDArray[np.float64]  # (P,) P(w|z) of each pair
+    starts: Numbers  # (N + 1,) where the pairs of each passage begin
+    background: NDArray[np.float64]  # (V + 1,) P(w|C)
 
 
 class Lexical(Generator):

@@ -55,11 +55,7 @@ class GeneratorRecipe(Recipe):
 
 
 class LexicalMixture(GeneratorRecipe):
-    """A unigram mixture of passage and collection: exact, and without pretraining.
-
-    Attributes:
-        lexical: The share of the passage at first; it is trained.
-    """
+    """A unigram mixture of passage and collection: exact, and without pretraining."""
 
     lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
 

@@ -36,13 +36,7 @@ class _Read:
 
 
 class Seq2Seq(Generator):
-    """A model of transformers for conditional generation.
-
-    Args:
-        kind: Its class in transformers.
-        lengths: Tokens of the input, the passage and the target, at most.
-        separator: What stands between input and passage.
-    """
+    """A model of transformers, of a class there; lengths are of input, passage and target."""
 
     def __init__(
         self, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str

@@ -140,9 +140,9 @@ class ClosedRequest:
     def rank(
         self, rows: Numbers, tokens: int | None, files: Mapping[str, Sequence[Path]]
     ) -> Arrays:
-        """The closed sets of some of the contexts, from the vectors by part.
+        """The closed sets of some contexts, from the vectors by part: the first of equal passages.
 
-        Which of them are ranked together decides the last digits of scores.
+        Which contexts are ranked together decides the last digits of scores.
         """
         del tokens
         contexts, found = self.contexts[rows], list[Any]()
@@ -157,30 +157,21 @@ class ClosedRequest:
                     queries.append(MultiVectors.of(_unpadded(made, mask), made.shape[2]))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
-                found += _best_of_all(queries, vectors, scale, self.recipe.depth)
+                best, first = Best(len(contexts), self.recipe.depth), 0
+                for held in vectors:
+                    products = (maxsim_packed(some, held) * scale for some in queries)
+                    each = [rank(one.astype(np.float64), self.recipe.depth) for one in products]
+                    numbers = np.concatenate([one.numbers for one in each])
+                    best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
+                    first += len(held)
+                ranked = best.ranking
+                found += [ranked.numbers.astype(np.int64), ranked.scores.astype(np.float32)]
             else:
                 own = getattr(self.candidates, part)[contexts].astype(np.int64)
                 scores = _scores(queries, vectors, scale, self.encoded[encoder], own)
                 order = np.lexsort((own, -scores), axis=1)[:, : self.recipe.depth]
                 found += (np.take_along_axis(one, order, axis=1) for one in (own, scores))
         return vars(ClosedSets(contexts, *found))
-
-
-def _best_of_all(
-    queries: Sequence[MultiVectors], parts: Iterable[MultiVectors], scale: float, depth: int
-) -> tuple[Numbers, Floats]:
-    """(n, r) passages and scores: the best first, of equal ones the first in the corpus."""
-    best, first = Best(sum(map(len, queries)), depth), 0
-    for vectors in parts:
-        each = [
-            rank((maxsim_packed(some, vectors) * scale).astype(np.float64), depth)
-            for some in queries
-        ]
-        numbers = np.concatenate([one.numbers for one in each])
-        best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
-        first += len(vectors)
-    found = best.ranking
-    return found.numbers.astype(np.int64), found.scores.astype(np.float32)
 
 
 def _scores(

@@ -1,30 +1,174 @@
-"""The topics that are tuned on, and which of them are held out together.
+"""What a tuning tries, and on which topics: the grid of settings, the pool of topics, the folds.
 
-Tuning sees one list of topics: the judged ones of all topic sets. Each has an id: its qid, or
-``SET:QID`` where topic sets share the qid. A judged topic that the topics lack cannot be searched;
-it counts 0 in every setting, as it does in an evaluation.
+**Settings** are every combination of the parameters' values, which are exact in decimals and
+sorted; the parameter named last varies fastest. So "the first of equal settings" is the one with
+the smallest value of the parameter named first, among these of the second, and so on.
 
-What is one topic in two topic sets (same qid, same query) is in one fold: were it in two, it would
-be tuned on its own labels.
+**Topics** are the judged ones of all topic sets, each with an id: its qid, or ``SET:QID`` where
+topic sets share the qid. One that the topics lack counts 0 in every setting, as it does in an
+evaluation. What is one topic in two topic sets (same qid, same query) is in one fold: were it in
+two, it would be tuned on its own labels.
 """
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
+from itertools import pairwise
+from math import inf, prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import BaseModel
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_value
+from adducir.core.texts import nearest, shortened
 from adducir.corpora.frames import Integers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.run import Run
+
+Number = int | float
+Setting = dict[str, Number]
+"""A value for each parameter, in the order of the grid."""
+
+_MOST_VALUES = 100_000
+
+
+def decimal(value: Number | str | Decimal) -> Decimal:
+    """The decimal number that a person wrote; floats as they are printed."""
+    try:
+        number = Decimal(str(value).strip())
+    except InvalidOperation as error:
+        raise UsageError(f"{value!r} is not a number.") from error
+    if not number.is_finite() or abs(number.adjusted()) > 100:
+        raise UsageError(f"{shortened(str(value))} is not a finite number of at most 100 places.")
+    return number
+
+
+def plain(value: Number | Decimal) -> str:
+    """A value as people write it: ``4``, ``0.4``, ``1000``."""
+    text = format(decimal(value), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
+    """The values from ``first`` to ``last``, on which steps must end, ``step`` apart."""
+    what = f"from {plain(first)} to {plain(last)}"
+    if step <= 0 or last < first:
+        raise UsageError(f"a range goes up by a step above 0, not {what} by {plain(step)}.")
+    if (last - first) / step >= _MOST_VALUES:
+        raise UsageError(f"{what} by {plain(step)} are more than {_MOST_VALUES:,} values.")
+    steps, rest = divmod(last - first, step)
+    if rest:
+        below = first + steps * step
+        raise UsageError(
+            f"steps of {plain(step)} from {plain(first)} do not end on {plain(last)}.",
+            hint=f"End on {plain(below)} or {plain(below + step)}.",
+        )
+    return [first + number * step for number in range(int(steps) + 1)]
+
+
+def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
+    """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``."""
+    if isinstance(given, Mapping):
+        if missing := [key for key in ("from", "to", "step") if key not in given]:
+            raise UsageError(f"a range has the keys from, to and step; {missing[0]} is missing.")
+        return span(decimal(given["from"]), decimal(given["to"]), decimal(given["step"]))
+    return [decimal(value) for value in ([given] if isinstance(given, Number) else given)]
+
+
+@dataclass(frozen=True)
+class Hyperparameter:
+    """What values a parameter can have at all: integers only, from ``low`` to ``high``."""
+
+    whole: bool = False
+    low: float = -inf
+    high: float = inf
+
+
+def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
+    """The numeric fields of a recipe, which can be tuned, with the bounds that they state."""
+    found = {}
+    for name, field in kind.model_fields.items():
+        if field.annotation in (int, float):
+            low = next((float(one.ge) for one in field.metadata if hasattr(one, "ge")), -inf)
+            high = next((float(one.le) for one in field.metadata if hasattr(one, "le")), inf)
+            found[name] = Hyperparameter(field.annotation is int, low, high)
+    return found
+
+
+@dataclass(frozen=True)
+class Parameter:
+    name: str
+    values: tuple[Number, ...]
+    allowed: Hyperparameter
+
+    def is_edge(self, value: Number) -> bool:
+        """Whether a value is the first or last one tried, and one beyond it could be tried."""
+        first, last = self.values[0], self.values[-1]
+        low, high = first > self.allowed.low, last < self.allowed.high
+        return first != last and ((value == first and low) or (value == last and high))
+
+
+@dataclass(frozen=True)
+class Grid:
+    parameters: tuple[Parameter, ...]
+
+    @classmethod
+    def of(
+        cls,
+        values: Mapping[str, Sequence[Number | Decimal]],
+        hyperparameters: Mapping[str, Hyperparameter],
+    ) -> "Grid":
+        if not values:
+            raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
+        found = list[Parameter]()
+        for name, given in values.items():
+            if name not in hyperparameters:
+                known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+                guess = nearest(name, hyperparameters) or "."
+                raise UsageError(f"unknown parameter `{name}`{guess}{known}")
+            allowed, tried = hyperparameters[name], sorted(decimal(value) for value in given)
+            if not tried:
+                raise UsageError(f"{name} has no values.")
+            for value, after in pairwise(tried):
+                if value == after:
+                    raise UsageError(f"{name} has the value {plain(value)} twice.")
+            for value in tried:
+                if allowed.whole and value != value.to_integral_value():
+                    raise UsageError(f"{name} takes integers, not {plain(value)}.")
+                if not allowed.low <= value <= allowed.high:
+                    end = "up" if allowed.high == inf else f"to {allowed.high:g}"
+                    what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
+                    raise UsageError(what)
+            kind = int if allowed.whole else float
+            found.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
+        return cls(tuple(found))
+
+    def __len__(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(len(one.values) for one in self.parameters)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.parameters)
+
+    def places(self, number: int) -> tuple[int, ...]:
+        return tuple(int(place) for place in np.unravel_index(number, self.shape))
+
+    def setting(self, number: int) -> Setting:
+        places = zip(self.parameters, self.places(number), strict=True)
+        return {one.name: one.values[place] for one, place in places}
 
 
 @dataclass(frozen=True)
@@ -92,7 +236,6 @@ class Pool:
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
 
     def notes(self) -> Iterator[str]:
-        """What there is to say of topics without judgements, and without a query."""
         judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
         unjudged = [qid for qids, own in judged for qid in qids if qid not in own]
         for what, names in (
@@ -105,13 +248,7 @@ class Pool:
             if names:
                 yield f"{len(names)} topics {what}: {', '.join(names[:10])}"
 
-    @property
-    def has_own_qids(self) -> bool:
-        """Whether no two sets share a qid, so that one run can hold them all."""
-        return self.ids == self.qids
-
     def names_of(self, number: int) -> tuple[list[str], list[str]]:
-        """The qids and ids of a set's topics."""
         rows = np.flatnonzero(self.set_of == number).tolist()
         return [self.qids[row] for row in rows], [self.ids[row] for row in rows]
 
@@ -153,7 +290,6 @@ class Folds:
         return np.flatnonzero(self.of != fold)
 
     def members(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The folds' topics by name, for a file."""
         return {
             name: [ids[row] for row in self.test(number)] for number, name in enumerate(self.names)
         }
