@@ -27,7 +27,7 @@ FAMILIES = {
     "fusion": "adducir.runs.fusion:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "contexts": "adducir.encoders.ranking:CONTEXTS",
-    "rerankers": "adducir.rerankers.registry:RERANKERS",
+    "rerankers": "adducir.rerankers.recipe:RERANKERS",
     "measures": "adducir.evaluation.formulas:MEASURES",
     "tests": "adducir.statistics.settings:TESTS",
     "corrections": "adducir.statistics.settings:CORRECTIONS",

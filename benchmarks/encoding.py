@@ -21,8 +21,8 @@ from peers import in_turn, report
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.studies.literary_evidence.ask import open_book
 
 NEIGHBOURS = 10

@@ -26,8 +26,9 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
+from adducir.models.work import Running
 from adducir.rerankers.cross_encoder import KIND
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 
 MOST = 7
 """Arguments that are joined into one text, at most."""
@@ -84,7 +85,7 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
     import sentence_transformers
 
     peer = sentence_transformers.CrossEncoder(str(folder), device="cpu")
-    model = open_reranker(f"cross-encoder:{folder}", device="cpu").model
+    model = open_reranker(f"cross-encoder:{folder}", running=Running("cpu")).model
     logits = peer.predict(pairs, activation_fn=torch.nn.Identity())
     apart = agree(model.scores(pairs), logits, depth)
     shown = peer.predict(pairs)

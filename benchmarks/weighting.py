@@ -26,6 +26,7 @@ from adducir.deepct.model import KIND, Cut, Reader, TermWeighter
 from adducir.deepct.recipe import PassageRecipe, Settings
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
+from adducir.models.work import Running
 
 BATCH, LONGEST = 16, 128
 
@@ -75,7 +76,7 @@ def main() -> None:
     cuts = [cut for text in texts[: options.texts] for cut in model.reader.cut(text)]
 
     def ours(precision: str) -> list[np.ndarray]:
-        return model.weights(model.reader.encode(cuts, LONGEST), precision=precision)
+        return model.weights(model.reader.encode(cuts, LONGEST), Running(precision=precision))
 
     plain = partial(loop, network, load_tokenizer(source), cuts)  # a call sets its state
     exact, theirs = ours("float32"), plain("longest")

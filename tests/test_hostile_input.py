@@ -11,6 +11,7 @@ import pytest
 
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError
+from adducir.core.json_lines import json_object
 from adducir.corpora.formats import CACM, TSV, CorpusFormat, read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import read_spans
@@ -20,7 +21,6 @@ from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
 from adducir.evaluation.gold_ranks import read_ranks
 from adducir.experiments.tuning.design import JudgedTopics, Pool, from_file
-from adducir.models.artifacts import read_settings
 from adducir.runs.check import check
 from adducir.runs.read import read_run
 from adducir.runs.write import read_metadata
@@ -189,7 +189,7 @@ READERS = (
         _beside(".ir-metadata.yml", read_metadata),
     ),
     Reader("recipe", "a.yaml", _YAML, load),
-    Reader("settings", "settings.json", _line({"a": [1]}), read_settings),
+    Reader("settings", "settings.json", _line({"a": [1]}), json_object),
     Reader("book to ask", "ask.txt", _BOOK, open_book),
     Reader("primary source", "primary.txt", _BOOK, read_source),
     Reader("work of criticism", "work.txt", _BOOK, lambda path: read_source(path, is_work=True)),

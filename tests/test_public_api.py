@@ -16,7 +16,7 @@ from adducir.corpora.documents import text_of
 from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25
-from adducir.rerankers.texts import texts_of
+from adducir.rerankers.rerank import texts_of
 
 
 def test_every_public_name_is_there_and_documented() -> None:

@@ -45,7 +45,8 @@ def deepct_evaluate(settings: Evaluate) -> None:
     from adducir.deepct.training import DeepCT, evaluate_recovery
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
-    from adducir.training.kinds import open_training
+    from adducir.models.work import Running
+    from adducir.training.trainable import open_training
 
     with open_progress(), using_threads(settings.threads):
         training = open_training(settings.recipe, settings.changes)
@@ -53,12 +54,9 @@ def deepct_evaluate(settings: Evaluate) -> None:
             raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
         if not (training.recipe.held_out.test or training.recipe.held_out.share):
             raise UsageError("the recipe holds nothing out: set `held_out.test`.")
-        lines = evaluate_recovery(
-            training,
-            settings.model or trained_folder(settings.recipe),
-            device=settings.device,
-            precision=settings.precision,
-        )
+        running = Running(settings.device, settings.threads, precision=settings.precision)
+        model = settings.model or trained_folder(settings.recipe)
+        lines = evaluate_recovery(training, model, running)
     show("\n".join(lines))
 
 
@@ -112,9 +110,8 @@ def deepct_expand(settings: Expand) -> None:
     from adducir.cli.common import stem
     from adducir.cli.console import near, note, open_progress
     from adducir.corpora.sources import open_corpus
-    from adducir.deepct.expansion import ExpandedCorpus, Rendering
+    from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
     from adducir.deepct.recipe import Settings
-    from adducir.deepct.weighting import predict_corpus_weights
     from adducir.models.sources import trained_folder
 
     output = settings.output
@@ -136,8 +133,7 @@ def deepct_expand(settings: Expand) -> None:
         )
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
-        count = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
-        once = expanded.lost()
+        count, once = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
     lost = f", {once:,} of which keep their words once" if once else ""
     words = manifest.counts["words"]
     note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")

@@ -145,7 +145,7 @@ def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
 
 
 def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
-    from adducir.encoders.sources import encoder_source
+    from adducir.encoders.kinds import encoder_source
     from adducir.indexes.building import DenseSettings
     from adducir.indexes.dense import build_dense_index
 

@@ -49,8 +49,8 @@ def train(settings: Train) -> None:
         adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.training.kinds import open_training
     from adducir.training.run import train_model
+    from adducir.training.trainable import open_training
 
     target = settings.output or settings.recipe.with_suffix("")
     threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
@@ -126,7 +126,7 @@ def encode(settings: Encode) -> None:
     from adducir.corpora.topics import load_topics
     from adducir.encoders.encoding import encode as encode_items
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
-    from adducir.encoders.sources import encoder_source
+    from adducir.encoders.kinds import encoder_source
 
     source = encoder_source(settings.model)
     with open_progress():

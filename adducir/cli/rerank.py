@@ -62,16 +62,16 @@ def rerank(settings: Rerank) -> None:
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
-    from adducir.rerankers.registry import open_reranker
+    from adducir.rerankers.recipe import open_reranker
+    from adducir.rerankers.rerank import Texts, texts_of
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.texts import StoredTexts, Texts, texts_of
     from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
     candidates = read_run(settings.run)
-    reranker = open_reranker(settings.model, device=settings.device)
-    reranker = reranker.in_batches(settings.batch_tokens)
+    reranker = open_reranker(settings.model, running=settings.running())
+    reranker.check()
     fields = settings.fields or reranker.fields
     with (
         open_progress() as progress,
@@ -84,10 +84,9 @@ def rerank(settings: Rerank) -> None:
         ) as scratch,
     ):
         topics = load_topics(settings.topics, field=settings.topic_field)
-        texts: Texts
         if settings.index is not None:
             index = open_index(settings.index)
-            texts = StoredTexts(index.documents, fields or index.fields)
+            texts = Texts.stored(index.documents, fields or index.fields)
         else:
             docnos = candidates.top(settings.depth).frame["docno"]
             source = open_corpus(settings.corpus or "")
@@ -99,7 +98,6 @@ def rerank(settings: Rerank) -> None:
             reranker,
             depth=settings.depth,
             tag=common.tag_of(output, settings.tag),
-            threads=settings.threads,
             chunking=Chunking(output, execution),
         )
         facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}

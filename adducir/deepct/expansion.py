@@ -1,4 +1,4 @@
-"""Corpora expanded by term weights: words repeated, or (word, count) pairs.
+"""Corpora expanded by the predicted weights of their words: repeated, or (word, count) pairs.
 
 A word of weight w is repeated round(scale * w) times, or round(scale * sqrt(w)); weights below 0
 count as 0, and halves are rounded to the even number, as numpy.round and so the original do. A word
@@ -9,43 +9,167 @@ document of which no word is left keeps each of its words once, so that none is 
 Documents keep all their fields and get the field ``weighted``. So an index chooses what it counts:
 ``[conclusion, weighted]`` replaces the text by its weighted words, as the DeepCT study of argument
 retrieval does; ``[conclusion, premise, weighted]`` adds them to it.
+
+The weights are predicted in chunks, whose files hold:
+
+``values``    float32, a weight for each word, in the order of documents, fields, words
+``passages``  int32, how many words each passage owns
+``texts``     int32, how many passages each field of each document has
 """
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.errors import InputError
+from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
+from adducir.core.chunks import Made
+from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import writing_bytes
-from adducir.core.fingerprint import digest_of
+from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
-from adducir.corpora.documents import Corpus, Document
-from adducir.deepct.model import Weighted
+from adducir.corpora.documents import Corpus, Document, refuse_duplicates
+from adducir.deepct.model import TermWeighter, Weighted
 from adducir.deepct.recipe import Settings
-from adducir.deepct.weighting import stored_weights
-from adducir.deepct.words import match_key, words
+from adducir.deepct.terms import match_key, words
+from adducir.models.artifacts import read_shard
+from adducir.models.machine import Precision
+from adducir.models.sources import ModelSource
+from adducir.models.work import PLAIN, Arrays, ModelWork, Running
 
+if TYPE_CHECKING:
+    import torch
+
+KIND = "term-weights"
 WEIGHTED = "weighted"
+CHUNK = 1000
+"""Documents in a chunk: what a kill can lose."""
+
+_VERSION = 4
+_NAME = "weights-{:06d}.safetensors"
+
+
+def weights_fingerprint(
+    corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
+) -> str:
+    inputs = {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
+    return artifact_fingerprint(KIND, {"precision": precision}, inputs, _VERSION)
+
+
+def predict_corpus_weights(
+    model: Path,
+    corpus: Corpus,
+    output: Path,
+    running: Running = PLAIN,
+    *,
+    rebuild: bool = False,
+) -> Manifest:
+    """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
+
+    ``model`` is the folder of a term weighter, whose text fields documents may lack.
+    """
+    return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
+        output,
+        kind=KIND,
+        recipe={"precision": running.precision},
+        inputs={
+            "corpus": fingerprint(corpus.identity()),
+            "model": ModelSource(str(model), model).identity(),
+        },
+        builder_version=_VERSION,
+        rebuild=rebuild,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Weighting(ModelWork):
+    model: Path
+    corpus: Corpus
+    doing: ClassVar[str] = "weighting"
+    unit: ClassVar[str] = "documents"
+
+    @property
+    def total(self) -> int | None:
+        return self.corpus.size_hint()
+
+    def check(self) -> None:
+        Settings.load(self.model)
+        ModelSource(str(self.model), self.model).local()
+
+    def items(self, *, check: bool) -> Iterator[Document]:
+        return refuse_duplicates(self.corpus) if check else iter(self.corpus)
+
+    def describe(self, item: Document) -> tuple[str, bytes]:
+        return item.docno, json.dumps(item.fields).encode("ascii")
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Document]], Arrays]:
+        weighter = TermWeighter.load(self.model).to(device)
+
+        def arrays(documents: Sequence[Document]) -> Arrays:
+            names = weighter.settings.text
+            texts = [document.fields.get(name, "") for document in documents for name in names]
+            found = weighter.weigh(texts, self.running)
+            none = np.zeros(0, dtype=np.float32)
+            return {
+                "values": np.concatenate([none, *(one.weights for one in found)]),
+                "passages": np.array([n for one in found for n in one.owned], dtype=np.int32),
+                "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
+            }
+
+        return arrays
+
+    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
+        found = Counter[str]()
+        for path in made.files:
+            found.update({name: len(values) for name, values in read_shard(path).items()})
+        made.keep(folder, _NAME)
+        counts = {"documents": made.items, "shards": len(made.files), "words": found["values"]}
+        return counts | {name: found[name] for name in ("passages", "texts")}
+
+
+def stored_weights(
+    folder: Path, settings: Settings, corpus: Corpus
+) -> Iterator[tuple[Document, list[Weighted]]]:
+    """Each document of the weighted corpus, with the weights of its text fields."""
+
+    def texts() -> Iterator[tuple[NDArray[np.float32], list[int]]]:
+        for number in range(int(open_artifact(folder, KIND).counts["shards"])):
+            arrays = read_shard(folder / _NAME.format(number))
+            passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
+            ends = np.cumsum([some.sum() for some in passages])
+            for values, owned in zip(np.split(arrays["values"], ends[:-1]), passages, strict=True):
+                yield values, owned.tolist()
+
+    stored = texts()
+    for document in corpus:
+        found = []
+        for name in settings.text:
+            inside = words(document.fields.get(name, ""), whole=settings.tokenization == "lucene")
+            weights, owned = next(stored, (None, []))
+            if weights is None or len(weights) != len(inside):
+                raise ArtifactError(
+                    f"these weights are not of {corpus.source}: they differ from "
+                    f"{document.docno!r} on.",
+                    path=folder,
+                    hint="Predict the weights of the corpus again.",
+                )
+            found.append(Weighted(inside, weights, owned))
+        yield document, found
 
 
 class Rendering(Recipe):
-    """How weights become counts.
+    """How weights become counts."""
 
-    Attributes:
-        scale: The count of a word of weight 1.
-        transform: ``linear``, or ``sqrt`` of the weight.
-    """
-
-    scale: Annotated[float, Field(gt=0)] = 100.0
-    transform: Literal["linear", "sqrt"] = "linear"
+    scale: Annotated[float, Field(gt=0)] = 100.0  # the count of a word of weight 1
+    transform: Literal["linear", "sqrt"] = "linear"  # of the weight
 
     def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
         positive = np.maximum(weights.astype(np.float64), 0.0)
@@ -94,23 +218,21 @@ class ExpandedCorpus:
         kept = [name for name in self.base.default_fields if name not in self.settings.text]
         return (*kept, WEIGHTED)
 
-    def weighed(self) -> Iterator[tuple[Document, list[Weighted]]]:
-        return stored_weights(self.weights, self.settings, self.base)
-
     def __iter__(self) -> Iterator[Document]:
-        for document, found in self.weighed():
-            if WEIGHTED in document.fields:
-                raise InputError(
-                    f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
-                    path=self.source,
-                    hint="Expand the original corpus.",
-                )
-            text = " ".join(
-                " ".join([word] * count)
-                for counts in self.rendering.counts(found)
-                for word, count in counts.items()
+        for document, found in stored_weights(self.weights, self.settings, self.base):
+            yield self._expanded(document, found)
+
+    def _expanded(self, document: Document, found: Sequence[Weighted]) -> Document:
+        if WEIGHTED in document.fields:
+            raise InputError(
+                f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
+                path=self.source,
+                hint="Expand the original corpus.",
             )
-            yield Document(document.docno, {**document.fields, WEIGHTED: text})
+        counts = self.rendering.counts(found)
+        words_of = ([word] * count for one in counts for word, count in one.items())
+        text = " ".join(" ".join(some) for some in words_of)
+        return Document(document.docno, {**document.fields, WEIGHTED: text})
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -126,32 +248,30 @@ class ExpandedCorpus:
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return self.base.places(docno)
 
-    def lost(self) -> int:
-        """How many documents keep their words once, because no weight is great enough."""
-        return sum(self.rendering.is_lost(found) for _, found in self.weighed())
-
-    def _pairs(self, keep: Sequence[str]) -> Iterator[dict[str, Any]]:
-        for document, found in self.weighed():
-            total = Counter[str]()
-            for counts in self.rendering.counts(found):
-                total.update(counts)
-            for name in keep:
-                total.update(match_key(word.text) for word in words(document.fields.get(name, "")))
-            yield {"docno": document.docno, "weights": total}
-
-    def write(self, output: Path, *, pairs: bool = False, keep: Sequence[str] = ()) -> int:
+    def write(
+        self, output: Path, *, pairs: bool = False, keep: Sequence[str] = ()
+    ) -> tuple[int, int]:
         """Write JSON lines: documents, or ``{"docno": …, "weights": {…}}``, how often words count.
 
-        Words of the fields ``keep`` count as often as they occur, beside the weighted ones.
+        Words of the fields ``keep`` count as often as they occur, beside the weighted ones. Returns
+        how many documents there are, and how many keep their words once.
         """
-        every = ({"docno": docno, **fields} for docno, fields in self)
-        count = 0
+        count = lost = 0
         with (
             progress().doing("expanding", self.size_hint(), "documents"),
             writing_bytes(output) as file,
         ):
-            for line in self._pairs(keep) if pairs else every:
+            for document, found in stored_weights(self.weights, self.settings, self.base):
+                if pairs:
+                    total = Counter[str]()
+                    for counts in self.rendering.counts(found):
+                        total.update(counts)
+                    for text in (document.fields.get(name, "") for name in keep):
+                        total.update(match_key(word.text) for word in words(text))
+                    line: dict[str, Any] = {"docno": document.docno, "weights": total}
+                else:
+                    line = {"docno": document.docno, **self._expanded(document, found).fields}
                 file.write(orjson.dumps(line) + b"\n")
-                count += 1
+                count, lost = count + 1, lost + self.rendering.is_lost(found)
                 progress().advance(1)
-        return count
+        return count, lost

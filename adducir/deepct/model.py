@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.deepct.recipe import Settings
-from adducir.deepct.words import Word, match_key, passages, words
-from adducir.models.batches import in_order, padded
+from adducir.deepct.terms import Word, match_key, passages, words
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
-from adducir.models.machine import Precision, computing_in, halved
+from adducir.models.machine import halved
 from adducir.models.sources import ModelSource
+from adducir.models.work import PLAIN, Numbers, Running, computed, padded
 
 if TYPE_CHECKING:
     import torch
@@ -86,31 +86,25 @@ class Reader:
 
     def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[Encoded]:
         """Token ids of passages, at most ``longest``, and where in them each word begins."""
-        longest = min(longest or self.longest, self.longest)
+        longest, found = min(longest or self.longest, self.longest), []
         encodings = self.tokenizer.backend_tokenizer.encode_batch([one.text for one in cuts])
-        return [
-            _encoded(encoding, one.words, longest)
-            for encoding, one in zip(encodings, cuts, strict=True)
-        ]
-
-
-def _encoded(encoding: Any, inside: Sequence[Word], longest: int) -> Encoded:
-    ids = np.array(encoding.ids, dtype=np.int64)
-    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-    special = np.array(encoding.special_tokens_mask, dtype=np.int64)
-    if len(ids) > longest:
-        # The closing special token stays.
-        kept = np.r_[: longest - 1, len(ids) - 1]
-        ids, offsets, special = ids[kept], offsets[kept], special[kept]
-    places = np.flatnonzero(special == 0)
-    if not len(places):
-        return Encoded(ids, np.full(len(inside), -1))
-    starts, ends = offsets[places, 0], offsets[places, 1]
-    spans = np.array([word[:2] for word in inside], dtype=np.int64).reshape(-1, 2)
-    index = np.searchsorted(ends, spans[:, 0], side="right")
-    clipped = np.minimum(index, len(places) - 1)
-    has_piece = (index < len(places)) & (starts[clipped] < spans[:, 1])
-    return Encoded(ids, np.where(has_piece, places[clipped], -1))
+        for encoding, one in zip(encodings, cuts, strict=True):
+            ids = np.array(encoding.ids, dtype=np.int64)
+            offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+            special = np.array(encoding.special_tokens_mask, dtype=np.int64)
+            if len(ids) > longest:  # the closing special token stays
+                kept = np.r_[: longest - 1, len(ids) - 1]
+                ids, offsets, special = ids[kept], offsets[kept], special[kept]
+            places, firsts = np.flatnonzero(special == 0), np.full(len(one.words), -1)
+            if len(places):
+                starts, ends = offsets[places].T
+                spans = np.array([word[:2] for word in one.words], dtype=np.int64).reshape(-1, 2)
+                index = np.searchsorted(ends, spans[:, 0], side="right")
+                clipped = np.minimum(index, len(places) - 1)
+                has_piece = (index < len(places)) & (starts[clipped] < spans[:, 1])
+                firsts = np.where(has_piece, places[clipped], -1)
+            found.append(Encoded(ids, firsts))
+        return found
 
 
 class TermWeighter:
@@ -128,45 +122,31 @@ class TermWeighter:
         self.network.to(device)
         return self
 
-    def weights(
-        self,
-        encoded: Sequence[Encoded],
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
-    ) -> list[Floats]:
+    def weights(self, encoded: Sequence[Encoded], running: Running = PLAIN) -> list[Floats]:
         """The weight of every word of some passages, 0 for a word without a piece."""
-        import torch
-
-        network = self.network.eval()
-        if precision != "float32":
+        network = self.network
+        if running.precision != "float32":
             # Its weights are cast once, which is several times faster than casting as it runs.
-            network = self._half = self._half or halved(self.network)
+            network = self._half = self._half or halved(network)
         filler = self.reader.tokenizer.pad_token_id or 0
-        is_sigmoid = self.settings.activation == "sigmoid"
 
-        def compute(numbers: NDArray[np.int64]) -> list[Floats]:
+        def compute(numbers: Numbers) -> list[Floats]:
             some = [encoded[number] for number in numbers]
             ids, mask = padded([one.ids for one in some], filler, network.device)
-            with torch.inference_mode(), computing_in(precision, network):
-                logits = network(input_ids=ids, attention_mask=mask).logits[..., 0].float()
-            values = (logits.sigmoid() if is_sigmoid else logits).cpu().numpy()
+            values = network(input_ids=ids, attention_mask=mask).logits[..., 0].float()
+            values = values.sigmoid() if self.settings.activation == "sigmoid" else values
             return [
                 np.where(one.firsts >= 0, row[one.firsts], np.float32(0.0))
-                for one, row in zip(some, values, strict=True)
+                for one, row in zip(some, values.cpu().numpy(), strict=True)
             ]
 
-        lengths = [len(one.ids) for one in encoded]
-        return in_order(lengths, compute, tokens=tokens, device=network.device)
+        return computed(network, [len(one.ids) for one in encoded], compute, running)
 
-    def weigh(
-        self, texts: Sequence[str], *, tokens: int | None = None, precision: Precision = "float32"
-    ) -> list[Weighted]:
+    def weigh(self, texts: Sequence[str], running: Running = PLAIN) -> list[Weighted]:
         """The weights of the words of texts of any length; a text without a word has none."""
         cuts = [self.reader.cut(text) for text in texts]
         encoded = self.reader.encode([passage for some in cuts for passage in some])
-        found = iter(self.weights(encoded, tokens=tokens, precision=precision))
-        weighted = []
+        found, weighted = iter(self.weights(encoded, running)), []
         for text, some in zip(texts, cuts, strict=True):
             values = [np.zeros(0, dtype=np.float32), *(next(found) for _ in some)]
             inside = words(text, whole=self.settings.tokenization == "lucene")

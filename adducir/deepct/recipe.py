@@ -6,8 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe
-from adducir.deepct.terms import Tokenization
-from adducir.deepct.words import Unit
+from adducir.deepct.terms import Tokenization, Unit
 from adducir.models.artifacts import ModelSettings
 from adducir.training.data import CorpusPart, HeldOut
 from adducir.training.leaks import WithoutPart
@@ -15,31 +14,23 @@ from adducir.training.recipe import ModelRecipe, Several
 
 
 class PassageRecipe(Recipe):
-    """How texts are cut into passages; see :func:`adducir.deepct.words.passages`."""
+    """How texts are cut into passages; see :func:`adducir.deepct.terms.passages`."""
 
     length: Annotated[int, Field(ge=1)] = 510
     unit: Unit = "pieces"
 
 
 class Settings(ModelSettings):
-    """What a term weighter does.
-
-    Attributes:
-        text: The fields whose words are weighted.
-        tokenization: What counts as a word: see :mod:`adducir.deepct.terms`.
-        activation: What makes a weight of the logit of a word's first piece.
-        stop_words: Words whose weight is 0, since the loss left them out and nothing was learned
-            about them; in lower case, sorted.
-    """
+    """What a term weighter does."""
 
     file: ClassVar = "deepct.json"
     what: ClassVar = "not a term weighter"
 
-    text: tuple[str, ...]
-    tokenization: Tokenization = "lucene"
-    activation: Literal["sigmoid", "none"] = "sigmoid"
+    text: tuple[str, ...]  # the fields whose words are weighted
+    tokenization: Tokenization = "lucene"  # see terms.py
+    activation: Literal["sigmoid", "none"] = "sigmoid"  # of a word's first piece
     passages: PassageRecipe = PassageRecipe()
-    stop_words: tuple[str, ...] = ()
+    stop_words: tuple[str, ...] = ()  # nothing was learned about them: weight 0; sorted
 
     @cached_property
     def silent(self) -> frozenset[str]:
@@ -64,39 +55,22 @@ has 128 pieces. What lies beyond is lost there; here it is a passage of its own.
 
 
 class TopicsPart(Recipe):
-    """Topics and judgements, for query term recall.
-
-    Attributes:
-        field: The topics' field that is the query.
-        grade: The least grade of a judgement that makes the topic a query of the document.
-    """
+    """Topics and judgements, for query term recall."""
 
     source: str
     qrels: Several
-    field: str | None = None
-    grade: int = 1
+    field: str | None = None  # the topics' field that is the query
+    grade: int = 1  # the least that makes a topic a query of the document
 
 
 class HeldOutPart(HeldOut):
-    """What is kept from training.
+    """What is kept from training: shares of the documents, or of groups of them."""
 
-    Attributes:
-        share: Of the documents, or of the groups: for validation.
-        test: The share that training never sees, for `adducir deepct evaluate`.
-        by: The field whose documents stay together, such as ``topic``; by default documents are
-            held out one by one.
-    """
-
-    by: str | None = None
+    by: str | None = None  # the field whose documents stay together
 
 
 class DeepCTRecipe(ModelRecipe):
-    """A whole recipe; see docs/deepct.md for its keys.
-
-    Exactly one of ``reference`` and ``topics`` says where targets come from. ``training_length`` is
-    how many tokens of a passage training reads, the special ones included; the rest is weighted
-    without having been trained on.
-    """
+    """A whole recipe; see docs/deepct.md for its keys."""
 
     kind: Literal["deepct"] = "deepct"
     corpus: CorpusPart

@@ -4,11 +4,16 @@ A row is a passage: its word pieces, and of each of its words the place of its f
 target. The loss is the mean squared error of the words' weights. Documents that leak control names
 are left out, and with them their copies: documents whose text is the same but for case and white
 space. Nothing of the rows depends on chance.
+
+How well weights recover a passage's reference terms is average precision: its words are ranked by
+weight, stop words left out; those with a positive target are relevant. Where weights tie, it is the
+exact mean over all orders of the tied words, so that constant weights get what chance gets.
 """
 
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.fingerprint import digest_of, fingerprint
@@ -24,15 +30,12 @@ from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import load_topics
-from adducir.deepct.model import KIND, Reader, TermWeighter
+from adducir.deepct.model import KIND, Encoded, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
-from adducir.deepct.recovery import by_model, by_tf_idf, constant, recoveries
-from adducir.deepct.terms import STOP_LISTS, Matcher, stop_words
-from adducir.deepct.words import match_key
-from adducir.models.batches import padded
+from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.machine import Precision, choose_device, seed_of
-from adducir.training.card import Card
+from adducir.models.machine import choose_device, seed_of
+from adducir.models.work import PLAIN, Running, padded
 from adducir.training.data import Rows, TrainingData, sample, stored
 from adducir.training.leaks import documents_left
 from adducir.training.recipe import listed
@@ -41,15 +44,8 @@ from adducir.training.trainable import Trainable
 if TYPE_CHECKING:
     import torch
 
-_COLUMNS = {
-    "docno": "string",
-    "keys": "[string]",
-    "ids": "[int32]",
-    "firsts": "[int32]",
-    "targets": "[float32]",
-    "is_stop": "[bool]",
-    "length": "int32",
-}
+_COLUMNS = {"docno": "string", "keys": "[string]", "ids": "[int32]", "firsts": "[int32]"}
+_COLUMNS |= {"targets": "[float32]", "is_stop": "[bool]", "length": "int32"}
 _COUNTED = (
     "without_reference",  # of documents; what follows is of the others' passages
     *("passages", "without_words", "without_positive"),
@@ -58,18 +54,10 @@ _COUNTED = (
 _TOGETHER = 256
 _MEASURED, _KNOWN = 500, 20_000
 """Passages that a trained model is measured on, and that tf-idf has its idf of."""
-_SUMMARY = (
-    "A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a weight that "
-    "says how much the word matters to what the passage is about. A word's weight is {weight} of "
-    "its first word piece."
-)
-_USAGE = """```sh
-adducir deepct show --model {name} --text "Nuclear energy is clean and safe."
-adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
-```
-
-The network is a token classifier with one label:
-`transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
+Row = Mapping[str, Any]
+"""A passage: docno, and of its words keys, firsts, targets, is_stop; its ids."""
+Weigh = Callable[[Sequence[Row]], Sequence[NDArray[np.floating[Any]]]]
+RESAMPLES = 10_000
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
@@ -77,6 +65,18 @@ class DeepCT(Trainable[DeepCTRecipe]):
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")
     unit = "passages"
+    card = """A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a
+weight, how much the word matters to what the passage is about, from its first word piece.
+
+## Use
+
+```sh
+adducir deepct show --model {name} --text "Nuclear energy is clean and safe."
+adducir deepct expand --model {name} --corpus CORPUS --output expanded.jsonl.gz
+```
+
+The network is a token classifier with one label:
+`transformers.AutoModelForTokenClassification.from_pretrained("{name}")`."""
 
     def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
@@ -141,13 +141,9 @@ class DeepCT(Trainable[DeepCTRecipe]):
     @property
     def model_settings(self) -> Settings:
         recipe = self.recipe
-        return Settings(
-            text=listed(recipe.text),
-            tokenization=recipe.tokenization,
-            activation=recipe.activation,
-            passages=recipe.passages,
-            stop_words=() if recipe.stop_words_in_loss else tuple(sorted(self.stop_words)),
-        )
+        silent = () if recipe.stop_words_in_loss else tuple(sorted(self.stop_words))
+        shared = recipe.model_dump(include={"tokenization", "activation", "passages"})
+        return Settings(text=listed(recipe.text), stop_words=silent, **shared)
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
@@ -267,12 +263,6 @@ class DeepCT(Trainable[DeepCTRecipe]):
         errors: torch.Tensor = ((weights - batch["targets"]) ** 2)[batch["counted"]]
         return errors.sum() / max(1, len(errors))
 
-    def save(self, model: "torch.nn.Module", folder: Path) -> None:
-        network: Any = model
-        network.save_pretrained(folder)
-        load_tokenizer(self.base).save_pretrained(folder)
-        self.model_settings.save(folder)
-
     def summary(self, data: TrainingData) -> str:
         counts = data.counts
         left_out = counts["excluded"] + counts["copies"]
@@ -314,27 +304,103 @@ class DeepCT(Trainable[DeepCTRecipe]):
         )
         return [head, *("{name:<16} {mean:.3f}  [{low:.3f}, {high:.3f}]".format(**w) for w in ways)]
 
-    def card(self) -> Card:
-        is_sigmoid = self.recipe.activation == "sigmoid"
-        return Card(
-            _SUMMARY.format(weight="the sigmoid of the logit" if is_sigmoid else "the logit"),
-            ("term-weighting", "deepct", "information-retrieval"),
-            _USAGE,
-        )
 
-
-def evaluate_recovery(
-    training: DeepCT, model: Path, *, device: str = "auto", precision: Precision = "float32"
-) -> list[str]:
+def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -> list[str]:
     """How well a model, the untrained one, tf-idf and chance recover terms of passages held out."""
-    place = choose_device(device)
+    place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
     with TemporaryDirectory() as folder:
         data = training.dataset(Path(folder))
         untrained = TermWeighter(training.model(), trained.reader).to(place)
         weighters = {"trained": trained, "untrained": untrained}
-        ways = {name: by_model(one, precision) for name, one in weighters.items()}
+        ways = {name: by_model(one, running) for name, one in weighters.items()}
         found = training.recovery(ways, data)
     if found is None:
         raise InputError("no passage held out has a reference term.", path=training.corpus.source)
     return training.report({"recovery": found})
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Mean average precision with its 95% bootstrap interval; whole documents are drawn."""
+
+    name: str
+    mean: float
+    low: float
+    high: float
+    passages: int
+    documents: int
+
+
+def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
+    """Average precision, in the mean over the orders of tied words; one at least must be relevant.
+
+    A group of g tied words behind m others, r of it relevant, with R relevant before it, adds for
+    its i-th place (r / g) * (R + 1 + (i - 1) * (r - 1) / (g - 1)) / (m + i).
+    """
+    order = np.argsort(-weights, kind="stable")
+    values, hits = weights[order], relevant[order]
+    starts = np.flatnonzero(np.r_[True, values[1:] != values[:-1]])
+    sizes = np.diff(np.r_[starts, len(values)])
+    inside = np.add.reduceat(hits.astype(np.int64), starts)
+    before = np.cumsum(inside) - inside
+    total = 0.0
+    for m, g, r, found in zip(starts, sizes, inside, before, strict=True):
+        if r:
+            i = np.arange(1, g + 1)
+            rest = (i - 1) * (r - 1) / max(g - 1, 1)
+            total += float((r / g * (found + 1 + rest) / (m + i)).sum())
+    return total / int(hits.sum())
+
+
+def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
+    counted = [row for row in rows if (row["targets"][~row["is_stop"]] > 0).any()]
+    _, codes = np.unique([str(row["docno"]) for row in counted], return_inverse=True)
+    counts, found = np.bincount(codes), []
+    draw = np.random.default_rng(seed_of(0, "bootstrap"))
+    drawn = draw.integers(0, len(counts), size=(RESAMPLES, len(counts)))
+    for name, weigh in ways.items():
+        values = []
+        for row, weights in zip(rows, weigh(rows), strict=True):
+            relevant = row["targets"][~row["is_stop"]] > 0
+            if relevant.any():
+                own = weights[~row["is_stop"]].astype(np.float64)
+                values.append(expected_average_precision(own, relevant))
+        sums = np.bincount(codes, weights=values)
+        means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+        low, high = np.quantile(means, [0.025, 0.975]).tolist()
+        mean = float(np.mean(values))
+        found.append(Recovery(name, mean, low, high, len(values), len(counts)))
+    return found
+
+
+def by_model(weighter: TermWeighter, running: Running = PLAIN) -> Weigh:
+    def weigh(rows: Sequence[Row]) -> Sequence[NDArray[Any]]:
+        encoded = [Encoded(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
+        return weighter.weights(encoded, running)
+
+    return weigh
+
+
+def constant(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
+    """The same weight for every word: chance."""
+    return [np.ones(len(row["targets"])) for row in rows]
+
+
+def by_tf_idf(known: Iterable[Sequence[str]]) -> Weigh:
+    """Term frequency in the passage times inverse document frequency in other passages."""
+    seen: Counter[str] = Counter()
+    count = 0
+    for keys in known:
+        seen.update(set(keys))
+        count += 1
+
+    def weigh(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
+        found = []
+        for keys in (row["keys"] for row in rows):
+            frequencies = Counter(keys)
+            idf = [frequencies[k] * math.log((count + 1) / (seen[k] + 0.5)) for k in keys]
+            found.append(np.array(idf, dtype=np.float64))
+        return found
+
+    return weigh

@@ -29,7 +29,10 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
         counts = [len(contexts)]
         if get_world_size() > 1:
             counts = all_gather(torch.tensor([len(contexts)], device=device)).tolist()
-            spans, labels = (_padded(values, max(counts)) for values in (spans, labels))
+            spans, labels = (
+                torch.cat([one, one.new_zeros((max(counts) - len(one), *one.shape[1:]))])
+                for one in (spans, labels)
+            )
             spans, labels = all_gather_with_grad(spans), all_gather(labels)
             # Batches of processes differ in size.
             kept = torch.cat([torch.arange(max(counts)) < count for count in counts]).to(device)
@@ -50,8 +53,3 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
         return self.calculate_loss(
             [[self.model(one)["sentence_embedding"]] for one in sentence_features], labels
         )
-
-
-def _padded(values: torch.Tensor, count: int) -> torch.Tensor:
-    more = values.new_zeros((count - len(values), *values.shape[1:]))
-    return torch.cat([values, more])

@@ -8,7 +8,7 @@ which ``adducir index --weights`` and ``adducir search --topics`` read.
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -24,12 +24,10 @@ from adducir.core.fingerprint import fingerprint
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.corpora.topics import Topics
-from adducir.encoders.kinds import Floats, Side
-from adducir.encoders.sources import EncoderSource
-from adducir.models.arrays import read_shard
-from adducir.models.batches import tokens_for
+from adducir.encoders.kinds import EncoderSource, Floats, Side
+from adducir.models.artifacts import read_shard
 from adducir.models.machine import computing_in
-from adducir.models.work import PLAIN, ModelWork, Running
+from adducir.models.work import PLAIN, Arrays, ModelWork, Running, tokens_for
 
 if TYPE_CHECKING:
     import torch
@@ -90,22 +88,22 @@ def items_of_topics(topics: Topics) -> Items:
     return Items(what, fingerprint(identity), "query", len(items), lambda _: iter(items))
 
 
-def described(item: Item) -> tuple[str, bytes]:
-    name, content = item
-    if isinstance(content, str):
-        return name, content.encode("utf-8", "surrogatepass")
-    return name, json.dumps(dataclasses.asdict(content), default=dict).encode("ascii")
+class TextWork(ModelWork):
+    doing: ClassVar[str] = "encoding"
+    unit: ClassVar[str] = "texts"
+
+    def describe(self, item: Item) -> tuple[str, bytes]:
+        name, content = item
+        if isinstance(content, str):
+            return name, content.encode("utf-8", "surrogatepass")
+        return name, json.dumps(dataclasses.asdict(content), default=dict).encode("ascii")
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodingWork(ModelWork):
-    """Vectors of some items; ``encoder`` is the encoder itself where it is loaded already."""
-
+class EncodingWork(TextWork):
     source: EncoderSource
     texts: Items
-    encoder: Any = None
-    doing: ClassVar[str] = "encoding"
-    unit: ClassVar[str] = "texts"
+    encoder: Any = None  # if it is loaded already
 
     @property
     def total(self) -> int | None:
@@ -118,42 +116,39 @@ class EncodingWork(ModelWork):
     def items(self, *, check: bool) -> Iterator[Item]:
         return self.texts.read(check)
 
-    def describe(self, item: Item) -> tuple[str, bytes]:
-        return described(item)
-
-    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Floats]]:
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
         from adducir.encoders.model import load_encoder
 
         encoder: Any = (self.encoder or load_encoder(self.source)).to(device)
-        options = {"tokens": self.running.tokens, "precision": self.running.precision}
 
-        def arrays(items: Sequence[Item]) -> Mapping[str, Floats]:
+        def arrays(items: Sequence[Item]) -> Arrays:
             contents = [content for _, content in items]
             if isinstance(contents[0], MaskedSpan):
                 encode = encoder.encode_contexts
             else:
                 is_query = self.texts.side == "query"
                 encode = encoder.encode_queries if is_query else encoder.encode_documents
-            return {KIND: encode(contents, **options)}
+            return {KIND: encode(contents, self.running)}
 
         return arrays
 
-    def counted(self, made: Made, docnos: Sequence[str]) -> dict[str, Any]:
-        if not docnos:
+    def counted(self, folder: Path, made: Made) -> dict[str, Any]:
+        """Write the docnos of all vectors; returns the counts."""
+        if not made.files:
             raise InputError("there is nothing to encode.")
-        counts = {"vectors": len(docnos), "width": read_vectors(made.files[0]).shape[1]}
+        with writing_text(folder / DOCNOS) as handle:
+            handle.writelines(f"{docno}\n" for names in made.names for docno in names)
+        counts = {"vectors": made.items, "width": read_vectors(made.files[0]).shape[1]}
         return {**counts, "shards": len(made.files), "shard": self.size}
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         made.keep(folder, _NAME)
-        docnos = [name for names in made.names for name in names]
-        write_docnos(folder, docnos)
-        return self.counted(made, docnos)
+        return self.counted(folder, made)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SparseWork(EncodingWork):
-    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Mapping[str, Any]]:
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
         from adducir.encoders.model import load_sparse_encoder
 
         encoder: Any = load_sparse_encoder(self.source.query).to(device)
@@ -162,7 +157,7 @@ class SparseWork(EncodingWork):
         # Each token of a text has a logit for each of the vocabulary.
         at_once = max(1, (self.running.tokens or tokens_for(device)) // 256)
 
-        def arrays(items: Sequence[Item]) -> Mapping[str, Any]:
+        def arrays(items: Sequence[Item]) -> Arrays:
             texts = [content for _, content in items]
             with computing_in(self.running.precision, encoder):
                 found = encode_some(texts, batch_size=at_once, show_progress_bar=False).coalesce()
@@ -181,13 +176,13 @@ class SparseWork(EncodingWork):
         with writing_bytes(folder / WEIGHTS) as file:
             for path, names in zip(made.files, made.names, strict=True):
                 chunk = read_shard(path)
-                ends = np.cumsum(chunk["counts"])
-                for name, end, count in zip(names, ends, chunk["counts"], strict=True):
-                    here = slice(end - count, end)
-                    names_here = (tokens[number] for number in chunk["ids"][here].tolist())
-                    vector = dict(zip(names_here, chunk["weights"][here].tolist(), strict=True))
+                ends = np.cumsum(chunk["counts"])[:-1]
+                parts = (np.split(chunk[one], ends) for one in ("ids", "weights"))
+                for name, ids, weights in zip(names, *parts, strict=True):
+                    named = (tokens[number] for number in ids.tolist())
+                    vector = dict(zip(named, weights.tolist(), strict=True))
                     file.write(orjson.dumps({key: name, "vector": vector}) + b"\n")
-                    total += int(count)
+                    total += len(ids)
         return {"texts": made.items, "weights": total}
 
 
@@ -201,10 +196,7 @@ def encode(
     sparse: bool = False,
     rebuild: bool = False,
 ) -> Manifest:
-    """Encode, unless ``output`` holds the vectors already; work that was killed goes on.
-
-    ``encoder`` is the encoder itself where it is loaded already.
-    """
+    """Encode, unless ``output`` holds the vectors already; ``encoder``: if it is loaded already."""
     kind: Any = SparseWork if sparse else EncodingWork
     work = kind(source=source, texts=items, encoder=encoder, size=CHUNK, running=running)
     return work.build(
@@ -215,11 +207,6 @@ def encode(
         builder_version=_VERSION,
         rebuild=rebuild,
     )
-
-
-def write_docnos(folder: Path, docnos: Sequence[str]) -> None:
-    with writing_text(folder / DOCNOS) as handle:
-        handle.writelines(f"{docno}\n" for docno in docnos)
 
 
 def read_vectors(path: Path) -> Floats:

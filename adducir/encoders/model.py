@@ -8,24 +8,14 @@ Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vecto
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
-from sentence_transformers import SentenceTransformer, SparseEncoder
-from sentence_transformers.sentence_transformer.modules import (
-    Dense,
-    Normalize,
-    Pooling,
-    Router,
-    Transformer,
-)
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.kinds import Floats, Side
+from adducir.encoders.kinds import EncoderSource, Floats, Side
 from adducir.encoders.reading import (
     ContextPart,
     Ids,
@@ -37,8 +27,6 @@ from adducir.encoders.reading import (
     Similarity,
     Towers,
 )
-from adducir.encoders.sources import EncoderSource
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import (
     explaining,
     load_config,
@@ -46,8 +34,13 @@ from adducir.models.loading import (
     load_tokenizer,
     longest_input,
 )
-from adducir.models.machine import Precision, computing_in, seed_of
+from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
+from adducir.models.work import PLAIN, Numbers, Running, computed, padded
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer, SparseEncoder
 
 SIDES: tuple[Side, ...] = ("query", "document")
 _MODULES, _ROUTES = "modules.json", "router_config.json"
@@ -57,7 +50,7 @@ _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 class DualEncoder:
     """A network, as ``SentenceTransformer`` loads it, with what makes token ids of texts."""
 
-    def __init__(self, model: SentenceTransformer, inputs: InputReader) -> None:
+    def __init__(self, model: "SentenceTransformer", inputs: InputReader) -> None:
         self.model, self.inputs = model, inputs
 
     @classmethod
@@ -72,97 +65,82 @@ class DualEncoder:
         towers: Towers | None = None,
         seed: int | None = None,
     ) -> "DualEncoder":
-        """An encoder by its source.
+        """An encoder by its source; what is not said is as it was trained.
 
-        What is not said is as the encoder was trained; a model that Adducir did not train reads
-        whole contexts without a mask. ``separate`` towers are made from one if need be; ``seed`` is
-        that of new poolers, where the encoder is to be trained.
+        A model that Adducir did not train reads whole contexts without a mask; ``seed`` is that of
+        new poolers, where the encoder is to be trained.
         """
+        from sentence_transformers import SentenceTransformer
+        from sentence_transformers.sentence_transformer.modules import Normalize, Router
+
         if source.texts is not None:
             raise InputError(f"{source.name} is not a network, which this needs.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
-        is_pair = not source.is_shared or (
-            source.folder is not None and (source.folder / _ROUTES).is_file()
-        )
+        has_routes = source.folder is not None and (source.folder / _ROUTES).is_file()
+        is_pair = has_routes or not source.is_shared
         if towers == "shared" and is_pair:
             raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
         query = _loaded(source.query, pooling, seeds[0])
-        if is_pair and source.is_shared:  # a folder with routes
-            model, document = query, query
-        elif is_pair or towers == "separate":
+        model = document = query
+        if (is_pair or towers == "separate") and not has_routes:
             document = _loaded(source.document, pooling, seeds[1])
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
             both = zip(SIDES, (query, document), strict=True)
             prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
             model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
-        else:
-            model = document = query
         normalises = any(isinstance(module, Normalize) for module in query.modules())
-        if "cosine" in (similarity, query.similarity_fn_name) or normalises:
-            if not normalises:
-                model.append(Normalize())
-            model.similarity_fn_name = "cosine"
-        else:
-            model.similarity_fn_name = "dot"
+        is_cosine = "cosine" in (similarity, query.similarity_fn_name) or normalises
+        if is_cosine and not normalises:
+            model.append(Normalize())
+        model.similarity_fn_name = "cosine" if is_cosine else "dot"
         readers = _reader(query, "query"), _reader(document, "document")
         return cls(model, InputReader(*readers, settings))
 
     def save(self, folder: Path) -> None:
-        lengths, longest = self.inputs.settings.lengths, self.inputs.query.longest
-        most = min(lengths.context or longest, longest)
-        longest = self.inputs.document.longest
-        both = most, min(lengths.span or longest, longest)
+        lengths, inputs = self.inputs.settings.lengths, self.inputs
+        sides = (inputs.query.longest, lengths.context), (inputs.document.longest, lengths.span)
+        both = [min(length or longest, longest) for longest, length in sides]
         towers = [_transformer(self.model, side) for side in SIDES]
         for tower, length in zip(towers, both, strict=True):
             tower.max_seq_length = max(both) if towers[0] is towers[1] else length
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
-    def to(self, device: torch.device) -> "DualEncoder":
+    def to(self, device: "torch.device") -> "DualEncoder":
         self.model.to(device)
         return self
 
     @property
-    def device(self) -> torch.device:
+    def device(self) -> "torch.device":
         return self.model.device
 
-    def forward(self, inputs: Sequence[Ids], side: Side) -> torch.Tensor:
+    def forward(self, inputs: Sequence[Ids], side: Side) -> "torch.Tensor":
         """Vectors (n, D) of some inputs, with gradient where there is one."""
         reader = self.inputs.query if side == "query" else self.inputs.document
         ids, mask = padded(inputs, reader.padding, self.device)
         features: Any = {"input_ids": ids, "attention_mask": mask}
         return self.model(features, task=side)["sentence_embedding"]
 
-    def vectors(
-        self,
-        inputs: Sequence[Ids],
-        side: Side,
-        *,
-        tokens: int | None = None,
-        precision: Precision = "float32",
-    ) -> Floats:
-        """(n, D) float32 vectors of token ids; none depends on ``tokens`` of a batch (to 1e-5)."""
-        self.model.eval()
+    def vectors(self, inputs: Sequence[Ids], side: Side, running: Running = PLAIN) -> Floats:
+        """(n, D) float32 vectors of token ids; none depends on its batch (to 1e-5)."""
 
-        def compute(numbers: NDArray[np.int64]) -> Any:
-            with torch.inference_mode(), computing_in(precision, self.model):
-                return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
+        def compute(numbers: Numbers) -> Any:
+            return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
 
-        lengths = [len(one) for one in inputs]
-        rows = in_order(lengths, compute, tokens=tokens, device=self.device)
+        rows = computed(self.model, [len(one) for one in inputs], compute, running)
         return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
 
-    def encode_contexts(self, spans: Sequence[MaskedSpan], **options: Any) -> Floats:
-        return self.vectors(self.inputs.contexts(spans), "query", **options)
+    def encode_contexts(self, spans: Sequence[MaskedSpan], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.contexts(spans), "query", running)
 
-    def encode_queries(self, texts: Sequence[str], **options: Any) -> Floats:
-        return self.vectors(self.inputs.queries(texts), "query", **options)
+    def encode_queries(self, texts: Sequence[str], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.queries(texts), "query", running)
 
-    def encode_documents(self, texts: Sequence[str], **options: Any) -> Floats:
-        return self.vectors(self.inputs.documents(texts), "document", **options)
+    def encode_documents(self, texts: Sequence[str], running: Running = PLAIN) -> Floats:
+        return self.vectors(self.inputs.documents(texts), "document", running)
 
 
 def load_encoder(source: EncoderSource) -> Any:
@@ -170,13 +148,14 @@ def load_encoder(source: EncoderSource) -> Any:
     return DualEncoder.load(source) if source.texts is None else source.texts
 
 
-def load_sparse_encoder(source: ModelSource) -> SparseEncoder:
+def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     """A learned sparse encoder; of a plain model its masked language model, pooled as SPLADE is."""
+    from sentence_transformers import SparseEncoder
+
     folder = _folder(source)
-    own, config = folder / "config_sentence_transformers.json", folder / "config.json"
+    own = folder / "config_sentence_transformers.json"
     is_sparse = own.is_file() and json_object(own).get("model_type") == "SparseEncoder"
-    classes = json_object(config).get("architectures") if config.is_file() else None
-    if not is_sparse and not any(str(name).endswith("ForMaskedLM") for name in classes or ()):
+    if not is_sparse and not source.has_architecture("ForMaskedLM"):
         raise InputError(
             "this is not a learned sparse encoder.",
             path=folder,
@@ -200,8 +179,11 @@ def _folder(source: ModelSource) -> Path:
 
 def _loaded(
     source: ModelSource, pooling: PoolingMode | None, seed: int | None
-) -> SentenceTransformer:
+) -> "SentenceTransformer":
     """A model by sentence-transformers; our own loading holds its weights to be whole."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
     folder, is_plain = _folder(source), plain_pooling(source) is not None
     with explaining("model", folder):
         if is_plain:
@@ -214,7 +196,12 @@ def _loaded(
             model.similarity_fn_name = "cosine" if stated == "cosine" else "dot"
             for name, module in model.named_modules():
                 if isinstance(module, Transformer):
-                    inner = replace(source, folder=folder / _place(folder, name))
+                    if (folder / _ROUTES).is_file():  # 0.sub_modules.query.0
+                        *_, route, number = name.split(".")
+                        place = f"{route}_{number}_Transformer"
+                    else:
+                        place = str(json_document(folder / _MODULES)[int(name)].get("path", ""))
+                    inner = replace(source, folder=folder / place)
                     longest = module.max_seq_length
                     module.model = load_model(inner, _kind_of(inner))
                     module.processor = load_tokenizer(inner)
@@ -224,15 +211,15 @@ def _loaded(
                 if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
                     one.__init__(one.embedding_dimension, mode)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
-                raise InputError(
-                    "this sentence encoder has no pooler.",
-                    path=folder,
-                    hint="Set `pooling` to first or mean.",
-                )
+                what = "this sentence encoder has no pooler."
+                raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
     return model
 
 
-def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[torch.nn.Module]:
+def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list[torch.nn.Module]":
+    import torch
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
     folder = source.local()
     if seed is not None:
         torch.manual_seed(seed)
@@ -253,11 +240,8 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[
     if has_pooler:
         dense = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(dense, torch.nn.Linear):
-            raise InputError(
-                f"a {type(network).__name__} has no pooler.",
-                path=folder,
-                hint="Set `pooling` to first or mean.",
-            )
+            what = f"a {type(network).__name__} has no pooler."
+            raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
         weight, bias = dense.weight.data, dense.bias.data
         layers.append(Dense(hidden, hidden, init_weight=weight, init_bias=bias))
     if getattr(network, "pooler", None) is not None:
@@ -268,28 +252,17 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> list[
 def _kind_of(source: ModelSource) -> str:
     """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
     config = load_config(source)
-    if config.model_type == "t5":
-        return "T5EncoderModel"
-    if config.model_type == "dpr":
-        return str((config.architectures or ["DPRQuestionEncoder"])[0])
-    return "AutoModel"
+    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
+    return {"t5": "T5EncoderModel", "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
-def _place(folder: Path, name: str) -> str:
-    """Where in a folder the weights of a module lie: ``0``, or ``0.sub_modules.query.0``."""
-    if (folder / _ROUTES).is_file():
-        *_, route, number = name.split(".")
-        return f"{route}_{number}_Transformer"
-    return str(json_document(folder / _MODULES)[int(name)].get("path", ""))
-
-
-def _transformer(model: SentenceTransformer, side: Side) -> Transformer:
+def _transformer(model: "SentenceTransformer", side: Side) -> Any:
+    """The first module of a side's tower."""
     first: Any = model[0]
-    routes: Any = first.sub_modules if isinstance(first, Router) else {side: [first]}
-    return routes[side][0]
+    return first.sub_modules[side][0] if hasattr(first, "sub_modules") else first
 
 
-def _reader(model: SentenceTransformer, side: Side) -> Reader:
+def _reader(model: "SentenceTransformer", side: Side) -> Reader:
     module = _transformer(model, side)
     longest = longest_input(module.model.config, module.tokenizer)
     prompt = model.prompts.get(side) or ""

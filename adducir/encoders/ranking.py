@@ -1,49 +1,56 @@
-"""Ranks the gold item among all: exact, in blocks, ties counted.
+"""Ranks the gold item among all, by vectors of spans and contexts: exact, in blocks, ties counted.
 
 Equal texts must tie, though their vectors may differ in the last bit when they were encoded in
 different batches, and so may a product that a matrix library computes at another place. So each
 different text is encoded and scored once, and counts as often as it is there.
+
+A text has one vector, or one for each token: in late interaction (ColBERT, Khattab and Zaharia,
+SIGIR 2020) a score is the sum, over the query's vectors, of the greatest inner product with any
+vector of the document. The vectors of one task's candidates are held in memory at a time.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adducir.core.chunks import Chunking
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.corpora.spans import MaskedSpan, candidates_of
+from adducir.encoders.encoding import CHUNK, Item, TextWork
+from adducir.encoders.kinds import EncoderSource
+from adducir.models.artifacts import read_shard
+from adducir.models.work import Arrays, Running
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.encoders.model import DualEncoder
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
-
 Scores = Callable[[int, int], Floats]
 """Gives the (n, U) scores of queries ``first`` to ``last`` - 1 with all different candidates."""
-
-SCORES = 1 << 24  # that are held at a time: 64 MB
+SCORES = PRODUCTS = 1 << 24  # scores, or inner products, that are held at a time: 64 MB
 
 
 @dataclass(frozen=True)
 class SpanTask:
-    """Contexts that share their candidates: all of a collection, or those of one book.
-
-    Attributes:
-        spans: The Q contexts.
-        texts: The N candidates.
-        gold: (Q,) the number of the gold item of each context; -1 where it is hidden.
-        keys: Properties of the contexts, each (Q,), to break figures down by.
-    """
+    """Q contexts that share their N candidates: all of a collection, or those of one book."""
 
     spans: Sequence[MaskedSpan]
     texts: Sequence[str]
     docnos: Sequence[str]
-    gold: Integers
-    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    gold: Integers  # (Q,) the number of each gold item; -1 where it is hidden
+    keys: Mapping[str, Sequence[str]] = field(default_factory=dict)  # (Q,) to break figures down
 
     @cached_property
     def same(self) -> "Distinct":
@@ -52,15 +59,12 @@ class SpanTask:
 
 @dataclass(frozen=True, eq=False)
 class ContextRanks:
-    """How many candidates score better than the gold item of each context (Q,), or tie with it.
-
-    It ties with itself, too; ``first`` is the number of the candidate that is ranked first.
-    """
+    """How many candidates score better than the gold item of each context (Q,), or tie with it."""
 
     better: Integers
-    tied: Integers
+    tied: Integers  # with itself, too
     candidates: Integers
-    first: Integers | None = None
+    first: Integers | None = None  # the number of the candidate that is ranked first
 
     @property
     def ranks(self) -> Integers:
@@ -109,7 +113,8 @@ class Distinct:
 
 def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
     """Scores by inner product: of (Q, D) vectors of contexts, (U, D) of candidates."""
-    return lambda first, last: contexts[first:last] @ candidates.T
+    held = np.ascontiguousarray(candidates.T)
+    return lambda first, last: contexts[first:last] @ held
 
 
 def context_ranks(
@@ -131,3 +136,164 @@ def context_ranks(
         tied[first:last] = (some == gold_scores) @ counts
         tops[first:last] = some.argmax(axis=1)
     return ContextRanks(better, tied, np.full(queries, counts.sum(), dtype=np.int64), tops)
+
+
+SpanSide = Literal["both", "candidates", "contexts"]
+Encode = Callable[[Sequence[Any]], Iterable[Floats]]
+"""Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
+Scored = tuple[SpanTask, Scores, Distinct]
+"""A task with what scores its contexts against its different candidates."""
+
+
+class VectorSource(Protocol):
+    """What makes vectors; ``identity`` determines them, beside texts, batches and precision."""
+
+    def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]: ...
+
+
+@dataclass(frozen=True)
+class DualVectors:
+    """Vectors of a dual encoder; ``options`` are those of :meth:`.DualEncoder.load`."""
+
+    source: EncoderSource
+    options: Mapping[str, Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the encoder itself
+        return DualVectors, (self.source, self.options)
+
+    @cached_property
+    def encoder(self) -> "DualEncoder":
+        from adducir.encoders.model import DualEncoder
+
+        return DualEncoder.load(self.source, **self.options)
+
+    def identity(self, side: SpanSide) -> Mapping[str, Any]:
+        given = {
+            key: one.model_dump(mode="json") if hasattr(one, "model_dump") else one
+            for key, one in self.options.items()
+            if not (key == "context" and side == "candidates")
+        }
+        return {"model": self.source.identity(), "options": given}
+
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
+        encoder = self.encoder.to(device)
+        return (
+            lambda texts: iter(encoder.encode_documents(texts, running)[:, None]),
+            lambda spans: iter(encoder.encode_contexts(spans, running)[:, None]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanWork(TextWork):
+    """Vectors of tasks, concatenated: of different candidates, of contexts, or both."""
+
+    vectors: VectorSource
+    tasks: Callable[[], Iterable[SpanTask]]
+    side: SpanSide = "both"
+    size: int = CHUNK
+
+    def identity(self) -> Mapping[str, Any]:
+        how = {"vectors": self.vectors.identity(self.side), "precision": self.running.precision}
+        return {**super().identity(), **how}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "tasks": None}  # a worker is given its own
+
+    def items(self, *, check: bool) -> Iterator[Item]:
+        for task in self.tasks():
+            if self.side != "contexts":
+                firsts = task.same.firsts.tolist()
+                yield from ((task.docnos[first], task.texts[first]) for first in firsts)
+            if self.side != "candidates":
+                yield from ((span.id, span) for span in task.spans)
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
+        of_texts, of_spans = self.vectors.load(device, self.running)
+
+        def arrays(items: Sequence[Item]) -> Arrays:
+            found = list[Floats]()
+            for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
+                found += (of_texts if is_text else of_spans)([content for _, content in some])
+            counts = np.array([len(vectors) for vectors in found], dtype=np.int64)
+            return {"values": np.concatenate(found).astype(np.float32), "counts": counts}
+
+        return arrays
+
+
+@dataclass(frozen=True, eq=False)
+class MultiVectors:
+    """The (T, D) vectors of N texts without padding, and (N + 1,) where those of each begin."""
+
+    values: Floats
+    starts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def rows(self, first: int, last: int) -> "MultiVectors":
+        begin, end = self.starts[first], self.starts[last]
+        return MultiVectors(self.values[begin:end], self.starts[first : last + 1] - begin)
+
+    @classmethod
+    def of(cls, parts: "list[Floats]") -> "MultiVectors":
+        """From the (T_i, D) vectors of each text; of none at all D is 0."""
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part) for part in parts], out=starts[1:])
+        none = np.zeros((0, parts[0].shape[1] if parts else 0), dtype=np.float32)
+        return cls(np.concatenate([none, *parts]).astype(np.float32, copy=False), starts)
+
+
+def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
+    """(Q, N) float32 scores; minus infinity for a document without a vector, 0 for such a query."""
+    starts, first = documents.starts, 0
+    scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
+    asked = np.flatnonzero(np.diff(queries.starts))
+    most = max(1, PRODUCTS // max(1, len(queries.values)))
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
+        last = max(last, first + 1)  # one text may have more vectors than that
+        some = documents.rows(first, last)
+        filled = np.flatnonzero(np.diff(some.starts))
+        if len(filled):
+            best = np.zeros((len(queries), len(filled)), dtype=np.float32)
+            if len(asked):
+                found = queries.values @ some.values.T
+                found = np.maximum.reduceat(found, some.starts[filled], axis=1)
+                best[asked] = np.add.reduceat(found, queries.starts[asked], axis=0)
+            scores[:, first + filled] = best
+        first = last
+    return scores
+
+
+@contextmanager
+def scored(
+    work: SpanWork, chunking: Chunking, kept: Chunking | None = None
+) -> Iterator[Iterator[Scored]]:
+    """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
+    with ExitStack() as stack:
+
+        def vectors_of(side: SpanSide, place: Chunking) -> Iterator[Floats]:
+            made = stack.enter_context(place.made(replace(work, side=side)))
+            chunks = map(read_shard, made.files)
+            parts = (np.split(one["values"], np.cumsum(one["counts"])[:-1]) for one in chunks)
+            return chain.from_iterable(parts)
+
+        if kept is None:
+            candidates = contexts = vectors_of("both", chunking)
+        else:
+            candidates, contexts = vectors_of("candidates", kept), vectors_of("contexts", chunking)
+
+        def each() -> Iterator[Scored]:
+            for task in work.tasks():
+                among = MultiVectors.of(list(islice(candidates, len(task.same.firsts))))
+                own = MultiVectors.of(list(islice(contexts, len(task.spans))))
+                yield task, _scores(own, among), task.same
+
+        yield each()
+
+
+def _scores(contexts: MultiVectors, candidates: MultiVectors) -> Scores:
+    if len(contexts.values) != len(contexts) or len(candidates.values) != len(candidates):
+        return lambda first, last: maxsim_packed(contexts.rows(first, last), candidates)
+    return by_vectors(contexts.values, candidates.values)

@@ -23,33 +23,20 @@ Towers = Literal["separate", "shared"]
 
 
 class ContextPart(Recipe):
-    """What is read of a context; see :func:`adducir.corpora.spans.context`.
+    """What is read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
 
-    Attributes:
-        left: Sentences on the left of the mask, the nearest; None for all, 0 for none.
-        right: Sentences on the right.
-        words: Words of each side, the nearest, after the cut to sentences; None for all.
-        tokens: The model's tokens of each side, the nearest, after that; None for all.
-        mask: Whether the tokenizer's mask token stands in place of the span.
-    """
-
-    left: Some = None
-    right: Some = None
-    words: Some = None
-    tokens: Some = None
-    mask: bool = True
+    left: Some = None  # sentences on the left of the mask, the nearest
+    right: Some = None  # sentences on the right
+    words: Some = None  # of each side, the nearest, after the cut to sentences
+    tokens: Some = None  # of each side, the nearest, after that
+    mask: bool = True  # whether a mask token stands in the gap
 
 
 class LengthPart(Recipe):
-    """Tokens that are read at most, special ones included; None for what the network can.
+    """Tokens that are read at most, special ones too; None for what the network can."""
 
-    Attributes:
-        context: Of a context. What is too much is cut at its outer ends.
-        span: Of a span or document, cut at its end.
-    """
-
-    context: Annotated[int, Field(ge=4)] | None = None
-    span: Annotated[int, Field(ge=3)] | None = None
+    context: Annotated[int, Field(ge=4)] | None = None  # cut at its outer ends
+    span: Annotated[int, Field(ge=3)] | None = None  # or a document; cut at its end
 
 
 class Settings(ModelSettings):
@@ -92,9 +79,8 @@ class Reader:
     ) -> list[Ids]:
         """Token ids of left and right texts, with the mask between where they are ``masked``.
 
-        What is too long is cut at its outer ends: each side to ``side`` tokens, then both together
-        to ``length``, special ones included, of which they keep equally much, and what a short side
-        leaves free is the other's. The prompt is never cut.
+        What is too long is cut at its outer ends: each side to ``side`` tokens, then both equally
+        to ``length``, special ones included; a short side leaves the other more.
         """
         mask, prompt = self.tokenizer.mask_token, self.prompt
         if masked and not mask:
@@ -103,15 +89,10 @@ class Reader:
                 path=self.tokenizer.name_or_path,
                 hint="Set `mask: false`, or use another model.",
             )
-        gap = [mask] if masked else []
         before, after, room = self._specials(length)
-        lefts = [prompt + left for left, _ in contexts]
-        joined = [
-            " ".join(part for part in (left, *gap, right) if part)
-            for left, (_, right) in zip(lefts, contexts, strict=True)
-        ]
-        found = []
-        for one, left in zip(self._encode(joined), lefts, strict=True):
+        sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
+        encodings, found = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
+        for one, (left, *_) in zip(encodings, sides_of, strict=True):
             ids = np.array(one.ids, dtype=np.int64)
             if len(ids) > (room if side is None else min(room, side)):
                 ends = np.array([end for _, end in one.offsets], dtype=np.int64)

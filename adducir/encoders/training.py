@@ -21,12 +21,11 @@ from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
+from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, Similarity, Towers
-from adducir.encoders.sources import EncoderSource, encoder_source, refuse_tokenizer
-from adducir.models.batches import padded
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
-from adducir.training.card import Card
+from adducir.models.work import padded
 from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number, stored
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -42,41 +41,17 @@ COSINE_TEMPERATURE = 0.05
 
 _COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
 _TOGETHER = 1024
-_SUMMARY = (
-    "A dual encoder that finds the passage masked in a context: contexts and passages go through "
-    "{towers}, and their vectors are compared by {similarity}. It was trained with in-batch "
-    "negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022)."
-)
-_USAGE = """```sh
-adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
-adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
-```
-
-In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
-`encode_document` passages."""
 
 
 class BatchPart(Recipe):
-    """How batches are made up.
-
-    Attributes:
-        by: ``group``: all of one book or question, so that negatives are of it as well; or
-            ``random``: of all.
-        mini_batch_num_tokens: Tokens that are computed at a time, for batches that memory does not
-            hold: vectors are computed twice, and gradients carried back piece by piece (GradCache,
-            Gao et al., 2021). None for no limit.
-    """
+    """How batches are made up: of one group each (a book), or at random."""
 
     by: Literal["group", "random"] = "random"
-    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None
+    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
 
 
 class EncoderSettings(TrainingRecipe):
-    """The papers' settings where they state them: Adam, 1e-5, 10 epochs, early stopping.
-
-    RELiC has batches of 100 and EGRET states none; a batch's size less one is the number of
-    negatives.
-    """
+    """The papers' settings where they state them; RELiC's batches, since EGRET states none."""
 
     epochs: Annotated[int, Field(ge=1)] = 10
     batch_size: Annotated[int, Field(ge=2)] = 100
@@ -110,6 +85,18 @@ class EncoderTraining(Trainable[EncoderRecipe]):
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
     unit = "spans"
+    card = """A dual encoder that finds the passage masked in a context, trained with in-batch
+negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022).
+
+## Use
+
+```sh
+adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
+adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
+```
+
+In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
+`encode_document` passages."""
 
     def __init__(
         self,
@@ -164,15 +151,9 @@ class EncoderTraining(Trainable[EncoderRecipe]):
         from adducir.encoders.model import DualEncoder, plain_pooling
 
         recipe = self.recipe
-        return DualEncoder.load(
-            self.base,
-            context=recipe.context,
-            lengths=recipe.lengths,
-            similarity=recipe.similarity,
-            pooling=recipe.pooling or plain_pooling(self.base.query),
-            towers=recipe.towers,
-            seed=recipe.training.seed,
-        )
+        own = {key: getattr(recipe, key) for key in ("context", "lengths", "similarity", "towers")}
+        pooling = recipe.pooling or plain_pooling(self.base.query)
+        return DualEncoder.load(self.base, pooling=pooling, seed=recipe.training.seed, **own)
 
     def model(self) -> "torch.nn.Module":
         return self.encoder.model
@@ -224,13 +205,10 @@ class EncoderTraining(Trainable[EncoderRecipe]):
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from adducir.encoders.contrast import InBatchNegatives
 
+        keys, sides = {"input_ids": "ids", "attention_mask": "mask"}, ("query", "document")
         features = [
-            {
-                "input_ids": batch[f"{name}_ids"],
-                "attention_mask": batch[f"{name}_mask"],
-                "task": side,
-            }
-            for name, side in (("context", "query"), ("span", "document"))
+            {"task": side, **{key: batch[f"{name}_{own}"] for key, own in keys.items()}}
+            for name, side in zip(("context", "span"), sides, strict=True)
         ]
         is_cosine = self.encoder.model.similarity_fn_name == "cosine"
         scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0
@@ -247,23 +225,13 @@ class EncoderTraining(Trainable[EncoderRecipe]):
             f"{len(data.validation):,} of {counts['validation_groups']:,} held out"
         )
 
-    def card(self) -> Card:
-        towers = "an encoder each" if self.recipe.towers == "separate" else "one encoder"
-        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
-        return Card(
-            _SUMMARY.format(towers=towers, similarity="cosine" if is_cosine else "inner product"),
-            ("sentence-transformers", "information-retrieval", "masked-span-retrieval"),
-            _USAGE,
-        )
-
 
 def grouped_batches(
     groups: NDArray[np.integer[Any]], size: int, draw: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Batches each of one group (the quotations of one book), in random order.
+    """Batches each of one group (the quotations of one book), in random order, cut evenly.
 
-    A group's items are cut as evenly as ``size`` allows. Items that are alone in their group, and
-    so would have no negative, come together in batches of their own.
+    Items that are alone in their group, and so would have no negative, come together.
     """
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")

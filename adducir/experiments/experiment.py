@@ -233,7 +233,7 @@ def _write(folder: Path, finding: Finding) -> dict[str, Path]:
 
 def _with_steps(finding: Finding, plan: Plan) -> Finding:
     """A finding whose report shows the graph of the plan's steps and the losses of trainings."""
-    from adducir.training.card import kept_epoch
+    from adducir.training.trainable import kept_epoch
 
     titles = {step: step.title(plan.shown) for step in plan.steps}
     graph = tuple(

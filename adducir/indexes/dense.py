@@ -38,10 +38,8 @@ from adducir.encoders.encoding import (
     Items,
     items_of_corpus,
     read_vectors,
-    write_docnos,
 )
-from adducir.encoders.kinds import Floats, TextEncoder
-from adducir.encoders.sources import EncoderSource, encoder_source
+from adducir.encoders.kinds import EncoderSource, Floats, TextEncoder, encoder_source
 from adducir.indexes.arrays import damaged
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.documents import DocumentWriter
@@ -140,7 +138,7 @@ class DenseIndex(Index):
         if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()
         with using_threads(threads):
-            vectors = self.encoder.encode_queries(texts, tokens=self._tokens)
+            vectors = self.encoder.encode_queries(texts, Running(tokens=self._tokens))
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def search_vectors(
@@ -265,8 +263,7 @@ class _DenseWork(EncodingWork):
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         docnos = [name for names in made.names for name in names]
-        counts = self.counted(made, docnos)
-        write_docnos(folder, docnos)
+        counts = self.counted(folder, made)
         with DocumentWriter(folder) as store:
             for document, docno in zip(self.corpus, docnos, strict=True):
                 if document.docno != docno:

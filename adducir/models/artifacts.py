@@ -1,19 +1,99 @@
-"""What artifacts of models record: versions of libraries, and settings in JSON beside weights."""
+"""What artifacts of models hold: arrays in safetensors files, settings in JSON, versions.
 
+A file of arrays knows its own content: its metadata hold the SHA-256 of the names, types, shapes
+and values, so that one that no manifest lists (of work under way) is never taken for what it was
+not.
+"""
+
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from adducir.core.artifacts import refuse_damaged
-from adducir.core.errors import InputError
+from adducir.core.errors import ArtifactError, InputError
+from adducir.core.files import publishing
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe, told
 from adducir.core.texts import shortened
 
+if TYPE_CHECKING:
+    import torch
+
+DIGEST = "sha256"
 Kind = TypeVar("Kind", bound=Recipe)
+
+
+def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write arrays, whole or not at all."""
+    from safetensors.numpy import save_file
+
+    # safetensors writes the memory as it lies there, which is not that of a transposed array.
+    whole = {name: np.asarray(one, order="C") for name, one in arrays.items()}
+    with publishing(path) as hidden:
+        save_file(whole, hidden, metadata={DIGEST: _digest(whole)})
+
+
+def read_shard(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a file of :func:`write_shard`; an ArtifactError where it is damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    damaged = ArtifactError(
+        "this file is damaged: its content is not what was written.",
+        path=path,
+        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
+    )
+    try:
+        with safe_open(path, "np") as file:
+            digest = dict(file.metadata() or {}).get(DIGEST)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
+        raise damaged from error
+    if digest != _digest(arrays):
+        raise damaged
+    return arrays
+
+
+def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for name, one in sorted(arrays.items()):
+        digest.update(f"{name} {one.dtype} {list(one.shape)}\n".encode())
+        digest.update(one.data.cast("B") if one.size else b"")
+    return digest.hexdigest()
+
+
+class Stored:
+    """Base of data classes whose fields are arrays, kept together in one file."""
+
+    def save(self, path: Path) -> None:
+        write_shard(path, dict(vars(self)))
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        return cls(**read_shard(path))
+
+
+def save_weights(path: Path, model: "torch.nn.Module") -> None:
+    """Write all parameters and buffers; what is shared is there once."""
+    named = (*model.named_parameters(), *model.named_buffers())
+    write_shard(path, {name: tensor.detach().cpu().numpy() for name, tensor in named})
+
+
+def load_weights(path: Path, model: "torch.nn.Module") -> None:
+    """Set a network's parameters and buffers from a file of :func:`save_weights`."""
+    import torch
+
+    arrays = read_shard(path)
+    with torch.no_grad():
+        for name, tensor in (*model.named_parameters(), *model.named_buffers()):
+            tensor.copy_(torch.from_numpy(arrays[name]))
 
 
 def model_versions() -> dict[str, str]:
@@ -43,18 +123,13 @@ class ModelSettings(Recipe):
                 path=folder,
                 hint="Name a folder that `adducir train` made from a recipe of that kind.",
             )
-        return as_settings(folder / cls.file, read_settings(folder / cls.file), cls)
+        return as_settings(folder / cls.file, json_object(folder / cls.file), cls)
 
 
 def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
     """Write settings (of a recipe its ``model_dump(mode="json")``)."""
     text = json.dumps(settings, indent=2, sort_keys=True)
     path.write_text(f"{text}\n", encoding="utf-8")
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    refuse_damaged(path.parent)
-    return json_object(path)
 
 
 def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:

@@ -40,55 +40,39 @@ _GLOBAL = re.compile(r"GLOBAL (\S+)")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
-    """The model's tokenizer, a fast one: only those give which characters a piece stands for.
-
-    Truncation and padding that the files may ask for are off: what is cut, and how, is for the
-    caller to say.
-    """
+    """The model's tokenizer, a fast one (which says what a piece stands for), cutting nothing."""
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     folder = source.local_tokenizer()
     if not any(path.is_file() for name in TOKENIZERS for path in folder.glob(name)):
-        raise InputError(
-            "this model comes without a tokenizer.", path=folder, hint=_NAME_A_TOKENIZER
-        )
-    config = load_config(source)
+        what = "this model comes without a tokenizer."
+        raise InputError(what, path=folder, hint=_NAME_A_TOKENIZER)
+    rows = getattr(load_config(source).get_text_config(), "vocab_size", None)
     with explaining("tokenizer", folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
         if not isinstance(tokenizer, TokenizersBackend):
             raise InputError("its tokenizer has no fast version.", path=folder)
         tokenizer.model_max_length = int(tokenizer.model_max_length)
-        tokenizer.backend_tokenizer.no_truncation()
-        tokenizer.backend_tokenizer.no_padding()
-        _refuse_another_s(tokenizer, config, folder)
+        backend, special = tokenizer.backend_tokenizer, tokenizer.all_special_ids
+        backend.no_truncation()
+        backend.no_padding()
+        entries = len(tokenizer) - len(special)  # T5 has a hundred of those alone
+        # Entries that were added to the vocabulary are made from texts only where these hold them.
+        vocabulary = backend.get_vocab(with_added_tokens=False)
+        greatest = max((*vocabulary.values(), *special, *backend.encode("a", "a").ids))
+    wrong = ""
+    if isinstance(rows, int) and 2 * entries < rows:
+        wrong = f"has {entries:,} entries beside the special ones, but the model has vectors for "
+        wrong += f"{rows:,}: its files are missing, or it is another model's"
+    elif isinstance(rows, int) and greatest >= rows:
+        wrong = (
+            f"makes ids up to {greatest:,}, but the model has vectors for {rows:,} alone: it is "
+        )
+        wrong += "another model's"
+    if wrong:
+        raise InputError(f"this tokenizer {wrong}.", path=folder, hint=_NAME_A_TOKENIZER)
     return tokenizer
-
-
-def _refuse_another_s(tokenizer: Any, config: "PreTrainedConfig", folder: Path) -> None:
-    """Refuse a tokenizer that cannot be the one that a model was trained with."""
-    rows = getattr(config.get_text_config(), "vocab_size", None)
-    if not isinstance(rows, int):
-        return
-    entries = len(tokenizer) - len(tokenizer.all_special_ids)  # T5 has a hundred of those alone
-    if 2 * entries < rows:
-        raise InputError(
-            f"this tokenizer has {entries:,} entries beside the special ones, but the model has "
-            f"vectors for {rows:,}: its files are missing, or it is another model's.",
-            path=folder,
-            hint=_NAME_A_TOKENIZER,
-        )
-    # Entries that were added to the vocabulary are made from texts only where these hold them.
-    vocabulary = tokenizer.backend_tokenizer.get_vocab(with_added_tokens=False)
-    made = tokenizer.backend_tokenizer.encode("a", "a").ids
-    greatest = max((*vocabulary.values(), *tokenizer.all_special_ids, *made))
-    if greatest >= rows:
-        raise InputError(
-            f"this tokenizer makes ids up to {greatest:,}, but the model has vectors for {rows:,} "
-            "alone: it is another model's.",
-            path=folder,
-            hint=_NAME_A_TOKENIZER,
-        )
 
 
 def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
@@ -112,8 +96,7 @@ def load_model(
 ) -> "PreTrainedModel":
     """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
 
-    Names of weights as wrappers and Fusion-in-Decoder write them are understood. A pooler that the
-    checkpoint lacks and nobody reads is left out of the model, so that it is not saved either.
+    A pooler that the checkpoint lacks and nobody reads is left out, so that it is not saved either.
     """
     import transformers
 
@@ -125,16 +108,18 @@ def load_model(
         if not is_safe:
             for path in weight_files(folder):
                 _unpickled(path)  # says what else it holds
-        model, info = _made(load, folder, config, use_safetensors=is_safe, trust_remote_code=False)
-        missing = _missing(model, info, new_head=new_head, pooler=pooler)
-        if missing and (renamed := _plain_weights(folder)):
+        how: dict[str, Any] = {"config": config, "new_head": new_head, "pooler": pooler}
+        safely = {"use_safetensors": is_safe, "trust_remote_code": False}
+        model, missing, others = _attempt(load, folder, **how, **safely)
+        own = dict(read_weights(folder)) if missing else {}
+        plain = {plain_name(name): weight for name, weight in own.items()}
+        if len(plain) == len(own) and plain.keys() != own.keys():
             # The class itself: an AutoModel takes no weights from memory.
-            other, details = _made(type(model).from_pretrained, None, config, state_dict=renamed)
-            if not (still := _missing(other, details, new_head=new_head, pooler=pooler)):
+            other, still, _ = _attempt(type(model).from_pretrained, None, **how, state_dict=plain)
+            if not still:
                 model, missing = other, still
     if missing:
-        unknown = min(info["unexpected_keys"], default=None)
-        other = f" It has weights of other names, such as {unknown}." if unknown else ""
+        other = f" It has weights of other names, such as {min(others)}." if others else ""
         raise InputError(
             f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
             f"{min(missing)}, or has them in another shape.",
@@ -151,23 +136,19 @@ def load_model(
     return model.eval()
 
 
-def _made(
-    load: Callable[..., Any], folder: Path | None, config: "PreTrainedConfig", **options: Any
-) -> Any:
+def _attempt(
+    load: Callable[..., Any], folder: Path | None, *, new_head: bool, pooler: bool, **options: Any
+) -> tuple[Any, set[str], set[str]]:
+    """A model, what it must have and lacks (or has in another shape), and the names it ignored."""
     import torch
 
-    return load(
+    model, info = load(
         folder,
-        config=config,
         dtype=torch.float32,
         ignore_mismatched_sizes=True,  # they are reported, as the missing ones are
         output_loading_info=True,
         **options,
     )
-
-
-def _missing(model: Any, info: Any, *, new_head: bool, pooler: bool) -> set[str]:
-    """The weights that a checkpoint must have and has not, or not in the model's shape."""
     missing = {*info["missing_keys"], *(name for name, *_ in info["mismatched_keys"])}
     poolers = {name for name in missing if name.startswith("pooler.")}
     optional = "add_pooling_layer" in signature(type(model).__init__).parameters
@@ -176,11 +157,9 @@ def _missing(model: Any, info: Any, *, new_head: bool, pooler: bool) -> set[str]
         missing -= poolers
     if new_head:
         inside = "" if model.base_model is model else f"{model.base_model_prefix}."
-        behind = f"{inside}pooler."
-        missing = {
-            name for name in missing if name.startswith(inside) and not name.startswith(behind)
-        }
-    return missing
+        trunk = {name for name in missing if name.startswith(inside)}
+        missing = {name for name in trunk if not name.startswith(f"{inside}pooler.")}
+    return model, missing, {*info["unexpected_keys"]}
 
 
 def read_weights(
@@ -205,18 +184,6 @@ def plain_name(name: str) -> str:
     for pattern, plain in _LAYOUTS:
         name = pattern.sub(plain, name)
     return name
-
-
-def _plain_weights(folder: Path) -> "dict[str, torch.Tensor] | None":
-    """A checkpoint's weights by their plain names; None if these are its names, or not unique."""
-    found: dict[str, torch.Tensor] = {}
-    names: set[str] = set()
-    for name, weight in read_weights(folder):
-        if name not in names and plain_name(name) in found:
-            return None
-        names.add(name)
-        found[plain_name(name)] = weight
-    return None if names == set(found) else found
 
 
 def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
@@ -258,15 +225,25 @@ def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int
 
 
 @contextmanager
-def explaining(what: str, folder: Path) -> Iterator[None]:
-    """Make one error of whatever a library says of a damaged file, and nothing else of its talk."""
+def quiet() -> Iterator[None]:
+    """Keep transformers from talking, but for errors: no report of missing heads, no bars."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()
-    logging.set_verbosity(40)  # errors alone: no report of missing heads
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         yield
+    finally:
+        logging.set_verbosity(level)
+
+
+@contextmanager
+def explaining(what: str, folder: Path) -> Iterator[None]:
+    """Make one error of whatever a library says of a damaged file, and nothing else of its talk."""
+    try:
+        with quiet():
+            yield
     except (AdducirError, MemoryError):
         raise
     except ImportError as error:
@@ -282,8 +259,6 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
             path=folder,
             hint="A file is damaged, or made for something else: fetch or build it again.",
         ) from error
-    finally:
-        logging.set_verbosity(level)
 
 
 def _first(error: BaseException) -> str:

@@ -26,52 +26,25 @@ Precision = Literal["float32", "bfloat16"]
 """What a network computes in: float32 everywhere, unless bfloat16 is asked for."""
 
 
-def choose_device(name: str = "auto") -> "torch.device":
-    """The device with that name; ``auto`` is the first of CUDA, MPS and the CPU that is there."""
+def choose_device(name: str = "auto", place: "Place | None" = None) -> "torch.device":
+    """The device of a name; ``auto`` is the first of CUDA, MPS and the CPU that is available.
+
+    Of several workers (``place``) each takes the next GPU, where the name does not number one.
+    """
     import torch
 
-    if name == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    kind = name.partition(":")[0]
     has_mps = bool(torch.backends.mps.is_available())
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": has_mps}
-    if not there.get(kind, False):
+    there = {"cuda": torch.cuda.is_available(), "mps": has_mps, "cpu": True}
+    if name == "auto":
+        name = next(kind for kind, is_there in there.items() if is_there)
+    if not there.get(name.partition(":")[0], False):
         raise UsageError(
             f"the device {name!r} is not available.",
             hint=f"Available: {', '.join(key for key, value in there.items() if value)}.",
         )
-    return torch.device(name)
-
-
-def device_kind(device: "torch.device") -> str:
-    """A GPU's model, or the instructions of a CPU: the last digits of figures depend on it."""
-    import torch
-
-    if device.type == "cuda":
-        return f"cuda {torch.cuda.get_device_name(device)}"
-    if device.type == "cpu":
-        return f"cpu {torch.backends.cpu.get_cpu_capability()}"
-    return device.type
-
-
-def device_of_worker(name: str, place: "Place") -> "torch.device":
-    """The device of one of several workers: each takes the next GPU where there are some."""
-    import torch
-
-    device = choose_device(name)
-    if device.type == "cuda" and ":" not in name and place.count > 1:
+    if name == "cuda" and place is not None and place.count > 1:
         return torch.device("cuda", place.number % torch.cuda.device_count())
-    return device
-
-
-def settle_threads(count: int | None, place: "Place") -> None:
-    """Let torch use a worker's threads (None: its share of the cores) while its process lives."""
-    import torch
-
-    if place.is_alone:
-        torch.set_num_threads(count or min(torch.get_num_threads(), default_threads()))
+    return torch.device(name)
 
 
 def device_of(model: "torch.nn.Module") -> "torch.device":
@@ -101,14 +74,12 @@ def seed_of(*parts: int | str) -> int:
 def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[None]:
     """Let a network's layers compute in a precision inside the block; weights stay float32.
 
-    A backward pass that computes pieces once more belongs inside the block, too. A network that
-    holds no model of transformers computes in that precision as a whole.
+    A backward pass belongs inside, too; a network without a model of transformers does so whole.
     """
     if precision == "float32":
         yield
         return
-    stacks = stacks_of(network)
-    kind = device_of(network).type
+    stacks, kind = stacks_of(network), device_of(network).type
     before = [stack.__dict__.get("forward") for stack in stacks]
     for stack in stacks:
         stack.forward = _in_half(stack.forward, kind)
@@ -136,46 +107,41 @@ def halved(network: "torch.nn.Module") -> "torch.nn.Module":
 
 def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
     """The outermost modules of a network's transformers that hold a list of layers."""
+    import torch
     from transformers import PreTrainedModel
 
-    found: dict[int, torch.nn.Module] = {}
+    found: dict[torch.nn.Module, None] = {}
+
+    def search(module: torch.nn.Module) -> None:
+        inside = list(module.children())
+        if any(isinstance(one, torch.nn.ModuleList) and len(one) for one in inside):
+            found[module] = None
+        else:
+            for child in inside:
+                search(child)
+
     for model in network.modules():
         if isinstance(model, PreTrainedModel):
-            found |= {id(stack): stack for stack in _outermost(model)}
-    return list(found.values()) or [network]
-
-
-def _outermost(module: "torch.nn.Module") -> "Iterator[torch.nn.Module]":
-    import torch
-
-    if any(isinstance(one, torch.nn.ModuleList) and len(one) for one in module.children()):
-        yield module
-        return
-    for child in module.children():
-        yield from _outermost(child)
+            search(model)
+    return list(found) or [network]
 
 
 def _in_half(forward: Callable[..., Any], kind: str) -> Callable[..., Any]:
     """A stack's forward pass under autocast, with its output in single precision."""
     import torch
 
+    def single(found: Any) -> Any:
+        if isinstance(found, torch.Tensor):
+            return found.float() if found.is_floating_point() else found
+        if hasattr(found, "last_hidden_state"):
+            found.last_hidden_state = found.last_hidden_state.float()
+            return found
+        return tuple(map(single, found)) if isinstance(found, tuple) else found
+
     @wraps(forward)
     def run(*args: Any, **options: Any) -> Any:
         with torch.autocast(kind, dtype=torch.bfloat16):
             found = forward(*args, **options)
-        return _single(found)
+        return single(found)
 
     return run
-
-
-def _single(found: Any) -> Any:
-    import torch
-
-    if isinstance(found, torch.Tensor):
-        return found.float() if found.is_floating_point() else found
-    if hasattr(found, "last_hidden_state"):
-        found.last_hidden_state = found.last_hidden_state.float()
-        return found
-    if isinstance(found, tuple):
-        return tuple(_single(one) for one in found)
-    return found

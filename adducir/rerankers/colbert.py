@@ -14,15 +14,13 @@ projection, and the special tokens do not count, since nobody trained them to be
 
 import string
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
-from adducir.models.batches import padded
 from adducir.models.loading import (
     explaining,
     load_config,
@@ -32,16 +30,8 @@ from adducir.models.loading import (
     read_weights,
 )
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Ids, token_ids
-from adducir.rerankers.recipe import (
-    Length,
-    Pair,
-    Pointwise,
-    RerankerRecipe,
-    Scores,
-    config_of,
-    has_architecture,
-)
+from adducir.models.work import Numbers, computed, padded
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores, token_ids
 
 if TYPE_CHECKING:
     import torch
@@ -49,30 +39,27 @@ if TYPE_CHECKING:
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How texts become tokens; without markers special ones do not count, and no masks fill up."""
+class MaxSimRecipe(RerankerRecipe):
+    """ColBERT's score with the token vectors of any encoder.
 
-    query_length: int = 32
-    document_length: int | None = 220
-    markers: tuple[str, str] | None = ("[unused0]", "[unused1]")
-    attend_to_masks: bool = False
-    skip_punctuation: bool = True
+    Attributes:
+        query_length: Tokens of a query, at most.
+        document_length: Tokens of a text, at most; by default as many as the encoder reads.
+        skip_punctuation: Whether a text's punctuation marks do not count.
+    """
 
-
-class LateRecipe(RerankerRecipe):
     scores: ClassVar[str] = "sum over the query's tokens of the greatest cosine"
 
-    @property
-    def reading(self) -> Reading:
-        own = self.model_dump(include={*Reading.__dataclass_fields__})
-        return Reading(**{"markers": None, **own})
+    model: Literal["maxsim"] = "maxsim"
+    query_length: Length = 128
+    document_length: Length | None = None
+    skip_punctuation: bool = True
 
     def load(self, source: ModelSource) -> "LateInteraction":
-        return LateInteraction.load(source, self.reading)
+        return LateInteraction.load(source, self)
 
 
-class ColBERTRecipe(LateRecipe):
+class ColBERTRecipe(MaxSimRecipe):
     """A ColBERT.
 
     Attributes:
@@ -84,41 +71,25 @@ class ColBERTRecipe(LateRecipe):
         skip_punctuation: Whether a text's punctuation marks do not count.
     """
 
-    model: Literal["colbert"] = "colbert"
+    model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
     base: str = "colbert-ir/colbertv2.0"
     query_length: Length = 32
-    document_length: Length = 220
+    document_length: Length | None = 220
     markers: tuple[str, str] = ("[unused0]", "[unused1]")
     attend_to_masks: bool = False
-    skip_punctuation: bool = True
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        return has_architecture(source, "ColBERT")
-
-
-class MaxSimRecipe(LateRecipe):
-    """ColBERT's score with the token vectors of any encoder.
-
-    Attributes:
-        query_length: Tokens of a query, at most.
-        document_length: Tokens of a text, at most; by default as many as the encoder reads.
-        skip_punctuation: Whether a text's punctuation marks do not count.
-    """
-
-    model: Literal["maxsim"] = "maxsim"
-    query_length: Length = 128
-    document_length: Length | None = None
-    skip_punctuation: bool = True
+        return source.has_architecture("ColBERT")
 
 
 @dataclass(frozen=True)
 class Tokens:
     """An input: its ids, which of them are attended to, and which vectors count."""
 
-    ids: Ids
-    attended: Ids
-    counts: Ids
+    ids: Numbers
+    attended: Numbers
+    counts: Numbers
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -128,50 +99,39 @@ class LateInteraction(Pointwise):
     """An encoder, a (dimensions, hidden) projection or none, and the score."""
 
     def __init__(
-        self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", reading: Reading
+        self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", recipe: MaxSimRecipe
     ) -> None:
         self.network, self.tokenizer = network, tokenizer
-        self.projection, self.reading = projection, reading
+        self.projection, self.recipe = projection, recipe
         sample = tokenizer.backend_tokenizer.encode("a")
         own = np.flatnonzero(np.array(sample.special_tokens_mask) == 0)
         ids = np.array(sample.ids, dtype=np.int64)
         self._opening, self._closing = ids[: own[0]], ids[own[-1] + 1 :]
+        markers = recipe.markers if isinstance(recipe, ColBERTRecipe) else ()
         known = tokenizer.get_vocab()
-        for token in reading.markers or ():
+        for token in markers:
             if token not in known:
                 raise InputError(
                     f"the vocabulary has no marker {token!r}.",
                     hint="Name this checkpoint's markers, with `markers:` in a recipe; for an "
                     "encoder without markers the model is maxsim.",
                 )
-        if reading.markers and tokenizer.mask_token_id is None:
+        if markers and tokenizer.mask_token_id is None:
             raise InputError("this tokenizer has no mask token, which fills ColBERT's queries.")
-        self._markers = [int(known[token]) for token in reading.markers or ()]
+        self._markers = [int(known[token]) for token in markers]
         self._skipped = np.zeros(0, dtype=np.int64)
-        if reading.skip_punctuation:  # ASCII's punctuation marks, as ColBERT's skip list has them
+        if recipe.skip_punctuation:  # ASCII's punctuation marks, as ColBERT's skip list has them
             marks = np.concatenate(token_ids(tokenizer, list(string.punctuation), 1))
             self._skipped = marks[marks != tokenizer.unk_token_id]
         longest = longest_input(network.config, tokenizer)
-        lengths = reading.query_length, reading.document_length or longest
+        lengths = recipe.query_length, recipe.document_length or longest
         self._lengths = min(lengths[0], longest), min(lengths[1], longest)
 
     @classmethod
-    def load(cls, source: ModelSource, reading: Reading) -> "LateInteraction":
-        """An encoder with its projection; without markers, one that has none."""
+    def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
+        """An encoder with its projection; for maxsim, one that has none."""
         folder, projection = source.local(), None
-        if reading.markers is None:
-            classes = [str(name) for name in config_of(source).get("architectures") or ()]
-            other = [name for name in classes if not name.endswith("Model")]
-            is_sentence_encoder = (folder / "modules.json").is_file()
-            if (other and not is_sentence_encoder) or load_config(source).is_encoder_decoder:
-                what = (other or classes or ["model with a decoder"])[0]
-                raise InputError(
-                    f"this is not an encoder of texts, but a {what}.",
-                    path=folder,
-                    hint="maxsim takes encoders, such as those of sentence-transformers; a ColBERT "
-                    f"is colbert:{source.name}.",
-                )
-        else:  # its weights in ColBERT's own layout, or that of PyLate
+        if isinstance(recipe, ColBERTRecipe):  # its weights in ColBERT's own layout, or PyLate's
             with explaining("projection", folder):
                 for one in (folder, folder / "1_Dense"):
                     if one.is_dir() and projection is None:
@@ -183,6 +143,19 @@ class LateInteraction(Pointwise):
                     path=folder,
                     hint=f"For the same score with a plain encoder, name maxsim:{source.name}.",
                 )
+        else:
+            config = load_config(source)
+            classes = [*map(str, config.architectures or ())]
+            other = [name for name in classes if not name.endswith("Model")]
+            is_sentence_encoder = (folder / "modules.json").is_file()
+            if (other and not is_sentence_encoder) or config.is_encoder_decoder:
+                what = (other or classes or ["model with a decoder"])[0]
+                raise InputError(
+                    f"this is not an encoder of texts, but a {what}.",
+                    path=folder,
+                    hint="maxsim takes encoders, such as those of sentence-transformers; a ColBERT "
+                    f"is colbert:{source.name}.",
+                )
         network: Any = load_model(source)
         hidden = network.config.hidden_size
         if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
@@ -191,7 +164,7 @@ class LateInteraction(Pointwise):
                 f"vectors of {hidden} numbers.",
                 path=folder,
             )
-        return cls(network, load_tokenizer(source), projection, reading)
+        return cls(network, load_tokenizer(source), projection, recipe)
 
     def to(self, device: "torch.device") -> None:
         super().to(device)
@@ -205,21 +178,10 @@ class LateInteraction(Pointwise):
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
-        read = self._read(texts, 0)
-        if not self.reading.markers:
-            return read
-        masks = self.tokenizer.mask_token_id, int(self.reading.attend_to_masks), 1
-        return [
-            Tokens(*(np.append(own, [mask] * (self._lengths[0] - len(one))) for own, mask in both))
-            for one in read
-            for both in [zip(vars(one).values(), masks, strict=True)]
-        ]
+        return self._read(texts, 0)
 
     def documents(self, texts: Sequence[str]) -> list[Tokens]:
-        return [
-            replace(one, counts=one.counts * ~np.isin(one.ids, self._skipped))
-            for one in self._read(texts, 1)
-        ]
+        return self._read(texts, 1)
 
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
         opening = np.append(self._opening, self._markers[side : side + 1]).astype(np.int64)
@@ -227,11 +189,18 @@ class LateInteraction(Pointwise):
         found = []
         for own in token_ids(self.tokenizer, texts, room):
             ids = np.concatenate((opening, own, self._closing))
-            counts = np.ones_like(ids)
-            if not self.reading.markers:
+            attended, counts = np.ones_like(ids), np.ones_like(ids)
+            if not isinstance(self.recipe, ColBERTRecipe):
                 counts[: len(self._opening)] = 0
                 counts[len(ids) - len(self._closing) :] = 0
-            found.append(Tokens(ids, np.ones_like(ids), counts))
+            elif side == 0:
+                behind = (0, self._lengths[0] - len(ids))
+                ids = np.pad(ids, behind, constant_values=self.tokenizer.mask_token_id)
+                attended = np.pad(attended, behind, constant_values=self.recipe.attend_to_masks)
+                counts = np.pad(counts, behind, constant_values=1)
+            if side == 1:
+                counts[np.isin(ids, self._skipped)] = 0
+            found.append(Tokens(ids, attended, counts))
         return found
 
     def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":
@@ -246,24 +215,21 @@ class LateInteraction(Pointwise):
             found = found @ self.projection.T
         return torch.nn.functional.normalize(found, dim=-1)
 
-    def token_vectors(self, read: Sequence[Tokens], budget: int | None) -> list[Floats]:
+    def token_vectors(self, read: Sequence[Tokens]) -> list[Floats]:
         """(T, dimensions) vectors of each text's tokens that count."""
 
-        def compute(numbers: NDArray[np.int64]) -> list[Floats]:
+        def compute(numbers: Numbers) -> list[Floats]:
             some = [read[number] for number in numbers]
             rows = zip(self.vectors(some).cpu().numpy(), some, strict=True)
             return [row[: len(one)][one.counts > 0] for row, one in rows]
 
-        self.tokens = budget
-        return self.batched(list(map(len, read)), compute)
+        return computed(self.network, list(map(len, read)), compute, self.running)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """Each different query and text is encoded once."""
         queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
-        found = self.token_vectors(self.queries(queries), self.tokens)
-        of_query = dict(zip(queries, found, strict=True))
-        found = self.token_vectors(self.documents(texts), self.tokens)
-        of_text = dict(zip(texts, found, strict=True))
+        of_query = dict(zip(queries, self.token_vectors(self.queries(queries)), strict=True))
+        of_text = dict(zip(texts, self.token_vectors(self.documents(texts)), strict=True))
         values = []
         for query, text in pairs:
             own, other = of_query[query], of_text[text]

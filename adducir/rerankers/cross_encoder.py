@@ -11,21 +11,23 @@ is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softma
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_object
+from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
-from adducir.models.loading import load_config, load_model, load_tokenizer
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.pairs import ExamplesPart
-from adducir.rerankers.recipe import Joint, Length, Pair, RerankerRecipe, has_architecture
-from adducir.training.data import HeldOut
-from adducir.training.recipe import ModelRecipe
+from adducir.models.work import Numbers, padded
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
+from adducir.training.data import CorpusPart, HeldOut, Seed
+from adducir.training.leaks import WithoutPart
+from adducir.training.recipe import ModelRecipe, Several
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +39,39 @@ _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
 """What sentence-transformers writes into a CrossEncoder's configuration, now and before 4.0."""
 _MONOBERT = "castorini/monobert-large-msmarco"
+
+
+class LeaksPart(WithoutPart):
+    """Leak control: what must not be trained on."""
+
+    topics: Several = ()  # whose queries are left out, whatever their qids
+
+
+class ExamplesPart(Recipe):
+    """Judged topics with runs, or documents alone; see docs/reranking.md for its keys."""
+
+    corpus: CorpusPart
+    query_field: str | None = None  # the documents' field that asks; the rest answers
+    most: Length | None = None  # documents, with query_field
+    topics: str | None = None
+    topic_field: str | None = None  # the topics' field that is the query
+    qrels: Several = ()
+    runs: Several = ()  # where negatives come from, too
+    grade: int = 1  # the least of a positive
+    depth: Length = 100  # of runs
+    negatives: Length = 4  # for each positive, at most
+    seed: Seed = 0
+    without: LeaksPart = LeaksPart()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ExamplesPart":
+        if self.query_field is not None and (self.topics or self.qrels or self.runs):
+            raise ValueError("with `query_field`, documents are trained on without judgements")
+        if self.query_field is None and self.most is not None:
+            raise ValueError("`most` has no effect without `query_field`")
+        if self.query_field is None and not (self.topics and self.qrels):
+            raise ValueError("give `topics` and `qrels`, or `query_field`, beside `corpus`")
+        return self
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
@@ -64,22 +99,19 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """Its class is called relevance; or it is a CrossEncoder with one output."""
-        if not has_architecture(source, CLASSIFIER):
-            return False
+        if cls.named or not source.has_architecture(CLASSIFIER):
+            return super().fits(source)
         config = load_config(source)
-        names = _class_names(config)
-        if any(_plain(name) in _RELEVANT for name in names):
+        names = [_plain(name) for name in _class_names(config)]
+        if not _RELEVANT.isdisjoint(names):
             return len(names) <= 2
         own = source.local() / "config_sentence_transformers.json"
-        if len(names) != 1 or not _UNNAMED.fullmatch(_plain(names[0])):
-            return False
-        return any(hasattr(config, key) for key in _OF_CROSS_ENCODERS) or (
-            own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
-        )
+        said = own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
+        is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
+        return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        network, tokenizer = load_model(source, KIND), load_tokenizer(source)
-        return CrossEncoder(network, tokenizer, length=self.length, label=self.label)
+        return CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
 
     def scale(self, source: ModelSource) -> str:
         names = _class_names(load_config(source))
@@ -98,15 +130,11 @@ class MonoBERTRecipe(CrossEncoderRecipe):
     """
 
     labels: ClassVar[int] = 2
+    named: ClassVar[str] = "monobert"
     kind: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     base: str = _MONOBERT
     length: Length | None = 512
-
-    @classmethod
-    def fits(cls, source: ModelSource) -> bool:
-        is_called_so = "monobert" in Path(source.name).name.lower()
-        return is_called_so and has_architecture(source, CLASSIFIER)
 
     @model_validator(mode="before")
     @classmethod
@@ -116,14 +144,55 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         return data
 
 
-class CrossEncoder(Joint):
-    def __init__(
-        self, network: Any, tokenizer: Any, *, length: int | None, label: int | str | None
-    ) -> None:
+@dataclass(frozen=True)
+class Encoded:
+    """An input of a network: its (n,) token ids, and the segment of each, 0 or 1."""
+
+    ids: Numbers
+    types: Numbers
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class PairReader:
+    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them."""
+
+    def __init__(self, tokenizer: Any, config: Any, length: int | None) -> None:
+        self._tokenizer = tokenizer
+        self._has_types = int(getattr(config, "type_vocab_size", 0) or 0) > 1
+        sample = tokenizer.backend_tokenizer.encode("a", "a")
+        sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
+        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+        cuts = [first[0], first[-1] + 1, second[0], second[-1] + 1]
+        both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
+        self._ids, self._types = (np.split(some, cuts) for some in both)
+        special = sum(map(len, self._ids[::2]))
+        self._room = longest_input(config, tokenizer, length) - special
+
+    def read(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        (one, _, two, _, three), (types_1, own, types_2, other, types_3) = self._ids, self._types
+        found = []
+        for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
+            ids = np.concatenate((one, query, two, text, three))
+            sides = np.full(len(query), own[0]), np.full(len(text), other[0])
+            types = np.concatenate((types_1, sides[0], types_2, sides[1], types_3))
+            found.append(Encoded(ids, types))
+        return found
+
+    def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
+        ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
+        found = {"input_ids": ids, "attention_mask": mask}
+        if self._has_types:
+            found["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
+        return found
+
+
+class CrossEncoder(Pointwise):
+    def __init__(self, network: Any, tokenizer: Any, recipe: CrossEncoderRecipe) -> None:
         self.network, self.tokenizer = network, tokenizer
-        self.labels = int(network.config.num_labels)
-        self.label = relevant_class(_class_names(network.config), label)
-        self._reader = PairReader(tokenizer, network.config, length)
+        self.label = relevant_class(_class_names(network.config), recipe.label)
+        self._reader = PairReader(tokenizer, network.config, recipe.length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         return self._reader.read(pairs)
@@ -132,7 +201,8 @@ class CrossEncoder(Joint):
         """(n,) the logit, or the log-probability of the class."""
         inputs = self._reader.padded(batch, self.network.device)
         logits: torch.Tensor = self.network(**inputs).logits.float()
-        return logits[:, 0] if self.labels == 1 else logits.log_softmax(dim=-1)[:, self.label]
+        is_logit = self.network.config.num_labels == 1
+        return logits[:, 0] if is_logit else logits.log_softmax(dim=-1)[:, self.label]
 
 
 def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
@@ -142,10 +212,11 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
         if isinstance(number, int) and 0 <= number < len(names):
             return number
         raise InputError(f"unknown class {label!r}: the model has {shown}.")
-    relevant = [number for number, name in enumerate(names) if _plain(name) in _RELEVANT]
+    plain = [_plain(name) for name in names]
+    relevant = [number for number, name in enumerate(plain) if name in _RELEVANT]
     if len(names) <= 2 and len(relevant) == 1:
         return relevant[0]
-    if len(names) <= 2 and all(_UNNAMED.fullmatch(_plain(name)) for name in names):
+    if len(names) <= 2 and all(map(_UNNAMED.fullmatch, plain)):
         return len(names) - 1
     raise InputError(
         f"this classifier does not say which of its classes is relevance: {shown}.",

@@ -7,23 +7,26 @@ listwise one, 1/rank goes on). Of equal scores, the document that stood higher s
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
+from adducir.core.progress import progress
+from adducir.core.texts import refuse_text
+from adducir.corpora.documents import Corpus, Document, text_of
 from adducir.corpora.topics import Topics
-from adducir.models.arrays import read_shard
+from adducir.indexes.documents import DocumentStore, DocumentWriter
+from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
-from adducir.models.work import ModelWork, Running
-from adducir.rerankers.registry import Reranker
-from adducir.rerankers.texts import Texts
+from adducir.models.work import Arrays, ModelWork, tokens_for
+from adducir.rerankers.recipe import Reranker
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -37,17 +40,65 @@ _Topic = tuple[str, str, Sequence[str]]
 """Qid, query, and the docnos that are put in a new order."""
 
 
+class Texts:
+    """Texts of documents by docno, as ``find`` gives them; another process can be given it."""
+
+    def __init__(
+        self, find: Callable[[str], str | None], fields: Sequence[str] = (), source: str = "texts"
+    ) -> None:
+        self.find, self.fields, self.source = find, tuple(fields), source
+
+    @classmethod
+    def stored(
+        cls, store: DocumentStore, fields: Sequence[str], source: str = "the index"
+    ) -> "Texts":
+        """From the store beside an index."""
+        return cls(partial(_stored_text, store, tuple(fields)), fields, source)
+
+    def get(self, docnos: Iterable[str]) -> list[str]:
+        found = []
+        for docno in docnos:
+            if (text := self.find(docno)) is None:
+                what = f"there is no document {docno!r} in {self.source}."
+                raise InputError(what, hint="Is the run from another corpus?")
+            found.append(text)
+        return found
+
+
+def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
+    found = store.find(docno)
+    return None if found is None else text_of(found, fields)
+
+
+def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:
+    """Texts, read in one pass into a new folder; a missing one is an error when it is asked for."""
+    refuse_text(docnos, "docnos")
+    refuse_text(fields, "fields")
+    chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)
+    folder.mkdir()
+    with (
+        DocumentWriter(folder) as writer,
+        progress().doing("reading texts", corpus.size_hint(), "documents"),
+    ):
+        for document in corpus:
+            progress().advance(1)
+            if document.docno in missing:  # of several of one docno the first
+                missing.remove(document.docno)
+                texts = {name: document.fields[name] for name in chosen if name in document.fields}
+                writer.add(Document(document.docno, texts))
+            if not missing:
+                break
+    return Texts.stored(DocumentStore(folder), chosen, corpus.source)
+
+
 @dataclass
 class Reranked:
-    """A run in its new order, and how many pairs of query and text the model scored.
-
-    ``seconds`` passed here, ``work_seconds`` in all chunks together, wherever they were made.
-    """
+    """A run in its new order, and how many pairs of query and text the model scored."""
 
     run: Run
     pairs: int
-    seconds: float
-    work_seconds: float
+    seconds: float  # that passed here
+    work_seconds: float  # in all chunks together, wherever they were made
     settings: dict[str, Any]
 
 
@@ -59,19 +110,15 @@ def rerank(
     *,
     depth: int = DEPTH,
     tag: str | None = None,
-    threads: int | None = None,
     chunking: Chunking = TEMPORARY,
 ) -> Reranked:
-    """Rerank a run to a depth.
+    """Rerank the best documents of each topic; ``chunking``: where, beside which output.
 
-    Args:
-        topics: Their queries; topics that the run lacks are ignored.
-        depth: Documents per topic to rerank.
-        tag: The new run's; by default the old one's with the reranker's name.
-        chunking: Who reranks, and beside which output chunks are kept.
+    Topics that the run lacks are ignored; the tag is by default the old one with the reranker's.
     """
     if depth < 1:
         raise UsageError(f"the depth is at least 1, not {depth}.")
+    reranker.check()
     began = time.perf_counter()
     queries = dict(zip(topics.qids, topics.texts, strict=True))
     if unknown := [qid for qid in run.qids if qid not in queries]:
@@ -82,11 +129,12 @@ def rerank(
         )
     best = run.top(depth)
     groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
-    is_listwise = reranker.recipe.is_listwise
+    is_listwise, running = reranker.recipe.is_listwise, reranker.running
+    tokens = running.tokens or reranker.recipe.batch_tokens
     work = _Reranking(
         # The windows of a topic have no part in another's batches.
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
-        running=Running(reranker.device, threads, reranker.recipe.batch_tokens),
+        running=replace(running, tokens=tokens),
         reranker=reranker,
         topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
         texts=texts,
@@ -116,7 +164,7 @@ def rerank(
             "depth": depth,
             "fields": list(texts.fields),
             "score scale": reranker.scale,
-            "batch": {"padded tokens": reranker.batch_tokens},
+            "batch": {"padded tokens": tokens or tokens_for(choose_device(running.device))},
             "below the depth": "the order of the candidates, scores below the lowest",
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
@@ -141,10 +189,6 @@ class _Reranking(ModelWork):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "topics": ()}  # a worker is given its own
 
-    def check(self) -> None:
-        if self.reranker.recipe.base:
-            self.reranker.source.local_tokenizer()
-
     def items(self, *, check: bool) -> Iterator[_Topic]:
         return iter(self.topics)
 
@@ -153,23 +197,13 @@ class _Reranking(ModelWork):
         content = [query, list(docnos), self.texts.get(docnos)]
         return qid, json.dumps(content).encode("ascii")
 
-    def load(self, device: "torch.device") -> Callable[[Sequence[_Topic]], dict[str, NDArray[Any]]]:
+    def load(self, device: "torch.device") -> Callable[[Sequence[_Topic]], Arrays]:
         reranker = self.reranker
-        if choose_device(reranker.device) != device:
-            reranker = replace(reranker, device=str(device))
+        if choose_device(reranker.running.device) != device:
+            reranker = replace(reranker, running=replace(self.running, device=str(device)))
 
-        def arrays(topics: Sequence[_Topic]) -> dict[str, NDArray[Any]]:
+        def arrays(topics: Sequence[_Topic]) -> Arrays:
             pairs = [(query, text) for _, query, names in topics for text in self.texts.get(names)]
-            if reranker.recipe.is_listwise:  # a text that is there twice has two places
-                return {"scores": reranker.model.scores(pairs)}
-            different = list(dict.fromkeys(pairs))
-            values = reranker.model.scores(different)
-            if not np.isfinite(values).all():
-                raise InputError(
-                    "the model gave a score that is not a finite number.",
-                    hint="Are these the weights of a trained reranker? They may be damaged.",
-                )
-            value_of = dict(zip(different, values.tolist(), strict=True))
-            return {"scores": np.array([value_of[pair] for pair in pairs])}
+            return {"scores": reranker.scores(pairs)}
 
         return arrays

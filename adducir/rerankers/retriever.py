@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
-import polars as pl
 import pyterrier as pt
 
-from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
-from adducir.rerankers.registry import Reranker, open_reranker
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import StoredTexts, Texts
-from adducir.runs.run import SCHEMA, Run
+from adducir.models.work import Running
+from adducir.rerankers.recipe import Reranker, open_reranker
+from adducir.rerankers.rerank import PAIRS, Texts
 
 
 class RerankingTransformer(pt.Transformer):
@@ -23,11 +21,7 @@ class RerankingTransformer(pt.Transformer):
     Output: the same rows, ordered, with ``score`` and ``rank`` (from 0). To rerank the best alone,
     and keep the rest below, write ``(retriever % 100 >> reranker) ^ retriever``.
 
-    Args:
-        reranker: A reranker, or its name: see :func:`adducir.rerankers.registry.open_reranker`.
-        index: Where texts come from: an index or its folder.
-        text_attr: The column with the documents' texts, where no index is given.
-        device: See :func:`adducir.models.machine.choose_device`.
+    ``reranker`` may be a name (:func:`adducir.rerankers.recipe.open_reranker`), ``index`` a folder.
     """
 
     def __init__(
@@ -40,12 +34,12 @@ class RerankingTransformer(pt.Transformer):
     ) -> None:
         super().__init__()
         if not isinstance(reranker, Reranker):
-            reranker = open_reranker(reranker, device=device)
+            reranker = open_reranker(reranker, running=Running(device))
         self.reranker, self.text_attr = reranker, text_attr
-        self._texts: StoredTexts | None = None
+        self._texts: Texts | None = None
         if index is not None:
             opened = open_index(index) if isinstance(index, Path | str) else index
-            self._texts = StoredTexts(opened.documents, reranker.fields or opened.fields)
+            self._texts = Texts.stored(opened.documents, reranker.fields or opened.fields)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
@@ -54,21 +48,17 @@ class RerankingTransformer(pt.Transformer):
             inp = inp.sort_values("score", ascending=False, kind="stable")
         inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]
         texts = inp[self.text_attr] if self._texts is None else self._texts.get(inp["docno"])
-        # A document may have another text for each query: a row is named by its number.
-        rows = [f"{number}" for number in range(len(inp))]
-        firsts = inp.drop_duplicates("qid")
-        qids, queries = (firsts[name].map(str).to_list() for name in ("qid", "query"))
-        columns = {"qid": inp["qid"].map(str).to_list(), "docno": rows, "score": [0.0] * len(inp)}
-        found = rerank(
-            Run(pl.DataFrame(columns, SCHEMA), ""),
-            Topics(qids, queries, "the frame"),
-            Texts(dict(zip(rows, map(str, texts), strict=True)).get),
-            self.reranker,
-            depth=max(1, len(inp)),
-        ).run
-        order = found.frame["docno"].cast(pl.Int64).to_list()
-        ranked = inp.iloc[order].assign(score=found.frame["score"].to_numpy(), rank=found.ranks)
-        return ranked.reset_index(drop=True)
+        pairs = list(zip(inp["query"].map(str), map(str, texts), strict=True))
+        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
+        cuts = np.arange(0, len(pairs), PAIRS)
+        if self.reranker.recipe.is_listwise:
+            cuts = np.flatnonzero(np.diff(groups, prepend=-1))
+        ends = [*cuts[1:], len(pairs)]
+        found = [self.reranker.scores(pairs[a:b]) for a, b in zip(cuts, ends, strict=False)]
+        scores = np.concatenate([np.zeros(0), *found])
+        order = np.lexsort((-scores, groups))
+        ranked = inp.iloc[order].assign(score=scores[order]).reset_index(drop=True)
+        return ranked.assign(rank=ranked.groupby("qid", sort=False).cumcount())
 
     def __repr__(self) -> str:
         return f"RerankingTransformer({self.reranker.name!r})"

@@ -1,10 +1,17 @@
 """The training of a cross-encoder: from a recipe in ``rerankers/`` to a model's folder.
 
+It learns from pairs of query and text, relevant or not. Of judged topics, the documents judged
+relevant are positives, and documents of runs (or judged lower) negatives. Of documents alone, one
+field asks and the others answer, as an argument's premise its conclusion: a document's own text is
+the positive of its query; texts of other documents, drawn at random, are the negatives. No negative
+counts as the same as a positive of its query.
+
 With one label the loss of a pair is binary cross-entropy of the logit, with two it is cross-entropy
 of the classes (Nogueira and Cho, 2019).
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -14,15 +21,26 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from adducir.core.errors import InputError, gathering
+from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.texts import same_text
+from adducir.corpora.documents import text_of
+from adducir.corpora.qrels import load_qrels
+from adducir.corpora.sources import file_path, source_path
+from adducir.corpora.topics import Topics, load_topics
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import seed_of
-from adducir.rerankers.cross_encoder import CLASSIFIER, KIND, CrossEncoderRecipe, MonoBERTRecipe
-from adducir.rerankers.inputs import Encoded, PairReader
-from adducir.rerankers.pairs import PairSource
-from adducir.rerankers.recipe import has_architecture
-from adducir.training.card import Card
-from adducir.training.data import Rows, TrainingData, stored
+from adducir.rerankers.cross_encoder import (
+    CLASSIFIER,
+    KIND,
+    CrossEncoderRecipe,
+    Encoded,
+    MonoBERTRecipe,
+    PairReader,
+)
+from adducir.rerankers.rerank import texts_of
+from adducir.runs.read import read_run
+from adducir.training.data import Rows, TrainingData, same_number, stored
+from adducir.training.leaks import documents_left
 from adducir.training.recipe import ModelRecipe, listed
 from adducir.training.trainable import Trainable
 
@@ -30,16 +48,24 @@ if TYPE_CHECKING:
     import torch
 
 _COLUMNS = {"ids": "[int32]", "types": "[int8]", "label": "float32", "length": "int32"}
-_COUNTED = (
-    *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
-    *("positives", "negatives"),
-)
+_COUNTED = ["queries", "left_out_queries", "left_out_documents", "without_positive", "missing"]
+_COUNTED += ["positives", "negatives"]
 _TOGETHER = 1024
-_SUMMARY = (
-    "A cross-encoder: it reads a query and a text in one input and gives the text a score, which "
-    "is {scale}. It was trained pair by pair with {loss}."
-)
-_USAGE = """```sh
+_TRIES = 50
+"""Documents looked at for a negative before it is given up."""
+_Drawn = tuple[str, list[str], list[str]]
+"""A query, its positives, its negatives."""
+
+
+class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
+    recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
+    artifact = "reranker"
+    unit = "pairs"
+    card = """A cross-encoder: it reads a query and a text in one input and gives the text a score.
+
+## Use
+
+```sh
 adducir rerank --run RUN --topics TOPICS --index INDEX --model {name} --output reranked.trec.gz
 ```
 
@@ -49,33 +75,46 @@ from sentence_transformers import CrossEncoder
 CrossEncoder("{name}").predict([("a query", "a text")])
 ```"""
 
-
-class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
-    recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
-    artifact = "reranker"
-    unit = "pairs"
-
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        part = recipe.examples
-        if part is None:
-            raise InputError(
-                "the recipe has no `examples`, so there is nothing to train.",
-                hint="It can be used as it is: adducir rerank --model RECIPE.",
-            )
+        if recipe.examples is None:
+            what = "the recipe has no `examples`, so there is nothing to train."
+            raise InputError(what, hint="It can be used as it is: adducir rerank --model RECIPE.")
+        self.part = part = recipe.examples
+        self.counts: Counter[str] = Counter()
+        self._runs = [file_path(one, folder) for one in listed(part.runs)]
+
+        def topics(source: str, field: str | None = None) -> Topics:
+            return load_topics(source_path(source, folder), field=field)
+
         with gathering() as each:
-            self.pairs = each(partial(PairSource, part, listed(recipe.fields), folder))
+            left_out = [each(partial(topics, source)) for source in listed(part.without.topics)]
+            self._documents = each(partial(part.without.excluded, folder))
+            self._corpus = each(partial(part.corpus.open, folder))
+            if part.query_field is None:
+                named = [source_path(one, folder) for one in listed(part.qrels)]
+                self._digests = [each(partial(source_digest, path)) for path in self._runs]
+                self._topics = each(partial(topics, str(part.topics), part.topic_field))
+                self._qrels = each(partial(load_qrels, named))
             self.base = each(partial(recipe.source, folder))
+        self._queries = frozenset(same_text(query) for one in left_out for query in one.queries)
 
     @property
     def settings(self) -> dict[str, Any]:
-        sources = ("kind", "examples", "batch_tokens")
-        values = self.recipe.fingerprinted(dict.fromkeys(sources, True))
-        return values | {"examples": self.pairs.settings}
+        values = self.recipe.fingerprinted({"kind": True, "examples": True, "batch_tokens": True})
+        named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
+        examples = self.part.model_dump(mode="json", exclude=named, exclude_none=True)
+        return values | {"examples": examples}
 
     @cached_property
     def inputs(self) -> dict[str, str]:
-        return self.pairs.inputs | {"base": self.base.identity()}
+        opened: dict[str, Any] = {"corpus": self._corpus.identity()}
+        if self.part.query_field is None:
+            opened |= {"topics": self._topics.identity(), "qrels": self._qrels.identity()}
+            opened["runs"] = self._digests
+        opened["without"] = [sorted(self._queries), self._documents.identity()]
+        found = {name: fingerprint(identity) for name, identity in opened.items()}
+        return found | {"base": self.base.identity()}
 
     @cached_property
     def _reader(self) -> PairReader:
@@ -87,20 +126,132 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
         with TemporaryDirectory() as scratch:
-            examples = self.pairs.examples(Path(scratch))
+            examples = self.examples(Path(scratch))
             while some := list(islice(examples, _TOGETHER)):
-                read = self._reader.read([(one.query, one.text) for one in some])
-                for example, encoded in zip(some, read, strict=True):
-                    row = {"label": example.label, "length": len(encoded), **vars(encoded)}
-                    yield self.recipe.held_out.part_of(same_text(example.query)), row
-        counts.update({name: self.pairs.counts[name] for name in _COUNTED})
+                read = self._reader.read([(query, text) for query, text, _ in some])
+                for (query, _, label), encoded in zip(some, read, strict=True):
+                    row = {"label": label, "length": len(encoded), **vars(encoded)}
+                    yield self.recipe.held_out.part_of(same_text(query)), row
+        counts.update({name: self.counts[name] for name in _COUNTED})
+
+    def examples(self, folder: Path) -> Iterator[tuple[str, str, float]]:
+        """The examples, which fill ``counts``; texts are kept meanwhile in an empty folder."""
+        self.counts.clear()
+        drawn = self._judged(folder) if self.part.query_field is None else self._own(folder)
+        for query, best, worse in drawn:
+            if not best or not worse:
+                self.counts["without_positive"] += 1
+                continue
+            self.counts.update(queries=1, positives=len(best), negatives=len(worse))
+            yield from ((query, text, 1.0) for text in best)
+            yield from ((query, text, 0.0) for text in worse)
+        if not self.counts["queries"]:
+            raise InputError(
+                "no query has both a positive and a negative to train on.",
+                path=self._corpus.source,
+                hint="Are all sources of one collection, and has the query's field a text? "
+                f"Counts: {dict(self.counts)}.",
+            )
+
+    def _judged(self, folder: Path) -> Iterator[_Drawn]:
+        topics = self._candidates()
+        wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
+        wanted |= self._documents.docnos
+        texts = texts_of(self._corpus, wanted, listed(self.recipe.fields), folder=folder / "texts")
+        left_out = (texts.find(docno) or "" for docno in self._documents.docnos)
+        barred = {same_text(text) for text in left_out if text.strip()}
+
+        def usable(docnos: Iterable[str]) -> Iterator[str]:
+            for text in (texts.find(docno) or "" for docno in docnos):
+                if not text.strip():
+                    self.counts["missing"] += 1
+                elif same_text(text) in barred:
+                    self.counts["left_out_documents"] += 1
+                else:
+                    yield text
+
+        for query, positives, others in topics:
+            best = list(usable(positives))
+            taken, worse = {same_text(text) for text in best}, list[str]()
+            draw = np.random.default_rng(seed_of(self.part.seed, "negatives", query))
+            shuffled = (others[number] for number in draw.permutation(len(others)))
+            for text in usable(shuffled):
+                if len(worse) == self.part.negatives * len(best):
+                    break
+                if same_text(text) not in taken:
+                    worse.append(text)
+            yield query, best, worse
+
+    def _candidates(self) -> list[_Drawn]:
+        """Each query with the docnos of its positives and of what its negatives are drawn from."""
+        grades: dict[str, dict[str, int]] = {}
+        for qid, docno, grade in self._qrels.frame.iter_rows():
+            grades.setdefault(qid, {})[docno] = grade
+        ranked: dict[str, dict[str, None]] = {}
+        for path in self._runs:
+            for qid, docno, _ in read_run(path).top(self.part.depth).frame.iter_rows():
+                ranked.setdefault(qid, {})[docno] = None
+        found = []
+        for qid, query in zip(self._topics.qids, self._topics.queries, strict=True):
+            if same_text(query) in self._queries:
+                self.counts["left_out_queries"] += 1
+                continue
+            judged = grades.get(qid, {})
+            pool = ranked.get(qid, {}) if self.part.runs else judged
+            best = [docno for docno, grade in judged.items() if grade >= self.part.grade]
+            worse = [docno for docno in pool if judged.get(docno, -1) < self.part.grade]
+            out = self._documents
+            self.counts["left_out_documents"] += sum(docno in out for docno in (*best, *worse))
+            allowed = [docno for docno in best if docno not in out]
+            found.append((query, allowed, [docno for docno in worse if docno not in out]))
+        return found
+
+    def _own(self, folder: Path) -> Iterator[_Drawn]:
+        """Examples of documents alone; held in memory are docnos and digests of 8 bytes."""
+        part, field = self.part, str(self.part.query_field)
+        every = listed(self.recipe.fields) or self._corpus.default_fields
+        fields = [name for name in every if name != field]
+        if not fields:
+            raise InputError(f"the text has no field but {field!r}, which is the query.")
+        docnos, queries, texts = list[str](), list[int](), list[int]()
+        same, excluded = dict[int, set[int]](), dict[str, Any]()
+        for document in documents_left(
+            self._corpus, self._documents, lambda document: text_of(document, fields), excluded
+        ):
+            query, text = document.fields.get(field, ""), text_of(document, fields)
+            if not query.strip() or not text.strip():
+                self.counts["without_positive"] += 1
+            elif same_text(query) in self._queries:
+                self.counts["left_out_queries"] += 1
+            else:
+                docnos.append(document.docno)
+                queries.append(same_number(query))
+                texts.append(same_number(text))
+                same.setdefault(queries[-1], set()).add(texts[-1])
+        self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
+        order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
+        drawn = dict[int, list[int]]()
+        for number in sorted(order[: part.most]):
+            draw = np.random.default_rng(seed_of(part.seed, "negatives", docnos[number]))
+            taken, others = set(same[queries[number]]), list[int]()
+            for other in draw.integers(0, len(docnos), _TRIES * part.negatives).tolist():
+                if len(others) < part.negatives and texts[other] not in taken:
+                    taken.add(texts[other])
+                    others.append(other)
+            drawn[number] = others
+        wanted = {docnos[n] for number, others in drawn.items() for n in (number, *others)}
+        text_by = texts_of(self._corpus, wanted, fields, folder / "texts")
+        query_by = texts_of(self._corpus, wanted, [field], folder / "queries")
+        for number, others in drawn.items():
+            own, *rest = text_by.get(docnos[n] for n in (number, *others))
+            yield query_by.get([docnos[number]])[0], [own], rest
 
     def model(self) -> "torch.nn.Module":
         import torch
 
         labels = self.recipe.labels
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
-        if has_architecture(self.base, CLASSIFIER):
+        if self.base.has_architecture(CLASSIFIER):
             network: Any = load_model(self.base, KIND)
             if network.config.num_labels != labels:
                 raise InputError(
@@ -133,12 +284,6 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             return binary_cross_entropy_with_logits(logits[:, 0], labels)
         return cross_entropy(logits, labels.long())
 
-    def save(self, model: "torch.nn.Module", folder: Path) -> None:
-        network: Any = model
-        network.save_pretrained(folder)
-        load_tokenizer(self.base).save_pretrained(folder)
-        self.recipe.save(folder)
-
     def summary(self, data: TrainingData) -> str:
         counts = data.counts
         return (
@@ -147,18 +292,6 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
             f"{super().summary(data)}"
         )
 
-    def card(self) -> Card:
-        is_logit = self.recipe.labels == 1
-        scale = "the logit" if is_logit else "the log-probability of the second class"
-        loss = "binary cross-entropy" if is_logit else "cross-entropy of two classes"
-        return Card(
-            _SUMMARY.format(scale=scale, loss=loss),
-            ("cross-encoder", "reranking", "information-retrieval"),
-            _USAGE,
-        )
-
 
 class MonoBERTTraining(CrossEncoderTraining):
-    """The training of a monoBERT."""
-
     recipe_type = MonoBERTRecipe

@@ -31,21 +31,17 @@ if TYPE_CHECKING:
 
 Part = Literal["train", "validation", "test"]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Seed = Annotated[int, Field(ge=0, lt=1 << 63)]
 Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Rows, each with its part: train, validation or test."""
 
 
 class HeldOut(Recipe):
-    """What is kept from training.
+    """What is kept from training: shares of the names."""
 
-    Attributes:
-        share: The share of the names for validation.
-        test: The share that training never sees.
-    """
-
-    share: Share = 0.1
-    test: Share = 0.0
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    share: Share = 0.1  # for validation
+    test: Share = 0.0  # never seen in training
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
@@ -72,15 +68,10 @@ class CorpusPart(Recipe):
 
 
 class GroupShares(Recipe):
-    """How the groups of items (books, questions) are divided.
-
-    Attributes:
-        shares: The shares of the groups.
-        seed: Of that division.
-    """
+    """How the groups of items (books, questions) are divided."""
 
     shares: dict[Part, float] | None = None
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _shares_add_up(self) -> Self:
@@ -96,21 +87,11 @@ class GroupShares(Recipe):
 
 
 class DataPart(GroupShares):
-    """The files to learn from.
+    """The files to learn from; groups are held out by files, by shares or by name."""
 
-    Attributes:
-        train: Files of items.
-        validation: Files of items; none of their groups may be in ``train``. Without them, groups
-            of ``train`` are held out by ``shares``, or by name in ``held_out``.
-        shares: The shares of the groups of ``train``; those of ``test`` are not looked at.
-        held_out: The groups of ``validation`` and of ``test``, in place of ``shares``.
-        without: Files of items whose groups are left out of training and validation: the books or
-            questions that a study tests on.
-    """
-
-    train: Several
-    validation: Several = ()
-    without: Several = ()
+    train: Several  # files of items
+    validation: Several = ()  # files of items; none of their groups may be in `train`
+    without: Several = ()  # files of items whose groups are left out
     held_out: dict[Literal["validation", "test"], tuple[str, ...]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -205,10 +186,7 @@ class TrainingData:
 def stored(
     folder: Path, features: Mapping[str, str], rows: Callable[[dict[str, Any]], Rows]
 ) -> TrainingData:
-    """Rows in files that are written once, if a killed training did not, and read row by row.
-
-    ``features`` gives the type of each column, ``[int32]`` for a list; ``rows`` fills its counts.
-    """
+    """Rows in files that are written once; ``features``: columns' types, ``[int32]`` for a list."""
     from datasets import Dataset, Features, List, Value
     from datasets.arrow_writer import ArrowWriter
 

@@ -94,19 +94,12 @@ def documents_left(
 
 
 class WithoutPart(Recipe):
-    """What names the documents to leave out; see the module's text.
-
-    Attributes:
-        qrels: Files of judgements, or ir_datasets ids.
-        pools: Files that list documents.
-        runs: Files of runs.
-        depth: How far down a run's documents are left out.
-    """
+    """What names the documents to leave out; see the module's text."""
 
     qrels: Several = ()
     pools: Several = ()
     runs: Several = ()
-    depth: Annotated[int, Field(ge=1)] = 50
+    depth: Annotated[int, Field(ge=1)] = 50  # of runs
 
     def excluded(self, folder: Path) -> Excluded:
         found: dict[str, frozenset[str]] = {}

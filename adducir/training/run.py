@@ -1,64 +1,21 @@
-"""Trains models by the Trainer of transformers, each inside an artifact.
-
-AdamW with linear warm-up and decay; the weights of the lowest validation loss are kept. A training
-that was killed goes on from its last checkpoint. Several GPUs train by ``torchrun``: each process
-takes batches of its own, gradients are averaged, the first process writes.
-"""
+"""Trains a model inside an artifact; a killed training goes on from its last checkpoint."""
 
 import json
-import math
-import os
-import shutil
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch.utils.data import DataLoader
-from transformers import EarlyStoppingCallback, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_callback import PrinterCallback
-from transformers.utils import logging
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.artifacts import Manifest, build, parts_folder
-from adducir.core.errors import InputError, MachineError
+from adducir.core.errors import InputError
 from adducir.core.progress import progress
-from adducir.models.arrays import save_weights
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import choose_device, computing_in, seed_of, using_threads
-from adducir.training.card import kept_epoch, model_card
-from adducir.training.data import TrainingData
-from adducir.training.parameters import adamw, checkpoint_layers, freeze
-from adducir.training.recipe import TrainingRecipe, listed
+from adducir.models.machine import choose_device, using_threads
 from adducir.training.trainable import Trainable
 
-CHECKPOINT_SECONDS = 120.0
-"""Seconds between two checkpoints: what a kill can lose."""
-_WAIT = 30 * 24 * 3600
-"""Seconds that a process waits for the first one, which may prepare data for hours."""
+if TYPE_CHECKING:
+    import torch
 
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep transformers from talking: what concerns a user is told by the progress."""
-    level = logging.get_verbosity()
-    logging.set_verbosity(40)  # errors alone
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
-
-
-def rank() -> int:
-    """Which of the processes that a launcher such as torchrun started this is; 0 without one."""
-    return int(os.environ.get("RANK", "0"))
-
-
-def _processes() -> int:
-    return int(os.environ.get("WORLD_SIZE", "1"))
+    from adducir.training.data import TrainingData
 
 
 def train_model(
@@ -71,12 +28,16 @@ def train_model(
             path=trainable.before[1],
             hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
         )
+    import torch
+
+    from adducir.training.trainer import arguments_of, fit, rank
+
     recipe, chosen = trainable.recipe.training, choose_device(device)
 
-    def trained() -> tuple[torch.nn.Module, TrainingData, dict[str, Any]]:
+    def trained() -> "tuple[torch.nn.Module, TrainingData, dict[str, Any]]":
         work = parts_folder(output, trainable.fingerprint)
         checkpoints = work / "checkpoints"
-        with _arguments(recipe, checkpoints, chosen).main_process_first(local=False):
+        with arguments_of(recipe, checkpoints, chosen).main_process_first(local=False):
             data = trainable.dataset(work / "data")
         progress().note(trainable.summary(data))
         torch.manual_seed(recipe.seed)
@@ -97,8 +58,7 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
-        card = model_card(output.name, trainable.card(), trainable.recipe, counts, history)
-        (folder / "README.md").write_text(card, encoding="utf-8")
+        trainable.write_card(folder, output.name)
         return counts | record(history, folder)
 
     with using_threads(recipe.threads):
@@ -118,240 +78,9 @@ def train_model(
         )
 
 
-def fit(
-    objective: Any,
-    model: torch.nn.Module,
-    train: Any,
-    validation: Any,
-    recipe: TrainingRecipe,
-    checkpoints: Path,
-    device: torch.device,
-) -> dict[str, Any]:
-    """Train a network in place; it ends with its best weights, in evaluation mode.
-
-    ``objective`` is a :class:`.Trainable`, or has its ``unit``, ``batches()``, ``collate()`` and
-    ``loss()``; a training that stands in the folder ``checkpoints`` goes on. Returns what
-    ``training.json`` holds.
-    """
-    if recipe.patience is not None and not len(validation):
-        raise InputError(
-            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop "
-            "the training early.",
-            hint="Hold out a larger share, or write `patience: null` below `training`.",
-        )
-    freeze(model, listed(recipe.freeze))
-    arguments = _arguments(recipe, checkpoints, device)
-    callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
-    if not len(validation):
-        arguments.eval_strategy = "no"
-        arguments.load_best_model_at_end = False
-    elif recipe.patience is not None:
-        callbacks.append(EarlyStoppingCallback(recipe.patience))
-    data = {"train_dataset": train, "eval_dataset": validation}
-    trainer = _Trainer(objective, recipe, model, arguments, callbacks=callbacks, **data)
-    began = time.monotonic()
-    if recipe.gradient_checkpointing:
-        checkpoint_layers(model)
-    with _quiet(), progress().doing("training", recipe.epochs * len(train), objective.unit):
-        trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
-    model.eval()
-    history = _history(trainer.state, time.monotonic() - began)
-    progress().note(f"the weights are of epoch {kept_epoch(history)}")
-    return history
-
-
 def record(history: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """Write how a training went into a model's folder; the counts of its manifest."""
     text = json.dumps(history, indent=2)
     (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
     kept = {"steps": history["steps"], "best_step": history["best_step"]}
     return kept | {"validation_loss": history["best_loss"]}
-
-
-def _arguments(
-    recipe: TrainingRecipe, checkpoints: Path, device: torch.device
-) -> TrainingArguments:
-    if device.type == "cuda" and device.index is not None:
-        torch.cuda.set_device(device)
-    arguments = TrainingArguments(
-        output_dir=str(checkpoints),
-        use_cpu=device.type == "cpu",
-        ddp_timeout=_WAIT,
-        num_train_epochs=recipe.epochs,
-        per_device_train_batch_size=recipe.batch_size,
-        gradient_accumulation_steps=recipe.gradient_accumulation,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=recipe.warmup,
-        weight_decay=recipe.weight_decay,
-        max_grad_norm=recipe.clip or 0.0,
-        lr_scheduler_type="linear",
-        seed=seed_of(recipe.seed, "training") % (1 << 32),
-        eval_strategy="epoch",
-        save_strategy="epoch",
-        logging_strategy="epoch",
-        logging_nan_inf_filter=False,
-        load_best_model_at_end=True,
-        metric_for_best_model="loss",
-        greater_is_better=False,
-        save_total_limit=2,
-        restore_callback_states_from_checkpoint=True,
-        remove_unused_columns=False,
-        dataloader_pin_memory=device.type == "cuda",
-        disable_tqdm=True,
-        report_to="none",
-    )
-    # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
-    arguments._n_gpu = min(arguments.n_gpu, 1)
-    return arguments
-
-
-class _Loader(DataLoader[Any]):
-    """Batches of rows as a kind cuts them; accelerate would cut them anew for several processes."""
-
-    def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
-        self._cut, self._own = partial(objective.batches, rows), list[list[int]]()
-        self.set_epoch(epoch)
-        super().__init__(rows, batch_sampler=self._own, collate_fn=objective.collate)
-
-    def set_epoch(self, epoch: int | None) -> None:
-        batches = [batch.tolist() for batch in self._cut(epoch)]
-        if epoch is not None:  # all processes take the same number of steps
-            even = [*batches, *batches[: -len(batches) % _processes()]]
-            batches = even[rank() :: _processes()]
-        self._own[:] = batches
-
-
-class _Trainer(Trainer):
-    objective: Any
-    recipe: TrainingRecipe
-
-    def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
-        self.objective, self.recipe = objective, recipe
-        super().__init__(*given, **more)
-        self.remove_callback(PrinterCallback)
-
-    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        trained: Any = self.model
-        self.optimizer: Any = adamw(trained, self.recipe)
-        return self.optimizer
-
-    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learned.
-        warmup = self.args.get_warmup_steps(num_training_steps)
-        self.args.warmup_steps = min(warmup, num_training_steps - 1)
-        return super().create_scheduler(num_training_steps, optimizer)
-
-    def get_train_dataloader(self) -> DataLoader[Any]:
-        return _Loader(self.objective, self.train_dataset, 0)
-
-    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
-        return _Loader(self.objective, self.eval_dataset, None)
-
-    def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
-        # The backward pass is inside: what it computes again must be in the same precision.
-        with computing_in(self.recipe.precision, model):
-            loss = super().training_step(model, *inputs, **more)
-        if _processes() > 1 and self.accelerator.sync_gradients:
-            # Not by DistributedDataParallel: a loss may run the network several times, and back.
-            for parameter in model.parameters():
-                if parameter.grad is not None:
-                    torch.distributed.all_reduce(parameter.grad)
-                    parameter.grad /= _processes()
-        return loss
-
-    def compute_loss(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
-        return self.objective.loss(self.accelerator.unwrap_model(model), inputs)
-
-    def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
-        with torch.no_grad(), computing_in(self.recipe.precision, model):
-            network = self.accelerator.unwrap_model(model)
-            return self.objective.loss(network, self._prepare_inputs(inputs)), None, None
-
-    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
-        folder = Path(str(output_dir))
-        folder.mkdir(parents=True, exist_ok=True)
-        save_weights(folder / "model.safetensors", self.accelerator.unwrap_model(self.model))
-
-    def _issue_warnings_after_load(self, load_result: Any) -> None:
-        """None: what is shared is in the file once, so that its other names are missing."""
-
-
-class _Watch(TrainerCallback):
-    """Reports progress, validates within epochs, and saves a checkpoint from time to time."""
-
-    def __init__(self, validations: int, examples: int) -> None:
-        self._validations, self._examples = validations, examples
-        self._saved = time.monotonic()
-
-    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._saved, done = time.monotonic(), state.global_step
-        progress().resume(round(self._per_step(args, state) * done))
-        if done:
-            progress().note(f"training resumes after step {done:,}")
-
-    def _per_step(self, args: Any, state: Any) -> float:
-        return float(self._examples * args.num_train_epochs / state.max_steps)
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        each, step = self._per_step(args, state), state.global_step
-        progress().advance(round(each * step) - round(each * (step - 1)))
-        per_epoch = round(state.max_steps / args.num_train_epochs)
-        within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
-        if step % per_epoch in within and args.eval_strategy != "no":
-            control.should_log = control.should_evaluate = control.should_save = True
-        # By the clock of the first process. An epoch's last checkpoint is written when it was
-        # validated: not before that, too.
-        due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
-        if _processes() > 1 and step % per_epoch:
-            due = due.to(args.device)
-            torch.distributed.broadcast(due, 0)
-        if step % per_epoch and due:
-            control.should_save = True
-
-    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._saved = time.monotonic()
-
-    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
-        logs = logs or {}
-        if not math.isfinite(logs.get("loss", 0.0)):
-            raise MachineError(
-                f"the loss is not a number at step {state.global_step:,}.",
-                hint="Lower `training.learning_rate`, or train in float32.",
-            )
-        name = "validation loss" if "eval_loss" in logs else "training loss"
-        value = logs.get("eval_loss", logs.get("loss"))
-        if value is not None:
-            progress().note(f"epoch {state.epoch:g}: {name} {value:.5f}")
-
-
-def _last_checkpoint(folder: Path) -> str | None:
-    """The newest checkpoint that all processes wrote whole; others are removed."""
-    count = _processes()
-    parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    whole = [path for path in found if all((path / name).is_file() for name in parts)]
-    for path in found:
-        if path not in whole and not rank():
-            shutil.rmtree(path)
-    return str(whole[-1]) if whole else None
-
-
-def _history(state: Any, seconds: float) -> dict[str, Any]:
-    entries: dict[int, dict[str, Any]] = {}
-    for log in state.log_history:
-        entry = entries.setdefault(
-            log["step"], {"step": log["step"], "epoch": log["epoch"], "validation_loss": None}
-        )
-        if "loss" in log:
-            entry["training_loss"] = log["loss"]
-        if "eval_loss" in log:
-            entry["validation_loss"] = log["eval_loss"]
-    return {
-        "steps": state.global_step,
-        "validations": [entry for entry in entries.values() if "training_loss" in entry],
-        "best_step": state.best_global_step or state.global_step,
-        "best_loss": state.best_metric,
-        "seconds": round(seconds, 1),
-        "stopped_early": state.global_step < state.max_steps,
-        "processes": _processes(),
-    }

@@ -1,10 +1,11 @@
-"""What a kind of model brings to a training: recipe, data, network, loss.
+"""What a kind of model brings to a training: recipe, data, network, loss; its model card.
 
 The constructor of a :class:`Trainable` opens what a recipe names and reads no data; ``settings``
 and ``inputs`` say what determines the weights, so that the model's fingerprint is known before
 anything exists. Other packages' kinds are entry points of the group ``adducir.training``.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.artifacts import artifact_fingerprint, is_current
-from adducir.models.batches import shuffled_batches, token_batches
+from adducir.core.config import Document, load, validate
+from adducir.core.files import study_folder
+from adducir.core.registry import Family
+from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
-from adducir.training.card import Card
-from adducir.training.recipe import ModelRecipe
+from adducir.models.work import shuffled_batches, token_batches
+from adducir.training.recipe import ModelRecipe, kind_of
 
 if TYPE_CHECKING:
     import torch
@@ -30,28 +34,20 @@ R = TypeVar("R", bound=ModelRecipe)
 
 
 class Trainable(ABC, Generic[R]):
-    """A model that can be trained, with one recipe of it.
-
-    Attributes:
-        folder: The study's, where relative paths start.
-        origin: The package and version that the kind comes from; empty for our own.
-        before: What trains the base, and the base's folder, where the recipe names another recipe.
-        artifact: What the trained model is called in manifests.
-        version: Raised whenever the same recipe would give other weights.
-        columns: The columns of the data that the loss reads; None for all.
-        unit: What a row is called in the progress.
-    """
+    """A model that can be trained, with one recipe of it."""
 
     recipe_type: ClassVar[type[ModelRecipe]]
-    artifact: ClassVar[str]
-    version: ClassVar[int] = 3
-    columns: ClassVar[tuple[str, ...] | None] = None
-    unit: ClassVar[str] = "examples"
+    artifact: ClassVar[str]  # what the trained model is called in manifests
+    version: ClassVar[int] = 3  # raised whenever the same recipe would give other weights
+    columns: ClassVar[tuple[str, ...] | None] = None  # that the loss reads; None for all
+    unit: ClassVar[str] = "examples"  # what a row is called in the progress
+    card: ClassVar[str] = ""  # what it is and how it is used; {name} is the model's folder
+    base: Any  # the source of the pretrained model
 
     def __init__(self, recipe: R, folder: Path) -> None:
-        self.recipe, self.folder = recipe, folder
-        self.origin: Mapping[str, str] = {}
-        self.before: tuple[Trainable[Any], Path] | None = None
+        self.recipe, self.folder = recipe, folder  # the study's, where relative paths start
+        self.origin: Mapping[str, str] = {}  # the package that the kind comes from, if not ours
+        self.before: tuple[Trainable[Any], Path] | None = None  # what trains the base, and where
 
     @property
     @abstractmethod
@@ -62,6 +58,11 @@ class Trainable(ABC, Generic[R]):
     @abstractmethod
     def inputs(self) -> Mapping[str, str]:
         """The fingerprints of what the model is trained on, by name."""
+
+    @property
+    def model_settings(self) -> Any:
+        """What is kept beside the weights: its ``save(folder)`` writes it."""
+        return self.recipe
 
     @property
     def canonical(self) -> dict[str, Any]:
@@ -91,23 +92,18 @@ class Trainable(ABC, Generic[R]):
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         """The mean loss of a batch, with gradient."""
 
-    @abstractmethod
-    def save(self, model: "torch.nn.Module", folder: Path) -> None:
+    def save(self, model: Any, folder: Path) -> None:
         """Write weights (safetensors), tokenizer and settings."""
-
-    @abstractmethod
-    def card(self) -> Card:
-        """What the model card says of it."""
+        model.save_pretrained(folder)
+        load_tokenizer(self.base).save_pretrained(folder)
+        self.model_settings.save(folder)
 
     def summary(self, data: "TrainingData") -> str:
         """What it is trained on, in a line."""
         return f"{len(data.train):,} {self.unit} to train on, {len(data.validation):,} held out"
 
     def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
-        """The numbers of the rows of each step; epoch None is the validation.
-
-        By default rows of like length, which is the column ``length``, come together.
-        """
+        """The numbers of each step's rows, of like ``length`` by default; None: the validation."""
         lengths = np.asarray(data.with_format("numpy")["length"][:], dtype=np.int64)
         if epoch is None:
             return token_batches(lengths)
@@ -121,3 +117,47 @@ class Trainable(ABC, Generic[R]):
     def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
         """Lines for whoever has trained a model: what was measured of it."""
         return ()
+
+    def write_card(self, folder: Path, name: str) -> None:
+        """Write ``README.md``; the manifest has the settings, ``training.json`` the losses."""
+        base = json.dumps(self.recipe.base, ensure_ascii=False)
+        head = f"---\nlibrary_name: transformers\nbase_model: {base}\n---"
+        text = f"{head}\n\n# {name}\n\n{self.card}\n".replace("{name}", name)
+        (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def kept_epoch(record: Mapping[str, Any]) -> str:
+    """Which epoch's weights were kept, of how many: ``1 of 3, stopped early``; empty if unknown."""
+    epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
+    if record.get("best_step") not in epochs:
+        return ""
+    stop = ", stopped early" if record.get("stopped_early") else ""
+    return f"{epochs[record['best_step']]:g} of {max(epochs.values()):g}{stop}"
+
+
+KINDS: Family[Trainable[Any]] = Family(
+    "training",
+    Trainable,
+    {
+        "deepct": "adducir.deepct.training:DeepCT",
+        "dual-encoder": "adducir.encoders.training:EncoderTraining",
+        "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
+        "monobert": "adducir.rerankers.training:MonoBERTTraining",
+    },
+    what="kind of model",
+)
+
+
+def open_training(
+    recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
+) -> Trainable[Any]:
+    """Open a recipe's file and the sources that it names; no document is read, no model loaded.
+
+    ``changes`` are as ``training.epochs=2``; ``folder`` is by default the study's of the file.
+    """
+    document = recipe if isinstance(recipe, Document) else load(recipe)
+    kind = kind_of(document, KINDS, "kind")
+    made = validate(document, kind.recipe_type, changes)
+    trainable = kind(made, folder or study_folder(document.path))
+    trainable.origin = KINDS.origin(document.data["kind"])
+    return trainable

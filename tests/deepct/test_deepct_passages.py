@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.deepct.words import basic_words, count_words, passages
+from adducir.deepct.terms import basic_words, count_words, passages
 
 
 def pieces_of_three(chunks: list[str]) -> list[int]:

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
 from adducir.core.errors import InputError, MachineError, UsageError
-from adducir.deepct.terms import Targets, Tokenization, query_term_recall, stop_words
-from adducir.deepct.words import basic_words, match_key, words
+from adducir.deepct.terms import (
+    Targets,
+    Tokenization,
+    basic_words,
+    match_key,
+    query_term_recall,
+    stop_words,
+    words,
+)
 
 ENGLISH = stop_words("english")
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
 from adducir.deepct.model import TermWeighter
-from adducir.deepct.recovery import by_tf_idf, constant, expected_average_precision, recoveries
-from adducir.training.kinds import open_training
+from adducir.deepct.training import by_tf_idf, constant, expected_average_precision, recoveries
 from adducir.training.run import train_model
+from adducir.training.trainable import open_training
 
 DOCUMENTS = [
     ("D1", "Guns", "Ban guns", "Guns kill the people. A ban!"),

@@ -10,14 +10,18 @@ from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
-from adducir.deepct import weighting
-from adducir.deepct.expansion import ExpandedCorpus, Rendering
+from adducir.deepct import expansion
+from adducir.deepct.expansion import (
+    ExpandedCorpus,
+    Rendering,
+    predict_corpus_weights,
+    stored_weights,
+)
 from adducir.deepct.model import Cut, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, Settings
-from adducir.deepct.weighting import predict_corpus_weights, stored_weights
-from adducir.deepct.words import words
+from adducir.deepct.terms import words
 from adducir.models.work import Running
-from adducir.training.kinds import open_training
+from adducir.training.trainable import open_training
 
 TEXTS = [
     "Nuclear energy is clean.",
@@ -86,14 +90,16 @@ def test_weights_do_not_depend_on_batches_or_neighbours(weighter):
     @settings(max_examples=20)
     @given(st.integers(1, 400), st.permutations(range(len(TEXTS))))
     def check(budget, order):
-        together = weighter.weigh([TEXTS[i] for i in order], tokens=budget)
+        together = weighter.weigh([TEXTS[i] for i in order], Running(tokens=budget))
         for i, one in zip(order, together, strict=True):
             np.testing.assert_allclose(one.weights, alone[i], atol=1e-5)
             assert one.words == words(TEXTS[i])
             assert sum(one.owned) == len(one.words)
 
     check()
-    for whole, half in zip(alone, weighter.weigh(TEXTS, precision="bfloat16"), strict=True):
+    for whole, half in zip(
+        alone, weighter.weigh(TEXTS, Running(precision="bfloat16")), strict=True
+    ):
         np.testing.assert_allclose(half.weights, whole, atol=0.02)
 
 
@@ -143,7 +149,7 @@ def values(folder, corpus):
 
 
 def test_every_word_of_every_document_has_its_weight(study, model, weighter, corpus, monkeypatch):
-    monkeypatch.setattr(weighting, "CHUNK", 5)
+    monkeypatch.setattr(expansion, "CHUNK", 5)
     manifest = predict_corpus_weights(model, corpus, study / "w", Running(tokens=10))
     assert {name: manifest.counts[name] for name in ("documents", "texts", "shards")} == {
         "documents": 12,
@@ -158,7 +164,7 @@ def test_every_word_of_every_document_has_its_weight(study, model, weighter, cor
 
 
 def test_killed_work_goes_on_behind_its_last_chunk(study, model, corpus, monkeypatch):
-    monkeypatch.setattr(weighting, "CHUNK", 3)
+    monkeypatch.setattr(expansion, "CHUNK", 3)
 
     class Killed(Progress):
         done = 0

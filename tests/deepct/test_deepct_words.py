@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adducir.corpora.sources import open_corpus
-from adducir.deepct import words as module
-from adducir.deepct.words import LONGEST, Word, basic_words, match_key, words
+from adducir.deepct import terms as module
+from adducir.deepct.terms import LONGEST, Word, basic_words, match_key, words
 
 
 def texts(text: str) -> list[str]:

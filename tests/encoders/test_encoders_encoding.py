@@ -5,12 +5,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from sentence_transformers import SparseEncoder
-from sentence_transformers.base.modules import Router, Transformer
-from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, SpladePooling
 from some_spans import some_spans
 from tiny import tiny_bert
-from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
@@ -19,8 +15,8 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.spans import write_spans
 from adducir.encoders import encoding
 from adducir.encoders.encoding import Vectors, encode, items_of_corpus, items_of_spans
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.runs.read import read_run
 
 
@@ -80,6 +76,11 @@ QUERIES = {"q1": "a fast cat", "q2": "nuclear power plants"}
 @pytest.fixture(params=["splade", "inference-free"])
 def encoder(tmp_path, request):
     """The folder of a tiny SPLADE, or of one whose queries have fixed weights."""
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.base.modules import Router, Transformer
+    from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, SpladePooling
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
     folder = tiny_bert(tmp_path / "tiny")
     torch.manual_seed(1)
     network = BertForMaskedLM(BertConfig.from_pretrained(folder))
@@ -96,6 +97,8 @@ def encoder(tmp_path, request):
 
 
 def test_from_texts_to_a_run(encoder, tmp_path, monkeypatch):
+    from sentence_transformers import SparseEncoder
+
     monkeypatch.chdir(tmp_path)
     corpus = ({"docno": docno, "text": text} for docno, text in DOCUMENTS.items())
     (tmp_path / "corpus.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in corpus))

@@ -10,15 +10,15 @@ import torch
 from safetensors.torch import load_file, save_file
 from some_spans import some_spans
 from tiny import tiny_roberta
-from transformers import AutoModel
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import ContextPart, LengthPart, Reader
-from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
+from adducir.models.work import Running
 
 TEXTS = ["the cat", "a dog runs fast , because of nuclear energy !", "un", "", "cats " * 40]
 
@@ -42,7 +42,7 @@ def test_no_vector_depends_on_batch_or_padding(tiny, pooling, similarity):
     encoder = load(tiny, pooling=pooling, similarity=similarity)
     together = encoder.encode_documents(TEXTS)
     alone = np.concatenate([encoder.encode_documents([text]) for text in TEXTS])
-    by_one = encoder.encode_documents(TEXTS, tokens=1)
+    by_one = encoder.encode_documents(TEXTS, Running(tokens=1))
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_allclose(together, by_one, atol=1e-5)
     lengths = np.linalg.norm(together, axis=1)
@@ -259,6 +259,7 @@ def test_each_side_keeps_its_nearest_tokens(reader, masked):
 
 def test_the_pooler_is_transformers_own(tiny, reader, tmp_path):
     from sentence_transformers import SentenceTransformer
+    from transformers import AutoModel
 
     encoder = load(tiny, pooling="pooler")
     ids = reader.texts(TEXTS)

@@ -10,15 +10,19 @@ from some_spans import some_spans
 from adducir.core.chunks import Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders import span_vectors as module
+from adducir.encoders import ranking as module
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import (
     Distinct,
+    DualVectors,
+    MultiVectors,
+    SpanWork,
     context_ranks,
+    maxsim_packed,
+    scored,
     task_among,
 )
-from adducir.encoders.sources import encoder_source
-from adducir.encoders.span_vectors import DualVectors, MultiVectors, SpanWork, maxsim_packed, scored
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 from adducir.studies.literary_evidence.relic import best, run_tasks
 
@@ -65,7 +69,7 @@ def test_a_collection_with_equal_texts(tiny):
     task = task_among([*spans, twin], [*spans, twin, far])
     assert len(task.texts) == 22
     source = encoder_source(str(tiny))
-    vectors = DualVectors(source, {}, "float32")
+    vectors = DualVectors(source, {})
     work = SpanWork(vectors=vectors, tasks=partial(list, [task]), size=6)
     with scored(work, Chunking()) as each:
         ((_, scores, same),) = each
@@ -128,7 +132,7 @@ def test_all_three_ways_agree_with_a_loop(texts, monkeypatch):
     )
     pairs = maxsim((q, q_mask), (d[:3], d_mask[:3]))
     np.testing.assert_allclose(pairs, [wanted[row][row] for row in range(3)], atol=1e-5)
-    packed = MultiVectors.of(queries, 5), MultiVectors.of(documents, 5)
+    packed = MultiVectors.of(queries), MultiVectors.of(documents)
     for products in (1, 15, 1 << 20):
         monkeypatch.setattr(module, "PRODUCTS", products)
         found = maxsim_packed(*packed)
@@ -151,9 +155,9 @@ def test_masked_query_tokens_and_empty_documents():
     assert empty.item() == -np.inf
     none = np.zeros((0, 3), dtype=np.float32)
     ones = np.ones((2, 3), dtype=np.float32)
-    found = maxsim_packed(MultiVectors.of([ones, none], 3), MultiVectors.of([none, ones, none], 3))
+    found = maxsim_packed(MultiVectors.of([ones, none]), MultiVectors.of([none, ones, none]))
     np.testing.assert_array_equal(found, [[-np.inf, 6, -np.inf], [-np.inf, 0, -np.inf]])
-    assert maxsim_packed(MultiVectors.of([], 3), MultiVectors.of([ones], 3)).shape == (0, 1)
+    assert maxsim_packed(MultiVectors.of([]), MultiVectors.of([ones])).shape == (0, 1)
 
 
 def test_the_gradient_goes_to_the_best_vector_alone():

@@ -17,11 +17,11 @@ from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.step import Context
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 from adducir.runs.read import read_run
 from adducir.runs.write import read_metadata
 from adducir.statistics.equivalence import two_level
-from adducir.training.kinds import open_training
+from adducir.training.trainable import open_training
 
 TEXTS = (
     ("cats", "cats run fast and dogs run slow"),

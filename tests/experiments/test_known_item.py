@@ -13,10 +13,10 @@ from tiny import tiny_bert, tiny_colbert
 from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.corpora.spans import MaskedSpan, context, write_spans
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
 from adducir.encoders.reading import ContextPart
-from adducir.encoders.sources import encoder_source
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment

@@ -13,7 +13,7 @@ from adducir.experiments.retrieval.runs import Given
 from adducir.experiments.retrieval.search import Search
 from adducir.experiments.retrieval.study import Retrieval
 from adducir.indexes.lucene import LuceneIndex
-from adducir.rerankers.registry import read_recipe
+from adducir.rerankers.recipe import read_recipe
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 

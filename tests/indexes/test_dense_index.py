@@ -14,8 +14,8 @@ from adducir.cli.app import main
 from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import Progress
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import (
     DenseIndex,

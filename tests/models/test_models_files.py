@@ -15,7 +15,7 @@ from tiny import rewritten
 from adducir.core.errors import InputError, MachineError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 
 QUERY, TEXTS = "cats", ["cats run fast", "a slow dog"]
 

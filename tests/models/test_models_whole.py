@@ -10,11 +10,11 @@ from tiny import rewritten, tiny_bert, without_tokenizer
 
 from adducir.core.errors import InputError
 from adducir.deepct.model import KIND, TermWeighter
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 
 T5 = "T5ForConditionalGeneration"
 CLASSIFIER = "AutoModelForSequenceClassification"

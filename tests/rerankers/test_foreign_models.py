@@ -8,7 +8,7 @@ from tiny import tiny_bert
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError
-from adducir.rerankers.registry import open_reranker
+from adducir.rerankers.recipe import open_reranker
 
 QUERY, TEXTS = "cats run fast", ["the cats run", "nuclear power is cheap", "a slow dog", "cats"]
 

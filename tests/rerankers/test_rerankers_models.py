@@ -17,8 +17,9 @@ from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
 from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
-from adducir.rerankers.lit5 import repaired, windows
-from adducir.rerankers.registry import open_reranker
+from adducir.models.work import Running
+from adducir.rerankers.recipe import open_reranker
+from adducir.rerankers.t5 import repaired, windows
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -43,7 +44,7 @@ def opened(tmp_path, text):
 def assert_batches_change_nothing(model, pairs):
     whole = model.scores(pairs)
     for tokens in (1, 70, 300):
-        model.tokens = tokens
+        model.running = Running(tokens=tokens)
         np.testing.assert_allclose(model.scores(pairs), whole, rtol=1e-5, atol=2e-5)
     order = np.random.default_rng(0).permutation(len(pairs))
     shuffled = model.scores([pairs[number] for number in order])
@@ -86,7 +87,7 @@ def test_the_query_stays_whole_and_the_text_is_cut(classifier):
 
 
 def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
-    from adducir.rerankers.inputs import token_ids
+    from adducir.rerankers.recipe import token_ids
 
     tokenizer = load_tokenizer(model_source(str(classifier)))
     for text in ("x " * 3000, "energy\n" * 50 + " " * 3000 + "cats " * 30, "q" * 2000):
@@ -156,7 +157,7 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
 
 
 def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
-    from adducir.rerankers.monot5 import tokens_of
+    from adducir.rerankers.t5 import tokens_of
 
     assert tokens_of("castorini/monot5-base-msmarco") == ("▁false", "▁true")
     assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")
@@ -271,7 +272,7 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
                 written.append(int(network.lm_head(out)[0, -1].argmax()))
         expected = tokenizer.decode(written, skip_special_tokens=True)
         assert model.answer(query, texts) == expected
-        model.tokens = 60  # the encoder sees few passages at a time
+        model.running = Running(tokens=60)  # the encoder sees few passages at a time
         assert model.answer(query, texts) == expected
         assert sorted(model.order(query, texts)) == list(range(len(texts)))
     assert len(model.order(QUERIES[0], [])) == 0
@@ -279,7 +280,7 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
 
 def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
     model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\n").model
-    for ids in model.encode(QUERIES[0], [LONG, "cats"]):
+    for ids in model.read(QUERIES[0], [LONG, "cats"]):
         message = model.tokenizer.convert_ids_to_tokens(ids.tolist())
         assert len(ids) <= 30
         assert message[-4:] == ["▁Relevance", "▁Ranking", ":", "</s>"]

@@ -9,9 +9,8 @@ from adducir.cli.app import main
 from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
-from adducir.rerankers.registry import open_reranker
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import Texts, texts_of
+from adducir.rerankers.recipe import open_reranker
+from adducir.rerankers.rerank import Texts, rerank, texts_of
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import read_metadata
@@ -136,6 +135,21 @@ def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
     assert read_run(one).frame.equals(read_run(other).frame)
     assert read_run(one).tag == "one"
     assert read_metadata(one)["method"]["reranking"][0]["depth"] == 4
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_model_that_cannot_be_had_is_one_error_before_anything_starts(
+    study, arguments, monkeypatch, capsys, workers
+):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    arguments[-1] = "cross-encoder:adducir/there-is-no-such-model"
+    output = study / "runs" / "none.trec"
+    words = ["--corpus", str(study / "absent.jsonl"), "--workers", workers]
+    assert main([*arguments, *words, "--output", str(output)]) == 4
+    told = capsys.readouterr().err
+    assert told.count("error:") == 1
+    assert "there-is-no-such-model" in told
+    assert not list(output.parent.glob(".none*"))
 
 
 def test_how_the_candidates_were_found_is_handed_on(study, arguments):

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from adducir.core.errors import InputError
-from adducir.rerankers.registry import open_reranker
-from adducir.training.kinds import open_training
+from adducir.rerankers.recipe import open_reranker
 from adducir.training.run import train_model
+from adducir.training.trainable import open_training
 
 DOCUMENTS = [
     ("d0", "cats", "cats run fast"),
@@ -60,12 +60,12 @@ training: {{epochs: 2, batch_size: 4, patience: null}}
 
 def examples(path, folder, *changes):
     """By query the positives and the negatives; and what became of the sources."""
-    pairs = open_training(path, changes).pairs
+    training = open_training(path, changes)
     folder.mkdir()
     found = {}
-    for query, text, label in pairs.examples(folder):
+    for query, text, label in training.examples(folder):
         found.setdefault(query, ([], []))[int(label == 0)].append(text)
-    return found, dict(pairs.counts)
+    return found, dict(training.counts)
 
 
 def texts(study):

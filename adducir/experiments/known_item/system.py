@@ -19,9 +19,17 @@ from adducir.core.registry import Family
 from adducir.corpora.records import part_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
-from adducir.encoders.ranking import CONTEXTS, ContextRanks, SpanTask, context_ranks, task_among
+from adducir.encoders.ranking import (
+    CONTEXTS,
+    ContextRanks,
+    SpanTask,
+    SpanWork,
+    VectorSource,
+    context_ranks,
+    scored,
+    task_among,
+)
 from adducir.encoders.reading import Some
-from adducir.encoders.span_vectors import SpanWork, VectorSource, scored
 from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.sections import SystemEntry
@@ -271,7 +279,11 @@ class RankStep(ArtifactStep):
         self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
     ) -> GoldRanks:
         """The rank of each gold item by vectors of contexts and candidates, kept in files."""
-        work = SpanWork(vectors=vectors, tasks=partial(list, tasks), running=context.running())
+        work = SpanWork(
+            vectors=vectors,
+            tasks=partial(list, tasks),
+            running=context.running(self.study.recipe.precision),
+        )
         own, found = context.chunking(self.path), []
         kept = own if self.models else context.chunking(self.path.parent)
         with scored(work, own, kept) as each:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,10 +16,9 @@ from adducir.core.planning import reads
 from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.encoders.ranking import Floats, SpanTask
+from adducir.encoders.kinds import EncoderSource, encoder_source
+from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
 from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, shared_room
-from adducir.encoders.sources import EncoderSource, encoder_source
-from adducir.encoders.span_vectors import DualVectors, Encode, SpanSide, VectorSource
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
@@ -27,15 +26,9 @@ from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, 
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
-from adducir.models.machine import Precision
 from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.rerankers.colbert import (
-    ColBERTRecipe,
-    LateInteraction,
-    LateRecipe,
-    MaxSimRecipe,
-    Reading,
-)
+from adducir.models.work import Running
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -64,7 +57,7 @@ class _Vectors(RankingSystem):
             "lengths": None if lengths == LengthPart() else lengths,
             "pooling": pooling,
         }
-        return DualVectors(source, how, step.study.recipe.precision)
+        return DualVectors(source, how)
 
     @property
     def _read_as(self) -> tuple[LengthPart, PoolingMode | None]:
@@ -196,7 +189,8 @@ class _Late(_Vectors):
     """Late interaction; the model stands under the kind's name."""
 
     lengths: LengthPart = LengthPart()  # tokens that are read
-    like: ClassVar[type[LateRecipe]]
+
+    like: ClassVar[type[MaxSimRecipe]]
 
     def _source(self, study: "KnownItemStudy") -> ModelSource:
         return model_source(expanded(getattr(self, self.kind)), study.folder)
@@ -211,15 +205,14 @@ class _Late(_Vectors):
         lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
         given = {name: count for name, count in lengths.items() if count is not None}
         recipe = self.like.model_validate({"base": getattr(self, self.kind), **given})
-        precision = step.study.recipe.precision
-        return LateVectors(self.source(step), recipe.reading, precision, step.read_of_context)
+        return LateVectors(self.source(step), recipe, step.read_of_context)
 
 
 class ColBERT(_Late):
     """A ColBERT."""
 
     kind: ClassVar[str] = "colbert"
-    like: ClassVar[type[LateRecipe]] = ColBERTRecipe
+    like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
     colbert: str  # its name
 
 
@@ -227,43 +220,40 @@ class MaxSim(_Late):
     """Late interaction of any encoder's token vectors."""
 
     kind: ClassVar[str] = "maxsim"
-    like: ClassVar[type[LateRecipe]] = MaxSimRecipe
+    like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
     maxsim: str  # its name
 
 
 @dataclass(frozen=True)
 class LateVectors:
     source: ModelSource
-    reading: Reading
-    precision: Precision
+    reading: MaxSimRecipe
     read: ContextRecipe
 
     def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the model itself
-        return LateVectors, (self.source, self.reading, self.precision, self.read)
+        return LateVectors, (self.source, self.reading, self.read)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
         read = {} if side == "candidates" else self.read.model_dump(mode="json")
-        model, reading = self.source.identity(), asdict(self.reading)
-        return {"model": model, "reading": reading, "precision": self.precision, "context": read}
+        model, reading = self.source.identity(), self.reading.fingerprint_inputs
+        return {"model": model, "reading": reading, "context": read}
 
     @cached_property
     def model(self) -> LateInteraction:
-        found = LateInteraction.load(self.source, self.reading)
-        found.precision = self.precision
-        return found
+        return LateInteraction.load(self.source, self.reading)
 
-    def load(self, device: "torch.device", tokens: int | None) -> tuple[Encode, Encode]:
+    def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
         model, read = self.model, self.read
+        model.running = running
         model.to(device)
-        model.network.eval()
 
         def of_spans(spans: Sequence[MaskedSpan]) -> list[Floats]:
             pairs = [context(span, read.left, read.right, read.words) for span in spans]
             room = model.room_of_queries
             texts = [nearest(model.tokenizer, *pair, room=room, side=read.tokens) for pair in pairs]
-            return model.token_vectors(model.queries(texts), tokens)
+            return model.token_vectors(model.queries(texts))
 
-        return lambda texts: model.token_vectors(model.documents(texts), tokens), of_spans
+        return lambda texts: model.token_vectors(model.documents(texts)), of_spans
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:

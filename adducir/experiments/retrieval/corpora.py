@@ -79,8 +79,7 @@ class ExpandedRecipe(CorpusRecipe):
         return is_recipe(self.model, folder)
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        from adducir.deepct.expansion import ExpandedCorpus, Rendering
-        from adducir.deepct.weighting import weights_fingerprint
+        from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
 
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
             what = f"`{self.expand}` is itself expanded"
@@ -156,7 +155,7 @@ class WeightsStep(Step):
         return {"precision": self.precision}
 
     def make(self, context: "Context") -> None:
-        from adducir.deepct.weighting import predict_corpus_weights
+        from adducir.deepct.expansion import predict_corpus_weights
 
         running, rebuild = context.running(self.precision), context.rebuild
         predict_corpus_weights(self.model, self.corpus.base, self.path, running, rebuild=rebuild)

@@ -248,7 +248,7 @@ class Dense(IndexRecipe):
         return "dense-index"
 
     def plan(self, step: IndexStep, seed: int | None, study: "RetrievalStudy") -> IndexPlan:
-        from adducir.encoders.sources import encoder_source
+        from adducir.encoders.kinds import encoder_source
         from adducir.encoders.training import EncoderTraining
         from adducir.indexes.dense import build_dense_index, dense_identity
 

@@ -15,17 +15,16 @@ from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.study import Trial
 from adducir.experiments.tuning.tune import of_topics
 from adducir.models.machine import using_threads
-from adducir.rerankers.recipe import RerankerRecipe
-from adducir.rerankers.registry import (
+from adducir.rerankers.recipe import (
     Reranker,
+    RerankerRecipe,
     identity_of,
     is_trained,
     open_reranker,
     open_trained,
     read_recipe,
 )
-from adducir.rerankers.rerank import rerank
-from adducir.rerankers.texts import StoredTexts
+from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.write import reranked_method
 from adducir.training.recipe import listed
 
@@ -130,13 +129,12 @@ class Rerank(System):
     def answer(self, step: RunStep, context: "Context") -> Answer:
         scorer: Scorer = step.opened
 
-        def opener() -> Reranker:
-            found = replace(scorer.open(), device=context.device)
-            return found.in_batches(context.batch_tokens)
-
-        reranker = context.shared(("reranker", step.trial.run), opener)
+        reranker = context.shared(
+            ("reranker", step.trial.run),
+            lambda: replace(scorer.open(), running=context.running()),
+        )
         index = step.parts["texts"].open(context)
-        texts = StoredTexts(index.documents, self.fields or reranker.fields or index.fields)
+        texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
         with using_threads(context.threads):
             found = rerank(
                 of_topics(step.parts["rerank"].read(), step.topics),
@@ -145,7 +143,6 @@ class Rerank(System):
                 reranker,
                 depth=self.depth,
                 tag=step.tag,
-                threads=context.threads,
                 chunking=Chunking(step.path, context.execution),
             )
         # Candidates are named without the machine's paths.

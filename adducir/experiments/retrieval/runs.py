@@ -358,7 +358,7 @@ class Python(System):
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
         import pandas as pd
 
-        from adducir.rerankers.texts import StoredTexts
+        from adducir.rerankers.rerank import Texts
 
         parts = step.parts
         queries = dict(zip(step.topics.qids, step.topics.queries, strict=True))
@@ -372,7 +372,7 @@ class Python(System):
             docnos = list(dict.fromkeys(frame["docno"]))
             columns = {one: (one,) for one in index.fields} | {"text": index.fields}
             for column, fields in columns.items():
-                texts = StoredTexts(index.documents, fields).get(docnos)
+                texts = Texts.stored(index.documents, fields).get(docnos)
                 frame[column] = frame["docno"].map(dict(zip(docnos, texts, strict=True)))
         return frame
 

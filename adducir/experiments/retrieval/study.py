@@ -167,7 +167,7 @@ class RetrievalStudy(Study):
         place: KeyPath,
     ) -> ModelStep:
         """The step that trains ``deepct/X`` by its recipe; of a seed 3, ``deepct/X.seed3``."""
-        from adducir.training.kinds import open_training
+        from adducir.training.trainable import open_training
 
         path = file_path(reference, self.folder)
         folder = path.with_suffix("")

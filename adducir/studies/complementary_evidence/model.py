@@ -45,10 +45,10 @@ from torch.nn import functional
 
 from adducir.core.errors import ArtifactError, InputError
 from adducir.models.artifacts import ModelSettings
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource, trained_folder
+from adducir.models.work import in_order, padded
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
     DRNSelection,

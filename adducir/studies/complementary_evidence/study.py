@@ -25,7 +25,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.models.arrays import read_shard
+from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision, using_threads
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import Arrays, ModelWork
@@ -39,8 +39,8 @@ from adducir.studies.complementary_evidence.questions import (
 )
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
 from adducir.studies.complementary_evidence.training import EvidenceTrainable
-from adducir.training.kinds import open_training
 from adducir.training.recipe import Several, listed
+from adducir.training.trainable import open_training
 
 if TYPE_CHECKING:
     import torch

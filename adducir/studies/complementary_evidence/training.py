@@ -32,7 +32,6 @@ from adducir.studies.complementary_evidence.selection import (
     Selection,
     Weight,
 )
-from adducir.training.card import Card
 from adducir.training.data import DataPart, Rows, TrainingData, divided, stored
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -46,7 +45,11 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Counts = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
 Weights = Weight | Annotated[tuple[Weight, ...], Field(min_length=1)]
 Shares = Share | Annotated[tuple[Share, ...], Field(min_length=1)]
-_USAGE = """```sh
+_USAGE = """
+
+## Use
+
+```sh
 adducir complementary-evidence select -m {name} -q questions.jsonl.gz --output chosen.jsonl
 adducir complementary-evidence sets chosen.jsonl --questions questions.jsonl.gz
 ```"""
@@ -121,7 +124,6 @@ R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)
 class EvidenceTrainable(Trainable[R]):
     artifact = "evidence-selector"
     unit = "questions"
-    summary_of: ClassVar[str]
 
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
@@ -259,26 +261,22 @@ class EvidenceTrainable(Trainable[R]):
     def loss(self, model: Any, batch: dict[str, Any]) -> "torch.Tensor":
         return model.loss(batch, self.recipe)
 
-    def card(self) -> Card:
-        tags = ("complementary-evidence", "question-answering", "information-retrieval")
-        return Card(self.summary_of, tags, _USAGE)
-
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
     recipe_type: ClassVar = ComplementaryRecipe
-    summary_of: ClassVar = (
+    card: ClassVar = (
         "Selects the set of passages that answers a question together: relevant, diverse and "
         "compact (Mou et al., 2020). A cross-encoder gives each passage a probability and a "
         "vector; a beam search in the vector space selects the set. With both weights 0 it ranks "
-        "passages by their probability alone, which is the baseline of that paper."
+        f"passages by their probability alone, which is the baseline of that paper.{_USAGE}"
     )
 
 
 class DRNTrainable(EvidenceTrainable[DRNRecipe]):
     recipe_type: ClassVar = DRNRecipe
-    summary_of: ClassVar = (
+    card: ClassVar = (
         "Selects the most relevant passage and then the most novel one: DRN with BERT, a "
-        "baseline of Mou et al. (2020) after Harel et al. (2019)."
+        f"baseline of Mou et al. (2020) after Harel et al. (2019).{_USAGE}"
     )
 
 

@@ -32,8 +32,8 @@ from adducir.studies.books import body, read_plain, stem_of, title_of
 from adducir.studies.sentences import paragraph_bounds, sentence_bounds
 
 if TYPE_CHECKING:
+    from adducir.encoders.kinds import EncoderSource
     from adducir.encoders.model import DualEncoder
-    from adducir.encoders.sources import EncoderSource
 
 WORDS = BM25(k1=0.5, b=0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
@@ -301,8 +301,8 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
     encoders = {}
     for name in names:
         if name != BY_WORDS:
+            from adducir.encoders.kinds import encoder_source
             from adducir.encoders.model import load_encoder
-            from adducir.encoders.sources import encoder_source
             from adducir.models.machine import choose_device
 
             source = encoder_source(name)

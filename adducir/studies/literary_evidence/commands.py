@@ -133,9 +133,9 @@ def retrieve(settings: Retrieve) -> None:
         raise UsageError("give one of --spans and --relic.")
 
     from adducir.core.chunks import Chunking
+    from adducir.encoders.kinds import encoder_source
+    from adducir.encoders.ranking import DualVectors, SpanWork, scored
     from adducir.encoders.reading import Settings
-    from adducir.encoders.sources import encoder_source
-    from adducir.encoders.span_vectors import DualVectors, SpanWork, scored
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence import relic as data
@@ -150,7 +150,7 @@ def retrieve(settings: Retrieve) -> None:
     given = {name: count for name, count in sides.items() if count is not None}
     read = {"context": context.model_copy(update=given)}
     work = SpanWork(
-        vectors=DualVectors(source, read, settings.precision),
+        vectors=DualVectors(source, read),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
         running=settings.running(),
     )

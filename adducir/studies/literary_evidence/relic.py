@@ -49,10 +49,10 @@ from adducir.encoders.ranking import (
     Distinct,
     Floats,
     Integers,
+    Scored,
     Scores,
     SpanTask,
 )
-from adducir.encoders.span_vectors import Scored
 from adducir.runs.run import Run
 from adducir.studies.sentences import literary_sentences
 

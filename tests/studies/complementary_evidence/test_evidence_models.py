@@ -28,8 +28,8 @@ from adducir.studies.complementary_evidence.questions import (
 )
 from adducir.studies.complementary_evidence.selection import DRNSelection, Selection
 from adducir.studies.complementary_evidence.training import in_sets
-from adducir.training.kinds import open_training
 from adducir.training.run import train_model
+from adducir.training.trainable import open_training
 
 
 @pytest.fixture

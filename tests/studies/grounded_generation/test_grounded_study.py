@@ -153,8 +153,8 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch) -> None:
     for name in ("killed", "whole"):
         (place / "experiments" / f"{name}.yaml").write_text(one)
     assert main(["experiment", "experiments/whole.yaml", "--threads", "1"]) == 0
-    monkeypatch.setattr("adducir.training.run.CHECKPOINT_SECONDS", 0.0)
-    save = sys.modules["adducir.training.run"].save_weights
+    monkeypatch.setattr("adducir.training.trainer.CHECKPOINT_SECONDS", 0.0)
+    save = sys.modules["adducir.training.trainer"].save_weights
     steps: list[int] = []
 
     def killing(*others):
@@ -163,7 +163,7 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch) -> None:
         if len(steps) in (20, 24):
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("adducir.training.run.save_weights", killing)
+    monkeypatch.setattr("adducir.training.trainer.save_weights", killing)
     codes = [main(["experiment", "experiments/killed.yaml", "--threads", "1"]) for _ in range(3)]
     assert (codes[0] != 0, codes[1] != 0, codes[2]) == (True, True, 0)
     killed, whole = (

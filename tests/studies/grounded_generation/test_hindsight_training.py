@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from adducir.core.chunks import make_chunks
-from adducir.encoders.span_vectors import MultiVectors
+from adducir.encoders.ranking import MultiVectors
 from adducir.studies.grounded_generation.experiment.data import Problem
 from adducir.studies.grounded_generation.experiment.making import NumberedWork, Parts
 from adducir.studies.grounded_generation.generators.generator import Lexical

@@ -7,8 +7,8 @@ from tiny import tiny_bert
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.sources import encoder_source
 from adducir.studies.literary_evidence.ask import Book, SearchableBooks, heading_of, open_book
 
 TEXT = """Title: A Book of Cats

@@ -23,8 +23,8 @@ from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.encoders.kinds import Side
-from adducir.encoders.span_vectors import MultiVectors
-from adducir.models.arrays import load_weights, read_shard, save_weights, write_shard
+from adducir.encoders.ranking import MultiVectors
+from adducir.models.artifacts import load_weights, read_shard, save_weights, write_shard
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.grounded_generation.experiment.data import GroundedData
@@ -176,7 +176,7 @@ def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
         return MultiVectors(values[places], np.arange(len(places) + 1))
     whole = MultiVectors(values, starts)
     parts = [whole.rows(place, place + 1).values for place in places]
-    return MultiVectors.of(parts, values.shape[1])
+    return MultiVectors.of(parts)
 
 
 def different_texts(parts: Parts, name: str, device: torch.device) -> Live:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import KeyPath
-from adducir.encoders.sources import encoder_source
+from adducir.encoders.kinds import encoder_source
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, Step

@@ -11,7 +11,7 @@ import polars as pl
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.study import Finding
-from adducir.models.arrays import read_shard
+from adducir.models.artifacts import read_shard
 from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, TEXTS
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets

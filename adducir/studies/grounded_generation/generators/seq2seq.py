@@ -16,9 +16,9 @@ import torch
 
 from adducir.core.errors import InputError
 from adducir.core.many_texts import read_texts
-from adducir.models.batches import in_order, padded
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import ModelSource
+from adducir.models.work import in_order, padded
 from adducir.studies.grounded_generation.generators.generator import Generator, Numbers
 
 if TYPE_CHECKING:

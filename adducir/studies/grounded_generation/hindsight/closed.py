@@ -19,13 +19,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from adducir.encoders.span_vectors import MultiVectors, maxsim_packed
+from adducir.encoders.ranking import MultiVectors, maxsim_packed
 from adducir.indexes.candidates import Best, Ranking, rank, rank_parts
 from adducir.indexes.models import BM25
-from adducir.models.arrays import Stored, read_shard
-from adducir.models.batches import in_order
+from adducir.models.artifacts import Stored, read_shard
 from adducir.models.machine import computing_in
-from adducir.models.work import Arrays
+from adducir.models.work import Arrays, in_order
 from adducir.studies.grounded_generation.hindsight.model import (
     Data,
     Hindsight,
@@ -154,7 +153,7 @@ class ClosedRequest:
                 for first in range(0, len(contexts), QUERIES):
                     some = contexts[first : first + QUERIES]
                     made, mask = scorer.side(inputs[part], some, "query")
-                    queries.append(MultiVectors.of(_unpadded(made, mask), made.shape[2]))
+                    queries.append(MultiVectors.of(_unpadded(made, mask)))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
                 best, first = Best(len(contexts), self.recipe.depth), 0
@@ -192,7 +191,7 @@ def _scores(
                 places = np.searchsorted(some, own[which])
                 each = [vectors.rows(place, place + 1).values for place in places]
                 query = queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-                documents = MultiVectors.of(each, vectors.values.shape[1])
+                documents = MultiVectors.of(each)
                 scores[row, which] = maxsim_packed(query, documents)[0] * scale
     return scores
 
@@ -210,7 +209,7 @@ def encoded(
             return _unpadded(*(batch or texts.batch)(numbers[some]))
 
     each = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
-    return vars(MultiVectors.of(each, each[0].shape[1]))
+    return vars(MultiVectors.of(each))
 
 
 def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:

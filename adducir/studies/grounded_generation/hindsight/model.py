@@ -12,13 +12,12 @@ import torch
 from numpy.typing import NDArray
 
 from adducir.core.many_texts import read_texts
-from adducir.encoders.kinds import Side
+from adducir.encoders.kinds import Side, encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.ranking import MultiVectors
 from adducir.encoders.reading import LengthPart
-from adducir.encoders.sources import encoder_source
-from adducir.encoders.span_vectors import MultiVectors
 from adducir.models.sources import model_source
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, Reading
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, RetrieverRecipe
 
@@ -48,7 +47,8 @@ class Network(torch.nn.Module):
             )
             self.towers: torch.nn.Module = self._dual.model
             return
-        reading = Reading(recipe.query_length, recipe.document_length, ColBERTRecipe().markers)
+        query, document = recipe.query_length, recipe.document_length
+        reading = ColBERTRecipe(query_length=query, document_length=document)
         source = model_source(recipe.base, folder)
         one = LateInteraction.load(source, reading)
         other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)

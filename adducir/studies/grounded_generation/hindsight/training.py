@@ -36,7 +36,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     SampleRecipe,
 )
 from adducir.training.recipe import listed
-from adducir.training.run import fit
+from adducir.training.trainer import fit
 
 _PAIRS = 128  # of context and passage, that a network computes at a time in a validation
 

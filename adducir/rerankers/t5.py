@@ -1,0 +1,257 @@
+"""Rerankers that are a T5: monoT5, which says true or false, and LiT5-Distill, which writes orders.
+
+monoT5 (Nogueira et al., Findings of EMNLP 2020) reads ``Query: q Document: d Relevant:``; with z
+the decoder's first logits, the score is the log-probability of "true" against "false" alone,
+s = log softmax(z[false], z[true])[true].
+
+LiT5-Distill (Tamber et al., arXiv 2312.16098, 2023) is a Fusion-in-Decoder (Izacard and Grave, EACL
+2021): each passage of a window is encoded by itself with the query and its number, as ``Search
+Query: q Passage: [i] p Relevance Ranking:``; the decoder attends to all of them at once and writes
+the numbers in order. Windows of 20 go over the candidates from the bottom up by 10; models of the
+second version take 100 at once (``window: 100``). Differing from the published loop, windows reach
+the top whatever the number of candidates is. There is no score; the run gets 1/rank.
+
+A long text is cut where it stands: whoever cuts the whole input cuts off ``Relevant:``, and asks
+nothing. And padding comes last, masked: T5's positions are relative, so that padding before
+``Relevant:`` would let a score depend on the batch.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from adducir.core.errors import InputError
+from adducir.models.loading import load_model, load_tokenizer, longest_input
+from adducir.models.machine import computing_in
+from adducir.models.sources import ModelSource
+from adducir.models.work import Numbers, computed, padded
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    RerankerRecipe,
+    Scores,
+    fitted,
+    fitted_pairs,
+    token_ids,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+TOKENS = (
+    ("ptt5", ("▁não", "▁sim")),
+    ("mt5-3b", ("▁", "▁true")),
+    ("mt5-13b", ("▁", "▁true")),
+    ("/mt5", ("▁no", "▁yes")),
+    ("", ("▁false", "▁true")),
+)
+"""The tokens for "false" and "true" by what stands in ``/NAME``, the last part of the checkpoint's
+name; the first that fits. From the table of pygaggle (castorini/pygaggle, rerank/transformer.py).
+"""
+
+
+class MonoT5Recipe(RerankerRecipe):
+    """A monoT5.
+
+    Attributes:
+        base: By default the model of the paper's size 3B for MS MARCO.
+        length: Tokens of an input.
+        tokens: Those for "false" and "true"; by default known by the model's name.
+    """
+
+    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
+    named: ClassVar[str] = r"mono\w*t5"
+    scores: ClassVar[str] = "log-probability of true against false"
+
+    model: Literal["monot5"] = "monot5"
+    base: str = "castorini/monot5-3b-msmarco-10k"
+    length: Length = 512
+    tokens: tuple[str, str] | None = None
+
+    def load(self, source: ModelSource) -> "MonoT5":
+        network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
+        return MonoT5(network, tokenizer, self.tokens or tokens_of(source.name), self.length)
+
+
+class _T5(Pointwise):
+    def __init__(self, network: Any, tokenizer: Any) -> None:
+        self.network, self.tokenizer = network, tokenizer
+        self._start, self._end = network.config.decoder_start_token_id, tokenizer.eos_token_id
+        self._padding = tokenizer.pad_token_id
+        if None in (self._start, self._end, self._padding):
+            what = "its configuration or tokenizer does not name the tokens start, end and padding."
+            raise InputError(what, path=network.name_or_path)
+
+
+class MonoT5(_T5):
+    def __init__(self, network: Any, tokenizer: Any, tokens: tuple[str, str], length: int) -> None:
+        super().__init__(network, tokenizer)
+        known = tokenizer.get_vocab()
+        for token in tokens:
+            if token not in known:
+                raise InputError(
+                    f"the vocabulary has no token {token!r}.",
+                    hint="Name this checkpoint's two tokens, with `tokens:` in a recipe.",
+                )
+        self._answers = [known[token] for token in tokens]
+        parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
+        self._prompt = (*parts[:2], np.append(parts[2], self._end))
+        longest = longest_input(network.config, tokenizer, length)
+        self._room = longest - sum(map(len, self._prompt))
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
+        before, between, after = self._prompt
+        return [
+            np.concatenate((before, query, between, text, after))
+            for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
+        ]
+
+    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
+        """(n,) log-probabilities of "true" against "false"."""
+        import torch
+
+        device = self.network.device
+        ids, mask = padded(batch, self._padding, device)
+        start = torch.full((len(batch), 1), self._start, dtype=torch.long, device=device)
+        found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
+        answers: torch.Tensor = found.logits[:, 0, self._answers].float()
+        return answers.log_softmax(dim=-1)[:, 1]
+
+
+def tokens_of(name: str) -> tuple[str, str]:
+    last = f"/{Path(name).name.lower()}"
+    return next(tokens for part, tokens in TOKENS if part in last)
+
+
+class LiT5Recipe(RerankerRecipe):
+    """A LiT5-Distill.
+
+    Attributes:
+        base: By default the base size of the first version.
+        window: Passages that are put in order at once.
+        stride: How far a window is above the one before it.
+        length: Tokens of one passage's input.
+        answer_length: Tokens of the answer, at most.
+    """
+
+    is_listwise: ClassVar[bool] = True
+    scores: ClassVar[str] = "1 / rank"
+    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration", "FiD")
+    named: ClassVar[str] = "lit5"
+
+    model: Literal["lit5"] = "lit5"
+    base: str = "castorini/LiT5-Distill-base"
+    window: Length = 20
+    stride: Length = 10
+    length: Length = 150
+    answer_length: Length = 140
+
+    @model_validator(mode="after")
+    def _overlaps(self) -> "LiT5Recipe":
+        if self.stride > self.window:
+            raise ValueError("`stride` must not be more than `window`: passages would be left out")
+        return self
+
+    def load(self, source: ModelSource) -> "LiT5":
+        # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would
+        # write something else, which leaves every list as it was.
+        if not (source.has_architecture("FiD") or self.fits(source)):
+            raise InputError(
+                "this model does not say that it is a LiT5.",
+                path=source.local(),
+                hint="If it is one, give it `architectures: [FiD]` in its config.json, as the "
+                "published models have it, or a name with LiT5 in it.",
+            )
+        network = load_model(source, "T5ForConditionalGeneration")
+        return LiT5(network, load_tokenizer(source), self)
+
+
+class LiT5(_T5):
+    def __init__(self, network: Any, tokenizer: Any, recipe: LiT5Recipe) -> None:
+        from transformers import GenerationConfig
+
+        super().__init__(network, tokenizer)
+        self.recipe = recipe
+        # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
+        self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
+            decoder_start_token_id=self._start,
+            eos_token_id=self._end,
+            pad_token_id=self._padding,
+            max_length=recipe.answer_length,
+            do_sample=False,
+            num_beams=1,
+        )
+        # generate() takes from the model's own what an argument leaves open.
+        network.generation_config = self._plain
+
+    def read(self, query: str, texts: Sequence[str]) -> list[Numbers]:
+        """Token ids of a window's passages, numbered from 1."""
+        most, labels = self.recipe.length, [f"Passage: [{n}]" for n in range(1, len(texts) + 1)]
+        named = ["Search Query:", "Relevance Ranking:", query, *labels, *texts]
+        opening, closing, asked, *rest = token_ids(self.tokenizer, named, most)
+        closing = np.append(closing, self._end)
+        found = []
+        for label, text in zip(rest[: len(texts)], rest[len(texts) :], strict=True):
+            room = most - len(opening) - len(label) - len(closing)
+            cut, passage = fitted(asked, text, max(0, room))
+            found.append(np.concatenate((opening, cut, label, passage, closing)))
+        return found
+
+    def answer(self, query: str, texts: Sequence[str]) -> str:
+        import torch
+        from transformers.modeling_outputs import BaseModelOutput
+
+        ids, mask = padded(self.read(query, texts), self._padding, self.network.device)
+        encoder = self.network.get_encoder()
+
+        def compute(rows: Numbers) -> Any:
+            return encoder(input_ids=ids[rows], attention_mask=mask[rows]).last_hidden_state
+
+        lengths = [ids.shape[1]] * len(ids)
+        states = torch.cat(computed(self.network, lengths, compute, self.running)).unsqueeze(0)
+        with torch.inference_mode(), computing_in(self.running.precision, self.network):
+            written = self.network.generate(
+                encoder_outputs=BaseModelOutput(last_hidden_state=states),
+                attention_mask=mask.reshape(1, -1),
+                generation_config=self._plain,
+            )
+        return self.tokenizer.decode(written[0], skip_special_tokens=True)
+
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """1 / rank among the texts of a query."""
+        found = np.zeros(len(pairs))
+        for query in dict.fromkeys(query for query, _ in pairs):
+            own = [number for number, pair in enumerate(pairs) if pair[0] == query]
+            order = self.order(query, [pairs[number][1] for number in own])
+            found[np.array(own)[order]] = 1.0 / np.arange(1, len(own) + 1)
+        return found
+
+    def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
+        order = np.arange(len(texts))
+        for first, end in windows(len(texts), self.recipe.window, self.recipe.stride):
+            inside = order[first:end]
+            answer = self.answer(query, [texts[number] for number in inside])
+            order[first:end] = inside[repaired(answer, len(inside))]
+        return order
+
+
+def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
+    """The windows over so many texts, from the bottom to the top, each ``stride`` above another."""
+    found, end = list[tuple[int, int]](), count
+    while end > 0 and (not found or found[-1][0] > 0):
+        found.append((max(0, end - window), end))
+        end -= stride
+    return found
+
+
+def repaired(answer: str, count: int) -> NDArray[np.int64]:
+    """The order that ``3 > 1 > 2`` gives, from 0; what is not named follows in its old order."""
+    named = (int(digits) - 1 for digits in re.findall(r"[0-9]+", answer) if len(digits) < 10)
+    order = dict.fromkeys(number for number in named if 0 <= number < count)
+    return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)

@@ -1,0 +1,324 @@
+"""The Trainer of transformers: AdamW, linear warm-up and decay, the lowest validation loss kept.
+
+Several GPUs train by ``torchrun``: each process takes batches of its own, gradients are averaged,
+the first process writes.
+"""
+
+import math
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+from transformers import (
+    EarlyStoppingCallback,
+    PreTrainedModel,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers.trainer_callback import PrinterCallback
+
+from adducir.core.errors import InputError, MachineError
+from adducir.core.progress import progress
+from adducir.models.artifacts import save_weights
+from adducir.models.loading import quiet
+from adducir.models.machine import computing_in, seed_of
+from adducir.training.recipe import GroupPart, TrainingRecipe, listed
+from adducir.training.trainable import kept_epoch
+
+CHECKPOINT_SECONDS = 120.0
+"""Seconds between two checkpoints: what a kill can lose."""
+_WAIT = 30 * 24 * 3600
+"""Seconds that a process waits for the first one, which may prepare data for hours."""
+
+
+def rank() -> int:
+    """Which of the processes that a launcher such as torchrun started this is; 0 without one."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def fit(
+    objective: Any,
+    model: torch.nn.Module,
+    train: Any,
+    validation: Any,
+    recipe: TrainingRecipe,
+    checkpoints: Path,
+    device: torch.device,
+) -> dict[str, Any]:
+    """Train a network in place; it ends with its best weights, in evaluation mode.
+
+    ``objective`` has a :class:`.Trainable`'s ``unit``, ``batches``, ``collate`` and ``loss``; a
+    training in the folder ``checkpoints`` goes on. Returns what ``training.json`` holds.
+    """
+    if recipe.patience is not None and not len(validation):
+        raise InputError(
+            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop "
+            "the training early.",
+            hint="Hold out a larger share, or write `patience: null` below `training`.",
+        )
+    freeze(model, listed(recipe.freeze))
+    arguments = arguments_of(recipe, checkpoints, device)
+    callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
+    if not len(validation):
+        arguments.eval_strategy = "no"
+        arguments.load_best_model_at_end = False
+    elif recipe.patience is not None:
+        callbacks.append(EarlyStoppingCallback(recipe.patience))
+    data = {"train_dataset": train, "eval_dataset": validation}
+    trainer = _Trainer(objective, recipe, model, arguments, callbacks=callbacks, **data)
+    began = time.monotonic()
+    if recipe.gradient_checkpointing:
+        checkpoint_layers(model)
+    with quiet(), progress().doing("training", recipe.epochs * len(train), objective.unit):
+        trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
+    model.eval()
+    history = _history(trainer.state, time.monotonic() - began)
+    progress().note(f"the weights are of epoch {kept_epoch(history)}")
+    return history
+
+
+def arguments_of(
+    recipe: TrainingRecipe, checkpoints: Path, device: torch.device
+) -> TrainingArguments:
+    if device.type == "cuda" and device.index is not None:
+        torch.cuda.set_device(device)
+    arguments = TrainingArguments(
+        output_dir=str(checkpoints),
+        use_cpu=device.type == "cpu",
+        ddp_timeout=_WAIT,
+        num_train_epochs=recipe.epochs,
+        per_device_train_batch_size=recipe.batch_size,
+        gradient_accumulation_steps=recipe.gradient_accumulation,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=recipe.warmup,
+        weight_decay=recipe.weight_decay,
+        max_grad_norm=recipe.clip or 0.0,
+        lr_scheduler_type="linear",
+        seed=seed_of(recipe.seed, "training") % (1 << 32),
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="epoch",
+        logging_nan_inf_filter=False,
+        load_best_model_at_end=True,
+        metric_for_best_model="loss",
+        greater_is_better=False,
+        save_total_limit=2,
+        restore_callback_states_from_checkpoint=True,
+        remove_unused_columns=False,
+        dataloader_pin_memory=device.type == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+    )
+    # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
+    arguments._n_gpu = min(arguments.n_gpu, 1)
+    return arguments
+
+
+def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
+    named = dict(model.named_parameters())
+    for name in _fitting(patterns, named, "freeze"):
+        named[name].requires_grad_(False)
+    if not any(parameter.requires_grad for parameter in named.values()):
+        what = "every parameter is frozen, so there is nothing to train."
+        raise InputError(what, hint="Take a pattern out of `training.freeze`.")
+
+
+def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
+    """AdamW over what is trained; biases and layer norms (one dimension) are not decayed."""
+    named = dict(model.named_parameters())
+    rest = {name: one for name, one in named.items() if one.requires_grad}
+    groups = list[dict[str, Any]]()
+    for part in (*recipe.parameter_groups, GroupPart(match="*")):
+        fitting = _fitting(listed(part.match), named, "parameter_groups")
+        chosen = [rest.pop(name) for name in [*rest] if name in fitting]
+        rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
+        decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay
+        for is_flat in (False, True):
+            parameters = [one for one in chosen if (one.ndim <= 1) == is_flat]
+            if parameters:
+                own = {"weight_decay": 0.0 if is_flat else decay, "lr": rate}
+                groups.append({"params": parameters, **own})
+    return torch.optim.AdamW(groups, lr=recipe.learning_rate)
+
+
+def _fitting(patterns: Sequence[str], names: Any, key: str) -> set[str]:
+    fitting = [{name for name in names if fnmatchcase(name, pattern)} for pattern in patterns]
+    for pattern, found in zip(patterns, fitting, strict=True):
+        if not found:
+            raise InputError(
+                f"no parameter of this model matches {pattern!r} (`training.{key}`).",
+                hint=f"Its {len(names)} parameters are called {', '.join([*names][:3])} and so on.",
+            )
+    return set[str]().union(*fitting)
+
+
+def checkpoint_layers(model: torch.nn.Module) -> None:
+    """Have a model's layers keep only their input, and compute the rest again backwards."""
+    networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
+    able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
+    if not able:
+        what = f"a {type(model).__name__} does not support gradient checkpointing."
+        raise InputError(what, hint="Leave `training.gradient_checkpointing` out.")
+    for one in able:
+        one.gradient_checkpointing_enable({"use_reentrant": False})
+
+
+class _Loader(DataLoader[Any]):
+    """Batches of rows as a kind cuts them; accelerate would cut them anew for several processes."""
+
+    def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
+        self._cut, self._own = partial(objective.batches, rows), list[list[int]]()
+        self.set_epoch(epoch)
+        super().__init__(rows, batch_sampler=self._own, collate_fn=objective.collate)
+
+    def set_epoch(self, epoch: int | None) -> None:
+        batches = [batch.tolist() for batch in self._cut(epoch)]
+        if epoch is not None:  # all processes take the same number of steps
+            even = [*batches, *batches[: -len(batches) % _processes()]]
+            batches = even[rank() :: _processes()]
+        self._own[:] = batches
+
+
+class _Trainer(Trainer):
+    objective: Any
+    recipe: TrainingRecipe
+
+    def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
+        self.objective, self.recipe = objective, recipe
+        super().__init__(*given, **more)
+        self.remove_callback(PrinterCallback)
+
+    def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
+        trained: Any = self.model
+        self.optimizer: Any = adamw(trained, self.recipe)
+        return self.optimizer
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learned.
+        warmup = self.args.get_warmup_steps(num_training_steps)
+        self.args.warmup_steps = min(warmup, num_training_steps - 1)
+        return super().create_scheduler(num_training_steps, optimizer)
+
+    def get_train_dataloader(self) -> DataLoader[Any]:
+        return _Loader(self.objective, self.train_dataset, 0)
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> DataLoader[Any]:
+        return _Loader(self.objective, self.eval_dataset, None)
+
+    def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
+        # The backward pass is inside: what it computes again must be in the same precision.
+        with computing_in(self.recipe.precision, model):
+            loss = super().training_step(model, *inputs, **more)
+        if _processes() > 1 and self.accelerator.sync_gradients:
+            # Not by DistributedDataParallel: a loss may run the network several times, and back.
+            for parameter in model.parameters():
+                if parameter.grad is not None:
+                    torch.distributed.all_reduce(parameter.grad)
+                    parameter.grad /= _processes()
+        return loss
+
+    def compute_loss(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
+        return self.objective.loss(self.accelerator.unwrap_model(model), inputs)
+
+    def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
+        with torch.no_grad(), computing_in(self.recipe.precision, model):
+            network = self.accelerator.unwrap_model(model)
+            return self.objective.loss(network, self._prepare_inputs(inputs)), None, None
+
+    def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
+        folder = Path(str(output_dir))
+        folder.mkdir(parents=True, exist_ok=True)
+        save_weights(folder / "model.safetensors", self.accelerator.unwrap_model(self.model))
+
+    def _issue_warnings_after_load(self, load_result: Any) -> None:
+        """None: what is shared is in the file once, so that its other names are missing."""
+
+
+class _Watch(TrainerCallback):
+    """Reports progress, validates within epochs, and saves a checkpoint from time to time."""
+
+    def __init__(self, validations: int, examples: int) -> None:
+        self._validations, self._examples = validations, examples
+        self._saved = time.monotonic()
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._saved, done = time.monotonic(), state.global_step
+        progress().resume(round(self._per_step(args, state) * done))
+        if done:
+            progress().note(f"training resumes after step {done:,}")
+
+    def _per_step(self, args: Any, state: Any) -> float:
+        return float(self._examples * args.num_train_epochs / state.max_steps)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        each, step = self._per_step(args, state), state.global_step
+        progress().advance(round(each * step) - round(each * (step - 1)))
+        per_epoch = round(state.max_steps / args.num_train_epochs)
+        within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
+        if step % per_epoch in within and args.eval_strategy != "no":
+            control.should_log = control.should_evaluate = control.should_save = True
+        # By the clock of the first process. An epoch's last checkpoint is written when it was
+        # validated: not before that, too.
+        due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
+        if _processes() > 1 and step % per_epoch:
+            due = due.to(args.device)
+            torch.distributed.broadcast(due, 0)
+        if step % per_epoch and due:
+            control.should_save = True
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._saved = time.monotonic()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+        logs = logs or {}
+        if not math.isfinite(logs.get("loss", 0.0)):
+            raise MachineError(
+                f"the loss is not a number at step {state.global_step:,}.",
+                hint="Lower `training.learning_rate`, or train in float32.",
+            )
+        for key, name in (("loss", "training"), ("eval_loss", "validation")):
+            if key in logs:
+                progress().note(f"epoch {state.epoch:g}: {name} loss {logs[key]:.5f}")
+
+
+def _last_checkpoint(folder: Path) -> str | None:
+    """The newest checkpoint that all processes wrote whole; others are removed."""
+    count = _processes()
+    parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]
+    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
+    whole = [path for path in found if all((path / name).is_file() for name in parts)]
+    for path in found:
+        if path not in whole and not rank():
+            shutil.rmtree(path)
+    return str(whole[-1]) if whole else None
+
+
+def _history(state: Any, seconds: float) -> dict[str, Any]:
+    entries: dict[int, dict[str, Any]] = {}
+    for log in state.log_history:
+        entry = entries.setdefault(
+            log["step"], {"step": log["step"], "epoch": log["epoch"], "validation_loss": None}
+        )
+        known = {"training_loss": "loss", "validation_loss": "eval_loss"}
+        entry |= {name: log[key] for name, key in known.items() if key in log}
+    return {
+        "steps": state.global_step,
+        "validations": [entry for entry in entries.values() if "training_loss" in entry],
+        "best_step": state.best_global_step or state.global_step,
+        "best_loss": state.best_metric,
+        "seconds": round(seconds, 1),
+        "stopped_early": state.global_step < state.max_steps,
+        "processes": _processes(),
+    }
