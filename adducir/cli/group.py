@@ -56,6 +56,9 @@ COMMANDS = {
     "experiment": Entry(
         "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
     ),
+    "share": Entry("Pack a study for others: recipes, runs, tables, digests.", CORE),
+    "verify": Entry("Verify a study's archive, and evaluate its runs again.", CORE, "share"),
+    "submit": Entry("Lay out a run for a shared task, with its metadata.", CORE, "share"),
     "train": Entry(
         "Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
     ),

@@ -51,7 +51,7 @@ def test_a_wrong_line_is_named(tmp_path, change, key):
     path.write_text("\n" + json.dumps(LINE) + "\n" + json.dumps(LINE | {"id": "z"} | change) + "\n")
     with pytest.raises(InputError, match=key) as caught:
         list(read_spans(path))
-    assert caught.value.where == f"{path}:3"
+    assert (caught.value.path, caught.value.line) == (path, 3)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,197 @@
+"""A study as one archive for others, and what its archive must show.
+
+The archive holds recipes, code, runs with their metadata, tables, and the data of the study's own
+folder that recipes name; what is built from them (indexes, models) it leaves out. ``SHA256SUMS``
+has a line per file, as ``sha256sum`` writes them.
+"""
+
+import csv
+import json
+import math
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from adducir.core.artifacts import MANIFEST
+from adducir.core.config import load
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.files import FOLDERS, file_digest, publishing, read_text
+from adducir.core.json_lines import json_document
+from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.runs.write import SUFFIX, part_of, read_metadata
+
+SUMS, GUIDE = "SHA256SUMS", "VERIFY.md"
+_BUILT = ("corpora", "indexes", "systems", "table")
+_SAME = 1e-9  # relative: other machines and versions round differently
+
+
+def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
+    """What is shared of a study, and the data that is left out, as it is too large."""
+    found, recipes, large = dict[Path, None](), list[Path](), list[Path]()
+    for name in FOLDERS:
+        recipes += sorted((study / name).glob("*.yaml"))
+    if not any(path.parent.name == "experiments" for path in recipes):
+        hint = "Name the folder that holds experiments/."
+        raise InputError("this folder has no experiment file.", path=study, hint=hint)
+    for path in study.rglob("*"):
+        folder, *rest = parts = path.relative_to(study).parts
+        if not path.is_file() or any(one.startswith(".") for one in parts):
+            continue
+        is_result = folder == "experiments" and (study / folder / rest[0] / MANIFEST).is_file()
+        is_code = path.suffix == ".py" and "site-packages" not in parts
+        if is_result or is_code or folder in ("runs", "README.md"):
+            found[path] = None
+    for recipe in recipes:
+        found[recipe] = None
+        for path in _named_in(load(recipe).data, study):
+            (found.setdefault(path) if path.stat().st_size <= largest else large.append(path))
+    return sorted(found), sorted({*large} - {*found})
+
+
+def _named_in(value: Any, study: Path) -> Iterator[Path]:
+    """The files of the study's folder that a recipe's texts name."""
+    if isinstance(value, Mapping | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _named_in(one, study)
+    elif isinstance(value, str) and 0 < len(value) < 250 and "\0" not in value:
+        path = study / value
+        if path.is_file() and path.resolve().is_relative_to(study.resolve()):
+            yield path
+
+
+def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:
+    """Write a study's archive, a ZIP file; the same files give the same bytes.
+
+    ``guide`` is what it says to its reader, ``largest`` the most bytes of a file of data. Returned
+    are the number of files and the data that is left out.
+    """
+    files, left_out = _shared(study, largest)
+    names = {path.relative_to(study).as_posix(): path for path in files}
+    sums = "".join(f"{file_digest(path)}  {name}\n" for name, path in names.items())
+    entries: dict[str, bytes | Path] = {GUIDE: guide.encode(), SUMS: sums.encode(), **names}
+    with publishing(output) as hidden, zipfile.ZipFile(hidden, "w") as archive:
+        for name, given in entries.items():
+            entry = zipfile.ZipInfo(f"{study.resolve().name}/{name}")  # dated 1980, whenever made
+            entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            source = given.open("rb") if isinstance(given, Path) else BytesIO(given)
+            with source, archive.open(entry, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target)
+    return len(files), left_out
+
+
+def verify(archive: Path) -> Iterator[tuple[str, str]]:
+    """Verify a study's archive, or the folder that it was unpacked into, in a copy of it.
+
+    What was looked at is ``ok`` or ``wrong``, or ``open`` where it could not be.
+    """
+    with TemporaryDirectory() as scratch:
+        study = Path(scratch, "study")
+        if archive.is_dir():
+            shutil.copytree(archive, study)
+        else:
+            try:
+                with zipfile.ZipFile(archive) as packed:
+                    packed.extractall(study)
+            except (zipfile.BadZipFile, OSError) as error:
+                raise InputError(f"this is not a whole ZIP file: {error}.", path=archive) from error
+            study = next(study.glob(f"*/{SUMS}"), study / SUMS).parent
+        if not (study / SUMS).is_file():
+            what = f"this is not a study's archive: it has no {SUMS}."
+            raise InputError(what, path=archive, hint="Make one: adducir share STUDY.")
+        yield from _digests(study)
+        yield from _runs(study)
+        for table in sorted(study.glob("experiments/*/table.json")):
+            yield from _table(study, table)
+
+
+def _digests(study: Path) -> Iterator[tuple[str, str]]:
+    lines = re.findall(r"^([0-9a-f]{64})  (.+)$", read_text(study / SUMS), re.M)
+    wanted = {name: digest for digest, name in lines}
+    there = {path.relative_to(study).as_posix() for path in study.rglob("*") if path.is_file()}
+    wrong = dict.fromkeys(there - wanted.keys() - {SUMS, GUIDE}, f"is not in {SUMS}")
+    wrong |= dict.fromkeys(wanted.keys() - there, "is missing")
+    for name in wanted.keys() & there:
+        if file_digest(study / name) != wanted[name]:
+            wrong[name] = "was changed"
+    for name, what in sorted(wrong.items()):
+        yield ("wrong", f"{name} {what}")
+    if not wrong:
+        yield ("ok", f"files that match their digests: {len(wanted)}")
+
+
+def _runs(study: Path) -> Iterator[tuple[str, str]]:
+    """Whether runs are those that their metadata describe."""
+    same = 0
+    for beside in sorted(study.glob(f"runs/**/*{SUFFIX}")):
+        path = beside.with_name(beside.name.removesuffix(SUFFIX))
+        try:
+            digest = part_of(read_metadata(path), "run file").get("sha256")
+        except InputError as error:
+            yield ("wrong", error.what)
+            continue
+        if path.is_file() and digest == file_digest(path):
+            same += 1
+        else:
+            yield ("wrong", f"{path.relative_to(study)} does not match its metadata")
+    if same:
+        yield ("ok", f"runs that match their metadata: {same}")
+
+
+def _table(study: Path, table: Path) -> Iterator[tuple[str, str]]:
+    """Evaluate the runs of a table again; it must be the same."""
+    name = table.parent.relative_to(study).as_posix()
+    facts = part_of(json_document(table), "provenance")
+    recipe, runs = part_of(facts, "recipe"), part_of(facts, "runs")
+    files: dict[str, dict[str, str]] = {one: {} for one in part_of(recipe, "systems")}
+    for system, each in ((system, each) for system in files for each in runs):
+        run = part_of(runs, each, system)
+        files[system][each] = str(run.get("file") or run.get("given") or "")
+    if not runs or not all(file for one in files.values() for file in one.values()):
+        what = "its figures are not of one run per system" if runs else "it is not of runs"
+        yield ("open", f"{name}: not evaluated again: {what}")
+        return
+    for each, system in ((each, system) for system, one in files.items() for each in one):
+        file = files[system][each]
+        if not (study / file).is_file():
+            yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
+            return
+        if file_digest(study / file) != part_of(runs, each, system).get("sha256"):
+            yield ("wrong", f"{name}: {file} is not the run that the table was made from")
+            return
+    systems = {
+        system: {"run": runs_of, "group": part_of(recipe, "systems", system).get("group")}
+        for system, runs_of in files.items()
+    }
+    again = study / "experiments" / f"again-{table.parent.name}.yaml"
+    kept = {key: value for key, value in recipe.items() if key not in _BUILT}
+    again.write_text(json.dumps({**kept, "systems": systems}), encoding="utf-8")
+    try:
+        made = run_experiment(plan_experiment(again, folder=study)).files["csv"]
+    except AdducirError as error:
+        yield ("open", f"{name}: not evaluated again: {error.paragraph()}")
+        return
+    old, new = (
+        list(csv.reader(path.open(encoding="utf-8", newline="")))
+        for path in (table.with_suffix(".csv"), made)
+    )
+    if [*map(len, old)] != [*map(len, new)]:
+        yield ("wrong", f"{name}: evaluated again it has other rows or columns")
+    elif odd := [
+        row for row, again in zip(old, new, strict=True) if not all(map(_same, row, again))
+    ]:
+        what = f"{len(odd)} of {len(old) - 1} rows differ, such as that of {odd[0][0]}"
+        yield ("wrong", f"{name}: evaluated again, {what}")
+    else:
+        yield ("ok", f"{name}: its {len(old) - 1} rows are the same evaluated again")
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return one == other or math.isclose(float(one), float(other), rel_tol=_SAME, abs_tol=_SAME)
+    except ValueError:
+        return False
