@@ -30,9 +30,6 @@ def test_every_public_name_is_there_and_documented() -> None:
 
 def test_every_public_name_stands_in_the_documents() -> None:
     text = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
-    listed = re.findall(r"^- `(\w+)`: \w", text, re.MULTILINE)
-    assert listed == sorted(listed, key=adducir.__all__.index)
-    assert {*listed, "__version__"} == set(adducir.__all__)
     examples = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     assert [name for name in adducir.__all__ if f"ad.{name}" not in examples] == []
 
