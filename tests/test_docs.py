@@ -354,7 +354,7 @@ def test_the_term_weights_of_the_readme(
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "docs/coming-from.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
+    ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
 )
 def test_python_lines_run(
     name: str,
