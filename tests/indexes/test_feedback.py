@@ -58,6 +58,11 @@ CASES: list[tuple[FeedbackMethod, str, tuple[Any, ...]]] = [
         (25, 4, 10, 10, 1.0, 2.0, 0.0, False, False),
     ),
     (RM3(), "Rm3Reranker", (10, 10, 0.5, False, True)),
+    (
+        RM3(fb_terms=20, fb_docs=5, original_query_weight=0.2),
+        "Rm3Reranker",
+        (20, 5, 0.2, False, True),
+    ),
 ]
 
 
@@ -139,7 +144,7 @@ QUERIES = ["leash", "leash w001 w001 unknown", "w010 w200 3.14 naïve", "unknown
     ],
 )
 @pytest.mark.parametrize("model", [BM25(), QLD(mu=50)])
-def test_rm3_of_memory_indexes_is_anserinis(topical: Pair, model: Any, rm3: RM3) -> None:
+def test_rm3_is_alike_in_both_engines(topical: Pair, model: Any, rm3: RM3) -> None:
     memory, lucene = topical
     ours, theirs = memory.expand(QUERIES, model, rm3), lucene.expand(QUERIES, model, rm3)
     assert list(map(single, ours)) == list(map(single, theirs))
@@ -156,9 +161,10 @@ def test_rm3_worked_by_hand(pair: Any) -> None:
     subject = "leash leash leash leash law law law park park walker"
     for index in pair(noise | {f"P{n}": subject for n in range(8)}):
         # Each feedback document keeps its 2 best terms (leash 4, law 3), so the relevance model
-        # is 4/7 and 3/7; the query, all "leash", gets half of the weight.
-        (weights,) = index.expand(["leash"], BM25(), RM3(fb_terms=2, fb_docs=5))
-        assert weights == pytest.approx({"leash": 0.5 + 0.5 * 4 / 7, "law": 0.5 * 3 / 7})
+        # is 4/7 and 3/7; the query, all "leash", gets its share of the weight.
+        rm3 = RM3(fb_terms=2, fb_docs=5, original_query_weight=0.8)
+        (weights,) = index.expand(["leash"], BM25(), rm3)
+        assert weights == pytest.approx({"leash": 0.8 + 0.2 * 4 / 7, "law": 0.2 * 3 / 7})
         # A term of more than a tenth of the documents is no expansion.
         assert index.search(["the", "leash"], BM25(), feedback=RM3()).counts.tolist() == [0, 8]
     texts = {f"N{n}": f"common noise{n}" for n in range(18)}
