@@ -55,5 +55,5 @@ def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
 
 def test_a_cluster_that_is_not_there(tmp_path):
     pytest.importorskip("ray")
-    with pytest.raises(MachineError, match=r"no Ray cluster at 127\.0\.0\.1:1"):
+    with pytest.raises(MachineError, match=r"cannot connect to a Ray cluster at 127\.0\.0\.1:1"):
         build(tmp_path / "x", FakeWork(), Execution(ray="127.0.0.1:1"))
