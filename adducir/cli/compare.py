@@ -64,7 +64,7 @@ def compare(settings: Compare) -> None:
     if settings.measures:
         found = _chosen(found, _measures(settings.measures))
     comparison = compared(found.pooled() if settings.pool_seeds else found, settings.testing())
-    files = [path for path in settings.scores if path.is_file()]
+    files = [path for path in settings.scores if not path.is_dir()]
     unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
     layout = settings.layout(notes=notes, scores=digests(files))
     settings.print(build_table(comparison, replace(layout, evaluated=False, unit=unit)))
