@@ -35,6 +35,7 @@ settings.register_profile(
 settings.load_profile("project")
 
 
+UNIT = "unit and not slow"
 # The tier of each folder or file of tests; all else is "unit": no torch, no JVM, no training.
 TIERS = {
     "attack": "study",
@@ -73,12 +74,12 @@ def pytest_configure(config: pytest.Config) -> None:
     bare = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     given = any(one.startswith("-m") for one in config.invocation_params.args)
     if bare and not given:
-        config.option.markexpr = "unit"
+        config.option.markexpr = UNIT
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """What is of another tier is not even imported."""
-    other = config.option.markexpr == "unit" and _tier(collection_path) != "unit"
+    other = config.option.markexpr == UNIT and _tier(collection_path) != "unit"
     return True if other else None
 
 
