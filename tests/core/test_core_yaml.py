@@ -1,5 +1,6 @@
 """YAML as recipes are written in it: values, lines, and every refusal with its line."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -56,12 +57,16 @@ def test_scalars(write, text: str, value) -> None:
     assert config.parse_value(text) == value
 
 
+# PyYAML, which writes YAML 1.1, leaves 0E0 and 0o7 plain: texts there, numbers in 1.2.
+NUMBER = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?|0o[0-7]+|0x[0-9a-fA-F]+")
 PLAIN = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False)
-    | st.text(st.characters(exclude_categories=["Cs", "Cc"])),
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"])).filter(
+        lambda text: not NUMBER.fullmatch(text)
+    ),
     lambda inner: (
         st.lists(inner) | st.dictionaries(st.text(st.characters(categories=["L"])), inner)
     ),
