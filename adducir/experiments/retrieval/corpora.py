@@ -15,6 +15,7 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
+from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import file_path, open_corpus
@@ -59,6 +60,8 @@ class SourceCorpus(CorpusRecipe):
     docno_field: str | None = None  # the field that holds the docno, if its name is unusual
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
+        with study.planner.at("corpora", name, "format"):
+            _ = self.format and FORMATS.kind(self.format)
         with study.planner.at("corpora", name, "source"):
             source = study.planner.source(self.source)
             corpus = open_corpus(source, docno_field=self.docno_field, format=self.format)
