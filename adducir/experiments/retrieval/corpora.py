@@ -15,6 +15,7 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
+from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import Reading, file_path
@@ -57,6 +58,8 @@ class SourceCorpus(CorpusRecipe, Reading):
     source: str  # the id or path
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
+        with study.planner.at("corpora", name, "format"):
+            _ = self.format and FORMATS.kind(self.format)
         with study.planner.at("corpora", name, "source"):
             corpus = self.opened(study.planner.source(self.source))
         return OpenedCorpus(corpus, self.source, reads=[("corpora", name)])
