@@ -306,7 +306,7 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
         for name, what in wrong
     )
     told = re.sub(r"`(\w+)`", lambda found: _called((found[1],), options), told)
-    raise UsageError(f"{told.rstrip('.')}.", hint=hint)
+    raise UsageError(told if told.endswith("?") else f"{told.rstrip('.')}.", hint=hint)
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.corpora.kinds import FORMATS
 from adducir.models.machine import Precision
 
 METADATA_ENDING = ".ir-metadata.yml"
@@ -66,14 +65,6 @@ Depth = Annotated[
     option("Documents per topic, at most; 'all' for every document found.", metavar="N|all"),
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
-DocnoField = Annotated[
-    str | None, option("The field that holds the docno, if its name is unusual.")
-]
-CorpusFormat = Annotated[
-    str | None,
-    FORMATS,
-    option("The format of the files, if their names do not show it.", "--format"),
-]
 Rebuild = Annotated[bool, option("Rebuild what exists.")]
 Changes = Annotated[
     tuple[str, ...],

@@ -266,10 +266,12 @@ def open_reranker(
         return open_trained(text, path, running)
     elif text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
-    elif colon and kind in RERANKERS:
+    elif colon and "/" not in kind and not path.exists():
         recipe = RERANKERS.make(kind, {"base": rest})
     else:
         source = model_source(text, start)
+        if source.folder is None and "/" not in text:  # the Hub has no reranker without an owner
+            RERANKERS.kind(text)
         kinds = RERANKERS.kinds().items()
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
