@@ -226,8 +226,8 @@ class _Lines:
         if refused.height:
             named = "all pairs" if refused.height == claims.height else self._pairs(refused)
             text += (
-                f" Not tested, because scores differ on fewer than {FEW} topics, or equally on all: "
-                f"{named}."
+                f" Not tested, because scores differ on fewer than {FEW} topics, or equally on "
+                f"all: {named}."
             )
         topics = claims["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
         few = pl.col("ties") + FEW > pl.lit(1) * topics
