@@ -46,7 +46,8 @@ def passages_of(document: Document, words: int | None) -> Sequence[Document]:
 def cut(text: str, words: int) -> list[str]:
     """The passages of a text, of at most so many words each; a blank text is one passage."""
     found, sentences, first = list(_WORD.finditer(text)), list[tuple[int, int]](), 0
-    for number, (word, following) in enumerate(zip(found, [*found[1:], None], strict=True), 1):
+    for number, word in enumerate(found, 1):
+        following = found[number] if number < len(found) else None
         if (
             following is None
             or number - first == words

@@ -10,7 +10,6 @@ Recipes may write variables, ``${NAME}``, and paths relative to their study's fo
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +32,7 @@ BUNDLED = {
 }
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}
-    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".parquet", ".zip"}
+    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".parquet", ".zip", ".html", ".htm", ".pdf"}
 )
 
 
@@ -85,8 +84,9 @@ def open_corpus(
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
-        corpus = open_local(found, str(source), docno_field=docno_field, format=format)
-        return replace(corpus, passages=passages)
+        return open_local(
+            found, str(source), docno_field=docno_field, format=format, passages=passages
+        )
     from adducir.corpora.irds import IrdsCorpus
 
     return IrdsCorpus.open(found, passages)
