@@ -51,23 +51,38 @@ def bisected(starts: np.ndarray, terms: np.ndarray, vocabulary: int) -> np.ndarr
 
 
 @njit
+def _gain(a, b, here, there, logs):
+    """What one posting gains that moves from ``a`` in ``here`` documents to ``b`` in ``there``."""
+    if a == 0:  # of another side's document: not asked for
+        return np.float32(0)
+    before = a * (logs[here] - logs[a + 1]) + b * (logs[there] - logs[b + 1])
+    after = (a - 1) * (logs[here] - logs[a]) + (b + 1) * (logs[there] - logs[b + 2])
+    return np.float32(before - after)
+
+
+@njit
 def _bisect(order, starts, terms, logs, left, right):
     """Swap documents between the halves of ``order`` while that shortens the gaps of postings."""
     size, middle = len(order), len(order) // 2
-    gains = np.empty(size, dtype=np.float32)
+    gains, vocabulary, postings = np.empty(size, dtype=np.float32), len(left), 0
+    moved = np.empty((2, vocabulary), dtype=np.float32)  # what moving a term from either side gains
     for side, begin, end in ((left, 0, middle), (right, middle, size)):
         for n in range(begin, end):
             for i in range(starts[order[n]], starts[order[n] + 1]):
                 side[terms[i]] += 1
+                postings += 1
+    many = postings > 2 * vocabulary  # a gain of each term is cheaper than one of each posting
     for _ in range(_ROUNDS):
+        for t in range(vocabulary if many else 0):
+            moved[0, t] = _gain(left[t], right[t], middle, size - middle, logs)
+            moved[1, t] = _gain(right[t], left[t], size - middle, middle, logs)
         for n in range(size):
-            own, other = (left, right) if n < middle else (right, left)
+            own, other, side = (left, right, 0) if n < middle else (right, left, 1)
             here, there = (middle, size - middle) if n < middle else (size - middle, middle)
             gain = np.float32(0)
             for i in range(starts[order[n]], starts[order[n] + 1]):
-                a, b = own[terms[i]], other[terms[i]]
-                gain += a * (logs[here] - logs[a + 1]) + b * (logs[there] - logs[b + 1])
-                gain -= (a - 1) * (logs[here] - logs[a]) + (b + 1) * (logs[there] - logs[b + 2])
+                t = terms[i]
+                gain += moved[side, t] if many else _gain(own[t], other[t], here, there, logs)
             gains[n] = gain
         lefts = np.argsort(-gains[:middle], kind="mergesort")
         rights = np.argsort(-gains[middle:], kind="mergesort") + middle
