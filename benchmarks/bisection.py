@@ -5,7 +5,9 @@ documents, parts of at least 32 documents, at most 20 rounds of swaps for each p
 """
 
 import json
+from array import array
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,23 +18,32 @@ _LEAST_FREQUENCY, _LEAST_PART, _ROUNDS = 4096, 32, 20
 
 def write_reordered(source: Path, target: Path) -> None:
     """Write the lines of the files in ``source`` to one file in ``target``, reordered."""
-    lines = [line for path in sorted(source.iterdir()) for line in path.read_bytes().splitlines()]
+    files = [np.memmap(path, mode="r") for path in sorted(source.iterdir())]
     counts: Counter[str] = Counter()
-    for line in lines:
-        counts.update(set(json.loads(line)["contents"].lower().split()))
+    for _, _, _, words in _lines(files):
+        counts.update(words)
     common = [word for word, count in counts.items() if count >= _LEAST_FREQUENCY]
     numbers = {word: number for number, word in enumerate(common)}
-    starts, terms = np.zeros(len(lines) + 1, dtype=np.int64), []
-    for row, line in enumerate(lines):
-        words = set(json.loads(line)["contents"].lower().split())
-        own = [numbers[word] for word in words if word in numbers]
-        terms.append(np.array(own, dtype=np.int32))
-        starts[row + 1] = starts[row] + len(own)
-    order = bisected(starts, np.concatenate(terms), len(common))
+    places, starts, terms = array("q"), array("q", [0]), array("i")
+    for file, start, end, words in _lines(files):
+        places.extend((file, start, end))
+        terms.extend(numbers[word] for word in words if word in numbers)
+        starts.append(len(terms))
+    order = bisected(np.array(starts), np.array(terms), len(common))
     target.mkdir()
-    with (target / "documents.jsonl").open("wb") as file:
-        for row in order:
-            file.write(lines[row] + b"\n")
+    with (target / "documents.jsonl").open("wb") as out:
+        for file, start, end in np.array(places).reshape(-1, 3)[order]:
+            out.write(files[file][start:end])
+
+
+def _lines(files: Sequence[np.ndarray]) -> Iterator[tuple[int, int, int, set[str]]]:
+    """The file, start, end and words of each line."""
+    for number, file in enumerate(files):
+        with open(file.filename, "rb") as handle:
+            end = 0
+            for line in handle:
+                start, end = end, end + len(line)
+                yield number, start, end, set(json.loads(line)["contents"].lower().split())
 
 
 def bisected(starts: np.ndarray, terms: np.ndarray, vocabulary: int) -> np.ndarray:
