@@ -39,7 +39,7 @@ def write_reordered(source: Path, target: Path) -> None:
 def _lines(files: Sequence[np.ndarray]) -> Iterator[tuple[int, int, int, set[str]]]:
     """The file, start, end and words of each line."""
     for number, file in enumerate(files):
-        with open(file.filename, "rb") as handle:
+        with Path(file.filename).open("rb") as handle:
             end = 0
             for line in handle:
                 start, end = end, end + len(line)
