@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,11 +24,10 @@ from adducir.core.json_lines import is_json
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.core.texts import listed
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
-from adducir.corpora.pages import PACKAGES, missing_package
+from adducir.corpora.pages import PACKAGES
 from adducir.corpora.passages import passages_of
 
 _PEEKED = 20
@@ -109,11 +109,12 @@ def open_local(
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
             progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
-        lacking = {one: package for one in chosen if (package := missing_package(one))}
-        if 0 < len(lacking) < len(chosen):
-            why = f"{listed(sorted({*lacking.values()}))} missing: {installing('files')}"
-            progress().note(skipped_note(path, [*lacking], why))
-            chosen = [one for one in chosen if one not in lacking]
+        missing = {end for end, package in PACKAGES.items() if find_spec(package) is None}
+        readable = [one for one in chosen if suffix_of(one) not in missing]
+        if 0 < len(readable) < len(chosen):
+            lacking = [one for one in chosen if suffix_of(one) in missing]
+            progress().note(skipped_note(path, lacking, f"they need {installing('files')}"))
+            chosen = readable
         return LocalCorpus(source, tuple(chosen), kind, docno_field, path, passages)
     if not path.is_file():
         what = "this is a pipe or a device, which cannot be read twice."
