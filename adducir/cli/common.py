@@ -37,7 +37,7 @@ Runs = Annotated[
         lambda given: tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
     ),
     option(
-        "TREC runs, plain or .gz, or predictions of MTEB or sentence-transformers; metadata beside "
+        "Runs of TREC, MS MARCO, PyTerrier (CSV), ranx (Parquet), MTEB; also .gz. Metadata beside "
         f"them ({METADATA_ENDING}) is ignored.",
         metavar="RUN",
         argument=True,
@@ -53,7 +53,7 @@ RunOutput = Annotated[
 ]
 Topics = Annotated[
     str,
-    option("An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.", "-t", reads=True),
+    option("An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL.", "-t", reads=True),
 ]
 Qrels = Annotated[
     list[str],

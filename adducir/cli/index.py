@@ -25,7 +25,7 @@ PANEL = "Dense (--engine dense)"
 class Index(Computing, Reading):
     conditions = dict.fromkeys(Computing.model_fields, DENSE)
     source: str | None = option(
-        "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+        "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text; also .gz.",
         metavar="SOURCE",
         argument=True,
         default=None,

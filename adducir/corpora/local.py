@@ -25,6 +25,7 @@ from adducir.core.progress import progress
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
+from adducir.corpora.passages import passages_of
 
 _PEEKED = 20
 
@@ -38,6 +39,7 @@ class LocalCorpus:
     format: str
     docno_field: str | None
     folder: Path
+    passages: int | None = None
 
     def __iter__(self) -> Iterator[Document]:
         if not reads(*self.paths):
@@ -64,10 +66,12 @@ class LocalCorpus:
             "docno_field": self.docno_field,
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
+            **({"passages": self.passages} if self.passages else {}),
         }
 
     def size_hint(self) -> int | None:
-        return len(self.paths) if self._reader.is_whole_file else None
+        is_known = self._reader.is_whole_file and self.passages is None
+        return len(self.paths) if is_known else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
@@ -75,7 +79,8 @@ class LocalCorpus:
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
             for line, document in self._reader.read(path, self.docno_field, self.folder):
-                yield path, line, document
+                for passage in passages_of(document, self.passages):
+                    yield path, line, passage
 
     @cached_property
     def _reader(self) -> CorpusFormat:

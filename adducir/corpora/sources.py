@@ -10,6 +10,7 @@ Recipes may write variables, ``${NAME}``, and paths relative to their study's fo
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -66,26 +67,29 @@ def open_corpus(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
+    passages: int | None = None,
 ) -> "Corpus":
     """Find the corpus that a source names; its documents are not read yet.
 
     A data frame (docno, text, ...) is a corpus itself.
 
     For local files, ``docno_field`` names the field of the docno, where it has none of the usual
-    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`.
+    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
+    documents are passages of at most so many words: see :mod:`adducir.corpora.passages`.
     """
     if not isinstance(source, str | Path):
         from adducir.corpora.tables import FrameCorpus
 
-        return FrameCorpus.of(source)
+        return FrameCorpus.of(source, passages)
     found = resolve(source)
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
-        return open_local(found, str(source), docno_field=docno_field, format=format)
+        corpus = open_local(found, str(source), docno_field=docno_field, format=format)
+        return replace(corpus, passages=passages)
     from adducir.corpora.irds import IrdsCorpus
 
-    return IrdsCorpus.open(found)
+    return IrdsCorpus.open(found, passages)
 
 
 class Reading(Recipe):
@@ -96,6 +100,9 @@ class Reading(Recipe):
     )
     format: Annotated[str | None, FORMATS] = Field(
         None, description="The format of the files, if their names do not show it."
+    )
+    passages: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Cut documents into passages DOCNO#1, ... of at most so many words."
     )
 
     def opened(self, source: str) -> "Corpus":

@@ -4,6 +4,7 @@ import gzip
 import os
 import shutil
 
+import polars as pl
 import pytest
 
 from adducir import load_qrels, load_topics, open_corpus
@@ -120,3 +121,21 @@ def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     assert corpus.places("a.txt") == [(tmp_path / "a.txt", 1)]
     (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
     assert open_corpus(tmp_path).identity() != before
+
+
+SENTENCES = ['Dr. Ito said: "Go, friends."', "We all went, e.g. home.", "A heading\n\n日本語。"]
+
+
+def test_passages_are_whole_sentences(tmp_path):
+    write(tmp_path, {"a.txt": " ".join(SENTENCES) + "W " * 9, "b.txt": "Short."})
+    corpus = open_corpus(tmp_path, passages=5)
+    found = {one.docno: one.fields["text"] for one in corpus}
+    assert list(found.values()) == [*SENTENCES, "W W W W W", "W W W W", "Short."]
+    assert list(found)[-2:] == ["a.txt#5", "b.txt#1"]
+    assert corpus.identity() == open_corpus(tmp_path).identity() | {"passages": 5}
+    assert (corpus.size_hint(), corpus.places("a.txt#5")) == (None, [(tmp_path / "a.txt", 1)])
+    frame = pl.DataFrame({"docno": ["a"], "title": ["T"], "text": ["One. Two."], "body": ["B b."]})
+    assert [tuple(one.fields.values()) for one in open_corpus(frame, passages=1)] == [
+        ("T", "One.", "B"),
+        ("T", "Two.", "b."),
+    ]

