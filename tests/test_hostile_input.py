@@ -121,6 +121,7 @@ _ARRAY = [
 _RELIC = json.dumps(
     {"A book": {"quotes": {"1": [["l"], 0, 1, ["r"]]}, "sentences": ["One."] * 100}}
 )
+_RANK = '{"qid": "q", "rank": 1, "candidates": 2}\n'
 _KEY = "item,gold,group,docno_1,docno_2,task\nq1,1,g,d1,d2,m\n"
 _BOOK = (
     "Title: A Book\n\n*** START OF THE PROJECT GUTENBERG EBOOK A BOOK ***\n\nProduced by A. B.\n\n"
@@ -215,9 +216,7 @@ READERS = (
         "selected sets", "chosen.jsonl", '{"id": "q1", "chosen": ["p1"]}\n', _all(read_selected)
     ),
     Reader("ranks", "a.tsv", "qid\trank\tcandidates\nq1\t1\t9\nq2\t\t9\n", _ranks),
-    Reader(
-        "ranks as JSON lines", "a.ranks.jsonl", '{"qid": "q", "rank": 1, "candidates": 2}\n', _ranks
-    ),
+    Reader("ranks as JSON lines", "a.ranks.jsonl", _RANK, _ranks),
     Reader("ratings", "a.csv", 'item,rater,system,rating\n"q,1",a,s,1\nq2,a,s,2\n', read_ratings),
     Reader("key", "key.csv", _KEY, read_key),
     Reader("choices", "anna.csv", "item,context,choice,task\nq1,a b,1,m\n", _choices),
@@ -316,7 +315,34 @@ def test_random_changes_are_read_or_refused(reader, tmp_path):
         ("metadata", f"tag: a\nb: {DEEP}", 2),
         ("recipe", "a: 1\nb: " + "9" * 5000, 2),
         ("recipe", "a: 1\nb: " + "9" * 400, 2),
-        ("ranks", "qid\trank\tcandidates\nq\t" + "9" * 30 + "\t2\n", 2),
+        ("ranks", "", None),
+        ("ranks", "qid\trank\tcandidates\n", None),
+        ("ranks", "qid\trank\nq\t1\n", 1),
+        ("ranks", "qid\trank\tcandidates\n\nq\t1.5\t5\n", 3),
+        *(
+            ("ranks", f"qid\trank\tcandidates\n{row}\n", 2)
+            for row in ("q\t1", "q\t0\t5", "q\t6\t5", "\t2\t5", f"q\t{'9' * 30}\t2")
+        ),
+        ("ranks", "qid\trank\tcandidates\nq\t1\t5\nq\t2\t5\n", 3),
+        *(("ranks", f"qid\trank\tcandidates\trouge_l\nq\t2\t5\t{x}\n", 2) for x in ("x", "1.5")),
+        ("ranks", '{"qid": 1, "rank": 1}\n', 1),
+        ("ranks", '{"qid": 2, "rank": 1, "candidates": 3}\n[1]\n', 2),
+        ("ranks", '{"qid": 2, "rank": 1, "candidates": 3, "a": 1}\n' + _RANK, 2),
+        ("ratings", "", None),
+        ("ratings", "item,rater,system,rating,item\n", 1),
+        ("ratings", "item,rater,system,rating\ni,r,s\n", 2),
+        ("ratings", "item,rater,system,rank\ni,r,s,0\n", 2),
+        ("ratings", "item,rater,system,rating\ni,r,s,1\ni,r,t,1\ni,r,s,2\n", 4),
+        ("ratings", 'item,rater,system,rating\ni,r,"s,1\n', 2),
+        ("choices", "item,choice\nq1,4\n", 2),
+        ("choices", "item,choice\nq1,b\n", 2),
+        ("choices", "item,choice\nq1,1\nq1,2\n", 3),
+        ("choices", "item\nq1\n", 1),
+        ("key", "item,gold,docno_1,docno_2,task\n", None),
+        ("key", "item,gold,docno_1,docno_2,task\nq,3,a,b,m\n", 2),
+        ("key", "item,gold,docno_1,docno_2,task\nq,1,a,,m\n", 2),
+        ("key", "item,gold,docno_1,docno_2,task\nq,1,a,b,m\nq,1,a,b,m\n", 3),
+        ("key", "item,gold,docno_1,docno_2,task\nq,1,a,b,m\nr,1,a,b,n\n", 3),
         ("documents as JSON lines", f'{{"id": "d", "x": {DEEP}}}', 1),
         ("key", "item,gold,docno_1,docno_2,task\nq,²,a,b,m\n", 2),
     ],

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from file_damage import damage, damaged_files
 from some_questions import some_questions
 from some_spans import some_spans
 from tiny import WORDS, sharpened, tiny_bert
@@ -319,26 +320,6 @@ def test_a_killed_writer_is_finished_by_the_next_call(made, tmp_path: Path) -> N
         assert used(artifact, folder) == (0, figures)
 
 
-def damage(path: Path, others: list[Path], draw: random.Random) -> str:
-    """Change a file as disks and copies do: another bit, cut, zeroed, lengthened, swapped, gone."""
-    data = path.read_bytes()
-    place = draw.randrange(max(1, len(data)))
-    kind = draw.choice(("flip",) * 4 + ("cut", "zeros", "more", "swap", "gone"))
-    path.unlink()
-    if kind == "flip" and data:
-        changed = bytes([data[place] ^ 1 << draw.randrange(8)])
-        path.write_bytes(data[:place] + changed + data[place + 1 :])
-    elif kind == "zeros":
-        path.write_bytes(data[:place] + bytes(64) + data[place + 64 :])
-    elif kind == "more":
-        path.write_bytes(data + b"0")
-    elif kind == "swap" and (swapped := [one for one in others if one != path]):
-        path.write_bytes(draw.choice(swapped).read_bytes())
-    elif kind != "gone":
-        path.write_bytes(data[:place])
-    return f"{path.name}: {kind} at {place}"
-
-
 def test_a_damaged_artifact_gives_an_error_or_the_same_figures(made, tmp_path: Path) -> None:
     artifact, whole, _, figures = made
     errors = []
@@ -347,10 +328,10 @@ def test_a_damaged_artifact_gives_an_error_or_the_same_figures(made, tmp_path: P
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(folder)
         shutil.copytree(whole, folder)
-        files = sorted(one for one in (folder / artifact.folder).rglob("*") if one.is_file())
         draw = random.Random(f"{artifact.folder} {number}")
-        what = damage(draw.choice(files), files, draw)
+        (file,) = damaged_files(folder / artifact.folder, draw, 1)
+        damage(file, draw)
         code, found = used(artifact, folder)
         if (code == 0 and found != figures) or code not in (0, 2, 3, 4, 5):
-            errors.append(f"{what}: {code} {found}")
+            errors.append(f"{file.name}: {code} {found}")
     assert not errors, "\n".join(errors)

@@ -94,16 +94,6 @@ def test_tables_are_replaced_unless_somebody_changed_them(folder):
     adducir(*words, "t.docx", "--format", "csv")
 
 
-def test_standard_output_holds_the_result_and_nothing_else(folder, capsys):
-    indexed()
-    capsys.readouterr()
-    searched("-", "--tag", "x")
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["1", "3"]
-    adducir("evaluate", "a.trec", "-q", "qrels.txt", "-m", "P@1", "--format", "json", "-o", "-")
-    assert json.loads(capsys.readouterr().out)["rows"]
-
-
 INPUTS = {
     "r.trec": "1 Q0 d1 1 2.0 t\n2 Q0 d2 1 3.0 t\n2 Q0 d1 2 2.0 t\n",
     "q.txt": "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n",
@@ -141,6 +131,7 @@ def test_what_comes_through_a_pipe_is_read_once(folder, command, capsys):
         assert any(digest in shown for digest in digests)
 
 
+@pytest.mark.slow
 def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
     text = " ".join(f"word{number}" for number in range(200))
     with (tmp_path / "many.jsonl").open("w") as handle:

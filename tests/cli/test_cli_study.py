@@ -1,10 +1,9 @@
 """``adducir new``, ``demo`` and ``experiment``, and what a killed command leaves."""
 
 import shlex
-import signal
-import subprocess
-import sys
 from pathlib import Path
+
+import pytest
 
 from adducir.cli import study
 from adducir.cli.app import main
@@ -47,6 +46,7 @@ def test_what_a_killed_new_left_is_finished(tmp_path):
     assert contents(tmp_path / "deepct") == ["demo.yaml"]
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
     assert main(["new", str(tmp_path / "mine")]) == 0
     monkeypatch.chdir(tmp_path / "mine")
@@ -63,30 +63,3 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch, capsys):
         # Java looks for relative paths where it was started, which is not here.
         words = [str(Path(one).resolve()) if one == "indexes/arguments" else one for one in words]
         assert main(words) == 0, (line, capsys.readouterr().err)
-
-
-_KILLED = """
-import os, signal, sys
-from adducir.core import artifacts
-artifacts.remove_parts = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-from adducir.cli.app import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def test_what_a_killed_experiment_leaves_is_removed(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("experiments").mkdir()
-    Path("experiments/study.yaml").write_text("""
-corpora: {arguments: {source: bundled:arguments}}
-indexes: {small: {corpus: arguments, engine: memory, fields: [conclusion]}}
-topics: {bundled: {source: bundled:topics, field: title, qrels: bundled:qrels}}
-systems: {BM25: {index: small}}
-measures: [nDCG@5]
-""")
-    words = ("experiment", "experiments/study.yaml")
-    ended = subprocess.run([sys.executable, "-c", _KILLED, *words], capture_output=True)
-    assert ended.returncode == -signal.SIGKILL
-    assert main([*words]) == 0
-    left = [one for one in tmp_path.rglob(".*") if not one.name.endswith(".lock")]
-    assert left == []

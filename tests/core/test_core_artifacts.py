@@ -2,7 +2,6 @@
 
 import json
 import os
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -183,28 +182,6 @@ def test_damage_is_named_and_mended(tmp_path: Path) -> None:
         made(path)
     assert changes(path, read_manifest(path)) == {}
     assert "empty: missing" in progress.notes[0]
-
-
-def test_the_second_of_two_waits_and_finds_it_built(tmp_path: Path) -> None:
-    path, second, progress = tmp_path / "toy", Builder(), Notes()
-    begun, go_on = threading.Event(), threading.Event()
-
-    def slow(folder: Path) -> dict[str, Any]:
-        begun.set()
-        assert go_on.wait(30)
-        (folder / "a").write_text("slow")
-        return {}
-
-    progress.note = lambda message: go_on.set()  # type: ignore[method-assign]
-    thread = threading.Thread(target=made, args=(path, slow))
-    thread.start()
-    assert begun.wait(30)
-    with progress:
-        made(path, second)
-    thread.join()
-    assert second.calls == 0
-    assert (path / "a").read_text() == "slow"
-    assert names(tmp_path) == ["toy"]
 
 
 @pytest.fixture

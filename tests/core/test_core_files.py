@@ -158,22 +158,6 @@ def test_equal_content_gives_equal_gzip(tmp_path: Path) -> None:
     assert (tmp_path / "a.gz").read_bytes()[4:8] == b"\0\0\0\0"
 
 
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_failed_writing_changes_nothing(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_text("old")
-
-    def fail() -> None:
-        with writing_text(path) as handle:
-            handle.write("new")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        fail()
-    assert path.read_text() == "old"
-    assert names(tmp_path) == [name]
-
-
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:

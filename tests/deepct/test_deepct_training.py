@@ -165,6 +165,7 @@ def test_the_loss_is_the_mean_squared_error_worked_by_hand(study):
         assert float(loss) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_overfitting_a_few_passages_reaches_their_targets(study):
     output = study / "deepct" / "tiny"
     changes = ("held_out.share=0", "training.epochs=40", "training.learning_rate=0.005")

@@ -6,9 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
-from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.deepct import expansion
 from adducir.deepct.expansion import (
@@ -161,28 +159,6 @@ def test_every_word_of_every_document_has_its_weight(study, model, weighter, cor
         for text, other in zip(found, alone, strict=True):
             np.testing.assert_allclose(text.weights, other.weights, atol=1e-5)
             assert text.owned == other.owned
-
-
-def test_killed_work_goes_on_behind_its_last_chunk(study, model, corpus, monkeypatch):
-    monkeypatch.setattr(expansion, "CHUNK", 3)
-
-    class Killed(Progress):
-        done = 0
-
-        def advance(self, count):
-            self.done += count
-            if self.done >= 6:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), Killed():
-        predict_corpus_weights(model, corpus, study / "w")
-    assert not (study / "w").exists()
-    kept = {p: p.stat().st_mtime_ns for p in study.glob(".w.parts-*/*.json")}
-    assert len(kept) == 2
-    predict_corpus_weights(model, corpus, study / "w")
-    predict_corpus_weights(model, corpus, study / "whole")
-    np.testing.assert_array_equal(values(study / "w", corpus), values(study / "whole", corpus))
-    assert read_manifest(study / "w").fingerprint == read_manifest(study / "whole").fingerprint
 
 
 def test_weights_of_another_corpus_are_refused_and_made_anew(study, model, corpus):

@@ -83,14 +83,6 @@ def _share_a_topic(run: RunDict, judged: QrelsDict) -> bool:
     return not run or bool(run.keys() & judged.keys())
 
 
-@given(run=runs, judged=qrels(lowest=0))
-def test_trec_eval_measures_agree_with_pytrec_eval(run: RunDict, judged: QrelsDict) -> None:
-    assume(_share_a_topic(run, judged))
-    expected = by_ir_measures("pytrec_eval", BY_PYTREC_EVAL, judged, run)
-    for negative in ("zero", "trec_eval"):
-        _compare(BY_PYTREC_EVAL, run, judged, expected, negative)
-
-
 @given(run=runs, judged=qrels(lowest=-2))
 def test_negative_grades_are_left_to_trec_eval_or_count_as_zero(
     run: RunDict, judged: QrelsDict

@@ -10,7 +10,7 @@ from evaluation_cases import table_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import UsageError
 from adducir.evaluation.gold_ranks import (
     GoldRanks,
     at_random,
@@ -98,38 +98,6 @@ def test_files_are_read_back_as_written(tmp_path):
         assert (one.better.tolist(), one.tied.tolist()) == ([1, 3], [3, 1])
         assert one.unranked.tolist() == [False, True]
         assert one.keys == ranks.keys
-
-
-HEAD = "qid\trank\tcandidates\n"
-OBJECT = '{"qid": 1, "rank": 1, "candidates": 3}\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("", None),
-        (HEAD, None),
-        ("qid\trank\nq\t1\n", 1),
-        (HEAD + "q\t1\n", 2),
-        (HEAD + "q\t0\t5\n", 2),
-        (HEAD + "\nq\t1.5\t5\n", 3),
-        (HEAD + "q\t6\t5\n", 2),
-        (HEAD + "q\t1\t5\nq\t2\t5\n", 3),
-        (HEAD + "\t2\t5\n", 2),
-        ("qid\trank\tcandidates\trouge_l\nq\t2\t5\tx\n", 2),
-        ("qid\trank\tcandidates\trouge_l\nq\t2\t5\t1.5\n", 2),
-        ('{"qid": 1, "rank": 1}\n', 1),
-        (OBJECT + '{"qid"\n', 2),
-        (OBJECT + "[1]\n", 2),
-        ('{"qid": 2, "rank": 1, "candidates": 3, "a": 1}\n' + OBJECT, 2),
-    ],
-)
-def test_a_broken_file_is_named_with_its_line(tmp_path, text, line):
-    path = tmp_path / "ranks.tsv"
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_ranks(path, "s")
-    assert (caught.value.path, caught.value.line) == (path, line)
 
 
 def test_systems_must_rank_the_same():

@@ -89,12 +89,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return results(study)
 
 
-@pytest.mark.parametrize("published", ["A+B.t.trec.gz", "A+B.t.trec.gz.ir-metadata.yml"])
-def test_a_killed_experiment_is_finished_by_the_next_call(
-    published: str, tmp_path: Path, undisturbed
-) -> None:
+def test_a_killed_experiment_is_finished_by_the_next_call(tmp_path: Path, undisturbed) -> None:
     study = Study(tmp_path / "study", GIVEN)
-    child = Child(study, published).go()
+    child = Child(study, "A+B.t.trec.gz.ir-metadata.yml").go()
     child.until("reached")
     child.end(signal.SIGKILL)
     for path in study.folder.glob("experiments/pets/table.*"):

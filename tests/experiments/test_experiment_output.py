@@ -3,7 +3,6 @@
 import math
 from pathlib import Path
 
-import polars as pl
 import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
@@ -11,27 +10,8 @@ from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
-from adducir.experiments.experiment import Outcome
 from adducir.runs.read import read_run
 from adducir.runs.write import metadata_for
-
-FILES = {
-    "manifest.json",
-    "table.txt",
-    "table.md",
-    "table.tex",
-    "table.csv",
-    "table.json",
-    "report.html",
-    "per-topic.csv",
-}
-RUNS = """\
-  BM25: {index: pets, k1: 1.2, b: 0.3}
-  LM with RM3: {index: pets, model: qld, rm3: {fb_docs: 2}}
-  given: {run: data/a.run}
-  all three: {fuse: [BM25, LM with RM3, given], k: 10, weights: [1, 1, 2]}
-"""
-COMPARISON = "{baseline: [BM25, given], test: sign, equivalence: 0.5, against: given}"
 
 
 @pytest.fixture
@@ -42,40 +22,6 @@ def study(tmp_path: Path) -> Study:
 @pytest.fixture
 def given(tmp_path: Path) -> Study:
     return Study(tmp_path / "study", GIVEN)
-
-
-@pytest.fixture(scope="module")
-def full(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Outcome, list[str], list[str]]:
-    """A study with all kinds of systems, run; its plan's lines and its notes."""
-    study = Study(tmp_path_factory.mktemp("full") / "study")
-    study.change("  BM25: {index: pets}\n  QLD: {index: pets, model: qld}\n", RUNS)
-    study.change("{baseline: BM25}", f"{COMPARISON}\ntable: {{show: [ci, equivalence_p]}}")
-    lines = study.plan().lines()
-    notes = Notes()
-    with notes:
-        return study, study.run(), lines, notes.lines
-
-
-def test_all_files_come_out_and_hold_the_figures(full) -> None:
-    study, outcome = full[:2]
-    folder = study.folder / "experiments" / "pets"
-    assert {path.name for path in folder.iterdir()} == FILES
-    assert set(outcome.files.values()) == {folder / name for name in FILES - {"manifest.json"}}
-    qrels = load_qrels(study.folder / "data/qrels.txt")
-    files = {
-        "BM25": study.path("BM25"),
-        "LM with RM3": study.path("LM_with_RM3"),
-        "given": study.folder / "data" / "a.run",
-        "all three": study.path("all_three"),
-    }
-    means = pl.read_csv(folder / "table.csv").group_by("system", "measure").agg(pl.first("mean"))
-    found = {(system, measure): mean for system, measure, mean in means.iter_rows()}
-    for system, path in files.items():
-        scores = evaluate(read_run(path), qrels, "nDCG@5 P@1 Judged@3")
-        for measure in scores.measures:
-            assert found[system, str(measure)] == scores.mean(measure)
-    assert len(pl.read_csv(folder / "per-topic.csv")) == 4 * 4 * 3
-    assert "LM with RM3" in (folder / "table.tex").read_text()
 
 
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:

@@ -143,7 +143,7 @@ def test_a_study_from_one_file(here, capsys):
     assert [path.stat().st_mtime_ns for path in made] == before
 
 
-def test_a_row_is_of_all_seeds(here, capsys):
+def test_a_row_is_of_all_seeds(here):
     outcome = run_experiment(plan_experiment(here / "experiments" / "seeded.yaml"))
     for seed in (0, 4):
         made = read_manifest(here / f"encoders/seeded/ours.seed{seed}/L")
@@ -172,17 +172,6 @@ def test_a_row_is_of_all_seeds(here, capsys):
     assert "Seeds of the trainings of Our encoder: 0, 4." in footer
     with (here / "experiments/seeded/per-context.csv").open() as handle:
         assert {row["system"] for row in csv.DictReader(handle)} >= set(names)
-    # The files of ranks give the same row.
-    files = [str(here / f"runs/seeded/A/{name}/L/ranks.tsv") for name in names]
-    options = ["--set", "pool_seeds=true", "-b", "BM25", "--cutoffs", "1,5", "--format", "csv"]
-    capsys.readouterr()
-    assert main(["literary-evidence", "ranks", *files, *options]) == 0
-    again = {
-        line["measure"]: float(line["mean"])
-        for line in csv.DictReader(capsys.readouterr().out.splitlines())
-        if line["system"] == "ours"
-    }
-    assert again == {name: cell.mean for name, cell in cells.items()}
 
 
 def test_bm25_against_a_plain_loop():

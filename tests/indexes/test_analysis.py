@@ -73,10 +73,8 @@ def test_more_pieces_in_bulk_than_are_kept() -> None:
     agree(Analysis("none", "none"))([words, words])
 
 
-LARGE = pytest.param("touche/argsme-subset.jsonl", marks=pytest.mark.slow)
-
-
-@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", LARGE])
+@pytest.mark.slow
+@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", "touche/argsme-subset.jsonl"])
 def test_collections_in_bulk(collections: Path, english, source: str) -> None:
     corpus = open_corpus(str(collections / source))
     english([text_of(document, tuple(document.fields)) for document in corpus])

@@ -133,17 +133,15 @@ QUERIES = ["leash", "leash w001 w001 unknown", "w010 w200 3.14 naïve", "unknown
 
 
 @pytest.mark.parametrize(
-    "rm3",
+    ("model", "rm3"),
     [
-        RM3(),
-        RM3(fb_terms=1, fb_docs=1),
-        RM3(fb_terms=100, fb_docs=40, original_query_weight=0.2),
-        RM3(fb_terms=7, fb_docs=3, original_query_weight=0.0),
-        RM3(fb_terms=7, fb_docs=3, original_query_weight=1.0),
-        RM3(fb_terms=4, fb_docs=1000, original_query_weight=0.9),
+        (BM25(), RM3(fb_terms=1, fb_docs=1)),
+        (BM25(), RM3(fb_terms=100, fb_docs=40, original_query_weight=0.2)),
+        (BM25(), RM3(fb_terms=4, fb_docs=1000, original_query_weight=1.0)),
+        (QLD(mu=50), RM3()),
+        (QLD(mu=50), RM3(fb_terms=7, fb_docs=3, original_query_weight=0.0)),
     ],
 )
-@pytest.mark.parametrize("model", [BM25(), QLD(mu=50)])
 def test_rm3_is_alike_in_both_engines(topical: Pair, model: Any, rm3: RM3) -> None:
     memory, lucene = topical
     ours, theirs = memory.expand(QUERIES, model, rm3), lucene.expand(QUERIES, model, rm3)

@@ -103,7 +103,7 @@ def test_the_heap_is_bounded_by_the_addresses_of_the_process(
         jvm.heap_megabytes()
 
 
-@pytest.mark.parametrize("limit", [1_600_000, 3_500_000])
+@pytest.mark.parametrize("limit", [1_600_000, pytest.param(3_500_000, marks=pytest.mark.slow)])
 def test_a_process_of_few_addresses_ends_with_an_error_or_well(limit: int) -> None:
     """Java's own way is to end the process with code 1."""
     code = "from adducir.cli.app import main; import sys; sys.exit(main(sys.argv[1:]))"
@@ -142,6 +142,5 @@ def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
     assert kept.suffix == ".jsa"
     assert analysed() == "[['cat']]\n"
     assert kept.stat().st_size == size > 1_000_000
-    for damage in (b"", b"not classes", kept.read_bytes()[: size // 2]):
-        kept.write_bytes(damage)
-        assert analysed() == "[['cat']]\n"
+    kept.write_bytes(kept.read_bytes()[: size // 2])
+    assert analysed() == "[['cat']]\n"

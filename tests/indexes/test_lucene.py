@@ -65,6 +65,7 @@ def test_depths(pets: LuceneIndex) -> None:
         pets.search(["dog"], BM25(), depth=0)
 
 
+@pytest.mark.slow
 def test_paths_need_no_locale(tmp_path: Path) -> None:
     (tmp_path / "İz.jsonl").write_text('{"id": "a", "text": "cats"}\n')
     words = ["index", str(tmp_path / "İz.jsonl"), "-o", str(tmp_path / "İ" / "index")]

@@ -1,5 +1,6 @@
 """Search of many windows against brute force: every document scored, all sorted, none skipped."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,6 @@ import numpy as np
 import pytest
 from memory_corpus import byte_length, weighted_index
 
-import adducir.indexes.memory.kernels  # noqa: F401  (else NumPy answers the first queries)
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import IndexSettings
 from adducir.indexes.index import Hits
@@ -16,6 +16,15 @@ from adducir.indexes.models import BM25, QLD, Model
 
 DOCUMENTS = 66_000  # two whole windows of documents and a part of one
 Matrix = np.ndarray  # (documents, terms) float32 frequencies
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compiled() -> Iterator[None]:
+    """Compiled code for all that is searched here; elsewhere NumPy answers a process's first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adducir.indexes.memory.index._FEW", -1)
+        yield
+    sys.modules.pop("adducir.indexes.memory.kernels", None)
 
 
 class Brute:
@@ -108,7 +117,7 @@ def frequencies(documents: int, terms: int, *, whole: bool = True) -> Matrix:
         own[draw.random(len(docs)) < 0.002] = 250
         tfs[docs, term] = own
     tfs[:, 0] += draw.lognormal(2, 1, documents).astype(int) * (draw.random(documents) < 0.2)
-    return tfs
+    return tfs.clip(max=255)  # each type of frequencies takes ten seconds to compile
 
 
 def random_queries(count: int, terms: int, length: int) -> list[dict[int, float]]:
@@ -152,6 +161,7 @@ def test_no_saturation_and_nothing_but_zeros(large: Brute, k1: float) -> None:
         assert found.scores.max() == 0
 
 
+@pytest.mark.slow
 def test_weights_that_are_not_whole(tmp_path: Path) -> None:
     brute = Brute(tmp_path, frequencies(34_000, 20, whole=False))
     for model in (BM25(), QLD(mu=300.0)):
@@ -166,6 +176,7 @@ def test_ties_go_to_the_lower_docno(tmp_path: Path) -> None:
         brute.hold([{0: 1.0}], BM25(), depth)
 
 
+@pytest.mark.slow
 def test_samples_that_mislead(tmp_path: Path) -> None:
     # All that score high stand at the beginning of evenly spread ranges, where a sample of the
     # documents may look: it would promise far more such documents than there are.
@@ -180,6 +191,7 @@ def test_samples_that_mislead(tmp_path: Path) -> None:
     assert {f"d{place:06}" for place in high} < set(found.docnos)
 
 
+@pytest.mark.slow
 def test_scores_that_rise_or_lie_close_together(tmp_path: Path) -> None:
     draw, tfs = np.random.default_rng(4), np.zeros((34_000, 4), dtype=np.float32)
     tfs[:, 0] = 1 + draw.random(34_000) * 1e-4

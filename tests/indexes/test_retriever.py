@@ -54,21 +54,6 @@ def test_texts_follow_the_hits(index: LuceneIndex) -> None:
         (best >> pt.text.get_text(index, "title"))(TOPICS)
 
 
-def test_pipeline_with_feedback_is_search_with_feedback(index: LuceneIndex) -> None:
-    bm25 = LexicalRetriever(index, k1=1.2, b=0.3, depth=50)
-    rm3 = QueryExpansion(index, fb_terms=6, fb_docs=4, original_query_weight=0.4)
-    piped = (bm25 >> rm3 >> bm25)(TOPICS[:1])
-    direct = index.search(
-        ["leash"],
-        BM25(k1=1.2, b=0.3),
-        feedback=RM3(fb_terms=6, fb_docs=4, original_query_weight=0.4),
-        depth=50,
-    )
-    assert piped["docno"].tolist() == direct.docnos.to_list()
-    assert piped["score"].tolist() == pytest.approx(direct.scores.tolist(), rel=1e-5)
-    assert "R" in set(piped["docno"])
-
-
 def test_a_retriever_with_feedback_searches_twice(index: LuceneIndex) -> None:
     method = RM3(fb_docs=4, fb_terms=6)
     found = LexicalRetriever(index, feedback=method, depth=50)(TOPICS[:1])
@@ -109,6 +94,7 @@ def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:
     assert set(results["qid"]) <= {"1", "2"}
 
 
+@pytest.mark.slow
 def test_terriers_java_is_not_started(index: LuceneIndex) -> None:
     code = f"""
 import pandas as pd, pyterrier as pt

@@ -233,7 +233,7 @@ def test_errors_of_topics(tmp_path, line, what):
     assert str(caught.value).startswith(f"{path}:2: ")
 
 
-def test_a_disk_that_is_full_at_the_end_of_a_file_is_noticed(tmp_path):
+def test_a_disk_that_is_full_at_the_end_of_a_file_is_noticed(tmp_path, capsys):
     """What numpy's tofile() could not write is missing without an error."""
     weights = {f"d{n}": {f"t{n * k % 997}": n + k for k in range(1, 30)} for n in range(3000)}
     source, index = write(tmp_path / "w.jsonl", weights), tmp_path / "index"
@@ -243,6 +243,7 @@ def test_a_disk_that_is_full_at_the_end_of_a_file_is_noticed(tmp_path):
         for size in range(52_000, 70_000, 2999):
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
             assert main(words) == 4
+            assert "ulimit -f" in capsys.readouterr().err
             assert not index.exists()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -128,14 +128,6 @@ def test_a_shard_that_is_not_there_is_named(classifier, tmp_path):
         open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
 
 
-def test_a_folder_is_loaded_with_its_tokenizer(tiny):
-    source = model_source(str(tiny))
-    tokenizer, model = load_tokenizer(source), load_model(source)
-    assert tokenizer.tokenize("Nuclear cats") == ["nuclear", "cats"]
-    assert not model.training
-    assert model.config.hidden_size == 32
-
-
 def test_minilm_comes_without_a_network():
     source = model_source("minilm")
     assert load_model(source).config.num_hidden_layers == 6

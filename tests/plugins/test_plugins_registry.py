@@ -7,7 +7,6 @@ import sys
 import pytest
 from plugin_package import install
 
-from adducir.cli.group import all_commands
 from adducir.core.errors import MachineError
 from adducir.core.registry import Family
 from adducir.runs.fusion import FUSION, FusionMethod
@@ -93,11 +92,6 @@ def test_two_kinds_of_one_name_are_refused(site):
 
 
 READ = {"capture_output": True, "text": True, "check": True}
-STUDIES = ("complementary-evidence", "exemplification", "grounded-generation", "literary-evidence")
-
-
-def test_the_studies_have_commands():
-    assert {name.split()[0] for name in all_commands()} >= set(STUDIES)
 
 
 def test_another_package_has_commands_of_its_own(tmp_path):

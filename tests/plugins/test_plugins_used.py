@@ -98,17 +98,9 @@ def test_there_is_a_newcomer_of_each_family_and_each_is_checked(study: Path) -> 
         for family, kinds in names.items()
         for kind in kinds
     )
+    code += "import sys\nassert 'pytest' not in sys.modules"
     done = python(study, "-c", code)
     assert done.returncode == 0, done.stderr
-
-
-def test_contexts_of_another_kind_are_ranked(study: Path) -> None:
-    (study / "gaps.txt").write_text("The [cat] sat.\nAn [elephant] sat.\n")
-    file = "task: known-item\ndata: {A: {cloze: gaps.txt}}\ncontexts: {L: {right: 0}}\n"
-    (study / "experiments" / "gaps.yaml").write_text(f"{file}systems: {{S: {{shortest: true}}}}\n")
-    adducir(study, "experiment", "experiments/gaps.yaml")
-    rows = (study / "experiments" / "gaps" / "table.csv").read_text().splitlines()
-    assert any("1.5" in row and "Rank" in row for row in rows), rows
 
 
 def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> None:
@@ -127,8 +119,13 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     assert "`bonus` is not a hyperparameter of rrf" in shown
 
 
-def test_all_of_them_in_an_experiment_file(study: Path) -> None:
-    adducir(study, "experiment", "experiments/pets.yaml")
+def test_all_of_them_in_experiment_files(study: Path) -> None:
+    (study / "gaps.txt").write_text("The [cat] sat.\nAn [elephant] sat.\n")
+    file = "task: known-item\ndata: {A: {cloze: gaps.txt}}\ncontexts: {L: {right: 0}}\n"
+    (study / "experiments" / "gaps.yaml").write_text(f"{file}systems: {{S: {{shortest: true}}}}\n")
+    commands(study, *((("experiment", f"experiments/{name}.yaml"), 0) for name in ("pets", "gaps")))
+    rows = (study / "experiments" / "gaps" / "table.csv").read_text().splitlines()
+    assert any("1.5" in row and "Rank" in row for row in rows), rows
     folder = study / "experiments" / "pets"
     table = json.loads((folder / "table.json").read_text())
     assert [row["system"] for row in table["rows"]] == ["A", "B", "A+B", "Words", "First"]

@@ -315,20 +315,6 @@ def test_monobert_takes_berts_tokenizer(tmp_path):
     assert open_reranker("monobert:castorini/another").source.tokenizer is None
 
 
-def test_a_reranker_takes_the_tokenizer_of_its_recipe(classifier, tmp_path):
-    bare = tmp_path / "bare"
-    bare.mkdir()
-    for name in ("config.json", "model.safetensors"):
-        shutil.copyfile(classifier / name, bare / name)
-    path = tmp_path / "bare.yaml"
-    path.write_text(f"model: cross-encoder\nbase: {bare}\n")
-    with pytest.raises(InputError, match="without a tokenizer"):
-        open_reranker(path).score("cats", ["cats run"])
-    path.write_text(f"model: cross-encoder\nbase: {bare}\ntokenizer: {classifier}\n")
-    wanted = open_reranker(f"cross-encoder:{classifier}").score("cats", ["cats run", "dogs"])
-    np.testing.assert_array_equal(open_reranker(path).score("cats", ["cats run", "dogs"]), wanted)
-
-
 def test_windows_by_hand():
     assert windows(0, 20, 10) == []
     assert windows(5, 20, 10) == [(0, 5)]

@@ -120,23 +120,6 @@ def arguments(study, classifier):
     ]
 
 
-def test_the_same_from_corpus_and_from_index(study, arguments, capsys):
-    index = study / "indexes" / "small"
-    corpus = str(study / "corpus.jsonl")
-    assert main(["index", corpus, "--output", str(index), "--engine", "memory"]) == 0
-    one, other = study / "runs" / "one.trec", study / "runs" / "other.trec.gz"
-    arguments += ["--depth", "4"]
-    capsys.readouterr()
-    assert main([*arguments, "--corpus", corpus, "--output", str(one)]) == 0
-    message = capsys.readouterr().err
-    assert "3 topics, 12 pairs" in message
-    assert "score: log-probability of class relevant" in message
-    assert main([*arguments, "--index", str(index), "--output", str(other)]) == 0
-    assert read_run(one).frame.equals(read_run(other).frame)
-    assert read_run(one).tag == "one"
-    assert read_metadata(one)["method"]["reranking"][0]["depth"] == 4
-
-
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_model_that_cannot_be_had_is_one_error_before_anything_starts(
     study, arguments, monkeypatch, capsys, workers

@@ -182,6 +182,7 @@ write_run(run, Path({str(path)!r}))
     return done.returncode != 0
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_no_run_with_another_runs_metadata(tmp_path: Path) -> None:
     path, old = tmp_path / "a.trec", Run.of({"1": {"old": 1.0}}, "old")
     write_run(old, path)

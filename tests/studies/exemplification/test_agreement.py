@@ -194,23 +194,6 @@ def test_unigram_overlap():
     assert unigram_overlap("cat", "") == 0.0
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("", None),
-        ("item,rater,system,rating,item\n", 1),
-        (HEAD + "i,r,s\n", 2),
-        ("item,rater,system,rank\ni,r,s,0\n", 2),
-        (HEAD + "i,r,s,1\ni,r,t,1\ni,r,s,2\n", 4),
-        (HEAD + 'i,r,"s,1\n', 2),
-    ],
-)
-def test_a_broken_file_is_named_with_its_line(written, text, line):
-    with pytest.raises(InputError) as caught:
-        written(text)
-    assert (caught.value.path.name, caught.value.line) == ("ratings.csv", line)
-
-
 def test_levels_refuse_what_they_cannot_take(written):
     with pytest.raises(InputError, match="'good'") as caught:
         figures_of(written(HEAD + "i,r,s,good\ni,t,s,-1\n"), "ordinal")

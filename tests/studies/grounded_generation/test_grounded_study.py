@@ -189,6 +189,7 @@ def test_workers_make_the_same_artifacts(place) -> None:
             assert twin.read_bytes() == path.read_bytes()
 
 
+@pytest.mark.slow
 def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
     _files(place)
     (place / "experiments" / "files.yaml").write_text(CONTEXTS)

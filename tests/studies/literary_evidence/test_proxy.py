@@ -129,41 +129,6 @@ def test_choices_are_read_from_the_filled_task(asked, key, tmp_path):
     assert found == {"anna": [0, 3, 0, 0, 0, 0], "ben": [1, 0, 0, 0, 0, 0]}
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("item,choice\nq0,4\n", 2),
-        ("item,choice\nq0,b\n", 2),
-        ("item,choice\nq0,1\nq0,2\n", 3),
-        ("item\nq0\n", 1),
-    ],
-)
-def test_broken_choices_are_named_with_their_line(key, tmp_path, text, line):
-    path = tmp_path / "choices.csv"
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        read_choices(path, key, "anna")
-    assert (caught.value.path, caught.value.line) == (path, line)
-
-
-@pytest.mark.parametrize(
-    ("rows", "line"),
-    [
-        ("", None),
-        ("q,3,a,b,m\n", 2),
-        ("q,1,a,,m\n", 2),
-        ("q,1,a,b,m\nq,1,a,b,m\n", 3),
-        ("q,1,a,b,m\nr,1,a,b,n\n", 3),
-    ],
-)
-def test_a_broken_key_is_named_with_its_line(tmp_path, rows, line):
-    path = tmp_path / "key.csv"
-    path.write_text("item,gold,docno_1,docno_2,task\n" + rows)
-    with pytest.raises(InputError) as caught:
-        read_key(path)
-    assert (caught.value.path, caught.value.line) == (path, line)
-
-
 def test_a_model_chooses_by_score_with_ties_against_it(key):
     a, t, b = "a", "t", "b"
     scores = {

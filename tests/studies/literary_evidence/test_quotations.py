@@ -360,9 +360,8 @@ def test_all_novels_and_all_criticism(collections, rules, windows, reasons):
         assert rules == "relic" or not any(share_words(normalise(s), whole, 8) for s in sides)
 
 
-@pytest.mark.parametrize(
-    ("length", "least"), [pytest.param(1, 49, marks=pytest.mark.slow), (3, 47)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("length", "least"), [(1, 49), (3, 47)])
 def test_planted_gold_is_recovered(collections, tmp_path, length, least):
     """Fifty passages of a novel with a critic's liberties, in criticism that never quotes it."""
     rng = random.Random(13)
