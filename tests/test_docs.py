@@ -287,8 +287,8 @@ def test_the_commands_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.Monk
     "name",
     [
         "own-data",
-        "reproduce",
         "shared-task",
+        pytest.param("reproduce", marks=pytest.mark.slow),
         pytest.param("rerank-tutorial", marks=pytest.mark.slow),
         pytest.param("train-tutorial", marks=pytest.mark.slow),
     ],

@@ -123,6 +123,7 @@ def test_groups_are_kept_apart(tmp_path):
         DataPart(train="all.jsonl", shares={"train": 1}, held_out=named)
 
 
+@pytest.mark.slow
 def test_it_learns_and_a_chain_goes_on_from_there(study):
     output = study / "encoders" / "tiny"
     settings = "pooling=mean", "training.epochs=40", "training.learning_rate=0.01"

@@ -294,6 +294,7 @@ def test_frozen_layers_stay(place) -> None:
     assert any("layer.1." in name for name in moved)
 
 
+@pytest.mark.slow
 def test_it_learns_what_is_to_be_learned(place) -> None:
     changes = "training.epochs=12", "training.learning_rate=0.003", "training.warmup=0"
     output = place / "rerankers" / "ours"
