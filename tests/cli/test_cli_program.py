@@ -185,13 +185,3 @@ def test_starting_imports_nothing_heavy(arguments, without):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert b"\x1b" not in run.stdout.encode()
     assert not without & set(eval(run.stderr.splitlines()[-1]))
-
-
-def test_only_the_command_line_prints():
-    packages = Path(adducir.__file__).parent
-    printing = [
-        str(path)
-        for path in packages.rglob("*.py")
-        if path.parts[-2] != "cli" and "\n    print(" in path.read_text(encoding="utf-8")
-    ]
-    assert printing == []

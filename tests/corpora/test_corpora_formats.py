@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from adducir import Document, open_corpus
 from adducir.core.errors import InputError
-from adducir.corpora.documents import refuse_duplicates, text_of
+from adducir.corpora.documents import text_of
 
 
 @pytest.fixture
@@ -191,17 +191,6 @@ def test_what_is_wrong_is_named_with_its_line(corpus_of, name, text, number, wor
     assert caught.value.line == number
     assert caught.value.path.name == name
     assert word in caught.value.what
-
-
-def test_duplicates_are_refused_with_both_places(tmp_path):
-    (tmp_path / "a.jsonl").write_text(line(id="x") + line(id="y"))
-    (tmp_path / "b.jsonl").write_text(line(id="z") + line(id="y"))
-    documents = refuse_duplicates(open_corpus(tmp_path))
-    assert [next(documents).docno for _ in range(3)] == ["x", "y", "z"]
-    with pytest.raises(InputError) as caught:
-        next(documents)
-    assert (caught.value.path, caught.value.line) == (tmp_path / "b.jsonl", 2)
-    assert str(tmp_path / "a.jsonl:2") in caught.value.what
 
 
 DOCNO = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1)

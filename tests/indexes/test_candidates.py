@@ -13,9 +13,7 @@ from adducir.core.errors import UsageError
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.candidates import (
-    Best,
     CandidateSet,
-    Ranking,
     rank,
     rank_parts,
 )
@@ -222,13 +220,6 @@ def test_parts_may_be_of_lucenes_terms_or_empty() -> None:
         assert np.array_equal(found.scores, whole.scores)
     assert rank_parts([], ["a"], BM25(), 3, analysis=lower_split).numbers.shape == (1, 0)
     assert rank_parts(["a"], [], BM25(), 3, analysis=lower_split).numbers.shape == (0, 1)
-
-
-def test_equal_scores_of_several_parts_stand_in_order_of_the_collection() -> None:
-    best = Best(1, 3)
-    for first in (0, 2, 4):
-        best.add(Ranking(np.array([[1, 0]], dtype=np.int32), np.array([[2.0, 1.0]])), first)
-    assert best.ranking.numbers.tolist() == [[1, 3, 5]]
 
 
 def test_memory_does_not_grow_with_queries_times_candidates() -> None:

@@ -260,15 +260,6 @@ class TestWeights:
 
 
 class TestInterface:
-    def test_what_an_index_says_of_itself(self, tmp_path: Path) -> None:
-        index = built(tmp_path / "index", TEXTS)
-        assert len(index) == 5
-        assert index.docnos.to_list() == ["D1", "D2", "D3", "D5", "D6"]
-        assert index.fields == ("text",)
-        assert index.identity == {"name": "index", "fingerprint": index.manifest.fingerprint}
-        assert index.documents.get("D4").fields == {"text": ""}
-        index.close()
-
     def test_either_engine_opens(self, tmp_path: Path, pets: LuceneIndex) -> None:
         built(tmp_path / "index", TEXTS)
         assert isinstance(open_index(tmp_path / "index"), MemoryIndex)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from ir_measures import AP, P
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
@@ -19,7 +18,7 @@ from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25
-from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
+from adducir.indexes.retriever import LexicalRetriever
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
 
@@ -70,14 +69,6 @@ QRELS = pd.DataFrame(
         "label": [1, 1, 1, 0, 0, 1, 1, 0],
     }
 )
-
-
-def test_experiment(index: LuceneIndex) -> None:
-    bm25, qld = LexicalRetriever(index), LexicalRetriever(index, "qld")
-    systems = [bm25, qld, bm25 >> QueryExpansion(index) >> bm25]
-    table = pt.Experiment(systems, TOPICS, QRELS, [AP, P @ 5], baseline=0)
-    assert len(table) == 3
-    assert table["AP"].between(0, 1).all()
 
 
 def test_k_fold_grid_search_sets_the_parameters(index: LuceneIndex) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.studies.literary_evidence.ask import Book, SearchableBooks, heading_of, open_book
@@ -85,16 +85,6 @@ def test_a_book_its_sentences_and_chapters(path):
 )
 def test_headings(paragraph, heading):
     assert heading_of(paragraph) == heading
-
-
-def test_words_alone(path):
-    searchable = SearchableBooks([open_book(path)], 1)
-    (first,) = searchable.best("a cat on the walls")
-    assert first.text == "The cat slept on the warm wall."
-    assert first.ranks == {"bm25": 1}
-    assert searchable.best("zebra") == []
-    with pytest.raises(UsageError):
-        SearchableBooks([open_book(path)], 9)
 
 
 def test_fused_rankings_by_hand_and_no_overlaps(tmp_path):
