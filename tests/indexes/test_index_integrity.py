@@ -86,6 +86,7 @@ from adducir.core.errors import AdducirError
 import adducir.indexes.memory.index as index
 # As if a disk had changed what was verified before: nothing but the checks of shapes is left.
 index.open_artifact = lambda path, *kinds: artifacts.read_manifest(path)
+index._FEW = int(sys.argv[4])
 whole, (seed, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
 draw = random.Random(seed)
 files = sorted(p for p in whole.iterdir() if p.name != "manifest.json" and p.stat().st_size)
@@ -105,20 +106,18 @@ print("done")
 """
 
 
-def kernels_survive(whole: Path, seed: int, count: int) -> None:
+@pytest.mark.parametrize("numpys", [1 << 25, pytest.param(-1, marks=pytest.mark.slow)])
+def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int) -> None:
+    """NumPy answers the queries that read so many postings, compiled code all others."""
+    path = tmp_path / "index"
+    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
     folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
-    arguments = [str(whole), f"{seed},{count}", folders]
+    arguments = [str(path), "11,40", folders, str(numpys)]
     done = subprocess.run(
         [sys.executable, "-c", KERNELS, *arguments], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout == "done\n"
-
-
-def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path) -> None:
-    path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
-    kernels_survive(path, 11, 40)
 
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:

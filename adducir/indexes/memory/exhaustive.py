@@ -23,7 +23,6 @@ _CHUNK = 1 << 15  # postings whose intermediate arrays stay in the processor's c
 _DENSE_SHARE = 4
 _DENSE_DOCUMENTS = 128
 _FEW = 128  # scores that are not worth sorting by digits
-_INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
 class Impacts(NamedTuple):
@@ -192,18 +191,26 @@ def _keep_low(keys: Array, found: Array, depth: int, counts: Array) -> int:
 
 @kernel
 def _order_run(scores: Array, run: Array) -> None:
-    """Order places of equal keys by falling score; equal scores stay in order."""
+    """Order places of equal keys by falling score; equal scores stay in order.
+
+    By merging ever longer parts: NumPy's own sort takes seconds to compile.
+    """
     falls = True
     for i in range(1, len(run)):
         falls = falls and scores[run[i]] <= scores[run[i - 1]]
     if falls:
         return
-    if len(run) > _INSERTION:
-        run[:] = run[np.argsort(-scores[run], kind="mergesort")]
-        return
-    for i in range(1, len(run)):
-        place, j = run[i], i
-        while j > 0 and scores[run[j - 1]] < scores[place]:
-            run[j] = run[j - 1]
-            j -= 1
-        run[j] = place
+    size, width, other = len(run), 1, np.empty_like(run)
+    while width < size:
+        for low in range(0, size, 2 * width):
+            middle, high = min(low + width, size), min(low + 2 * width, size)
+            i, j = low, middle
+            for to in range(low, high):
+                if i < middle and (j >= high or scores[run[i]] >= scores[run[j]]):
+                    other[to] = run[i]
+                    i += 1
+                else:
+                    other[to] = run[j]
+                    j += 1
+        run[:] = other
+        width *= 2
