@@ -1,10 +1,10 @@
 """Corpora in local files: one file, or the files of one format in a folder and its subfolders.
 
-A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
-``jsonl`` if it begins like a JSON object. Hidden files are ignored; plain texts (a README) are read
-only where a folder has nothing else. Files of two formats are refused, unless the format is given:
-then those of this format are read, or where none has such a name, all that the format accepts
-(TREC's disks have files without an ending).
+The suffix of a file's name determines its format; without a suffix (``wiki_00.bz2``), the format is
+``jsonl`` if the file begins like a JSON object. Hidden files are ignored; plain texts (a README)
+are read only if a folder has nothing else. Files in two formats are refused unless the format is
+given: then files with its suffixes are read or, if there are none, all that the format accepts
+(files on TREC's disks lack a suffix).
 """
 
 import os
@@ -31,7 +31,7 @@ _PEEKED = 20
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, a kind of :data:`adducir.corpora.kinds.FORMATS`."""
+    """Documents in files of one format, a kind in :data:`adducir.corpora.kinds.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]
@@ -89,17 +89,17 @@ def open_local(
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; files of the folder that are not read are noted."""
+    """The corpus in an existing file or folder; skipped files of a folder are reported."""
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
-        what = f"docno_field has no effect with the format {format}: paths are the docnos."
+        what = f"docno_field does not apply to the format {format}, whose docnos are paths."
         raise UsageError(what)
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+            progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
         return LocalCorpus(source, tuple(chosen), kind, docno_field, path)
     if not path.is_file():
-        what = "this is a pipe or a device, which cannot be read twice."
+        what = "this is a pipe or a device and cannot be read twice."
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
     if named is None or (format is None and FORMATS.kind(named).is_last_resort):
@@ -108,7 +108,7 @@ def open_local(
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
-    """The format of a folder, its files of that format, and those that are ignored."""
+    """A folder's format, its files in that format, and those that are ignored."""
     files = sorted(files_below(folder))
     by_format: dict[str, list[Path]] = {}
     for file in files:
@@ -130,7 +130,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
 
 
 def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
-    """What to tell users of files of a folder that are not read: how many, why, some names."""
+    """A note on files of a folder that are skipped: how many, why, and some names."""
     shown = ", ".join(path.relative_to(folder).as_posix() for path in paths[:3])
     are = "file is" if len(paths) == 1 else "files are"
     dots = ", …" if len(paths) > 3 else ""
@@ -138,9 +138,9 @@ def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
 
 
 def files_below(folder: Path) -> Iterable[Path]:
-    """The files below a folder that are not hidden; linked folders are followed, each once.
+    """The non-hidden files below a folder; linked folders are followed once each.
 
-    What Adducir made below it (an index, say) is left out.
+    Adducir's own artifacts (such as an index) are skipped.
     """
 
     def forbidden(error: OSError) -> NoReturn:
@@ -158,7 +158,7 @@ def files_below(folder: Path) -> Iterable[Path]:
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(where, name) for name in names if not name.startswith(".")):
-            if path.is_file() or not path.exists():  # a broken link is for its reader to report
+            if path.is_file() or not path.exists():  # its reader reports a broken link
                 yield path
 
 
@@ -177,6 +177,6 @@ def _format_of(path: Path) -> str | None:
 def _formats() -> str:
     endings = dict.fromkeys(end for one in FORMATS.kinds().values() for end in one.suffixes)
     return (
-        f"Names end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
-        f"format, one of {', '.join(FORMATS)}."
+        f"Names may end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
+        f"format: {', '.join(FORMATS)}."
     )

@@ -1,4 +1,4 @@
-"""Files of records with unique ids, one JSON object per line, and splits of them by groups."""
+"""Files of records with unique ids, one JSON object per line, and splits by groups."""
 
 import hashlib
 import math
@@ -17,7 +17,7 @@ from adducir.core.recipe import told
 from adducir.core.texts import repeated
 
 R = TypeVar("R", bound=Any)
-"""What has an ``id``, unique in its file."""
+"""A record with an ``id``, unique in its file."""
 T = TypeVar("T")
 Item = TypeVar("Item")
 Values = TypeVar("Values", bound=tuple[Any, ...])
@@ -27,16 +27,16 @@ DEFAULT_SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
 def _unbroken(name: str) -> str:
     if name.split() != [name] or "\0" in name:
-        raise ValueError(f"an id is text without white space, not {name!r}")
+        raise ValueError(f"an id must be text without white space, not {name!r}")
     return name
 
 
 Id = Annotated[str, AfterValidator(_unbroken)]
-"""A field of a record that names something."""
+"""A record's field that is an id."""
 
 
 def all_different(values: Values) -> Values:
-    """Refuse a value that is duplicated; for fields of records."""
+    """Refuse duplicate values; for fields of records."""
     if len(set(values)) < len(values):
         raise ValueError(f"{repeated(values)[0]!r} is duplicated")
     return values
@@ -48,9 +48,9 @@ def read_values(
     hint: str | None = None,
     values: Iterable[tuple[int, Any]] | None = None,
 ) -> Iterator[tuple[int, T]]:
-    """Yield what each line holds, or each of ``values``, with its 1-based number.
+    """Yield the record of each line, or of each of ``values``, with its 1-based number.
 
-    ``value_of`` makes it of a JSON value and raises a UsageError for a wrong one.
+    ``value_of`` converts a JSON value and raises a UsageError for a wrong one.
     """
     for line, value in json_values(path) if values is None else values:
         try:
@@ -62,20 +62,20 @@ def read_values(
 def read_records(
     path: Path,
     record_of: Callable[[Any], R],
-    hint: str = "Every line needs an id of its own.",
+    hint: str = "Every line needs a unique id.",
     values: Iterable[tuple[int, Any]] | None = None,
 ) -> Iterator[R]:
     """Yield the values, whose ids must be unique."""
     lines: dict[str, int] = {}
     for line, record in read_values(path, record_of, hint, values):
         if lines.setdefault(record.id, line) != line:
-            what = f"the id {record.id!r} is used in line {lines[record.id]} already."
+            what = f"the id {record.id!r} is already used on line {lines[record.id]}."
             raise InputError(what, path=path, line=line, hint=hint)
         yield record
 
 
 def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]) -> int:
-    """Write records as JSONL, whole or not at all, also gzipped; returns how many there were."""
+    """Write records as JSONL (gzipped by suffix) atomically; returns their number."""
     seen = set[str]()
     with writing_text(path) as handle:
         for record in records:
@@ -90,7 +90,7 @@ def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]
 
 
 def parsed_as(kind: type[T]) -> Callable[[Any], T]:
-    """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
+    """Converts JSON values to a pydantic dataclass; a UsageError for a wrong value."""
     validate = TypeAdapter(kind).validate_python
 
     def parse(value: Any) -> T:
@@ -112,8 +112,8 @@ def split(
 ) -> dict[str, list[Item]]:
     """Divide items by a key: spans by their groups, questions by their ids.
 
-    An item's part depends on its key, the seed and the shares alone, and is the same in every file;
-    the shares (by default 0.8, 0.1 and 0.1) hold on average only.
+    An item's part depends only on its key, the seed and the shares, and is the same in every file;
+    the shares (by default 0.8, 0.1 and 0.1) hold only on average.
     """
     wanted = DEFAULT_SHARES if shares is None else shares
     check_shares(wanted)
@@ -122,23 +122,23 @@ def split(
         parts[part_of(key(item), wanted, seed)].append(item)
     if empty := [name for name in parts if wanted[name] and not parts[name]]:
         hint = "Use another seed or other shares, or more data."
-        raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
+        raise UsageError(f"{' and '.join(empty)} would be empty.", hint=hint)
     return parts
 
 
 def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
-    """The part of a group: its hash, as a number in [0, 1), against the running sum of shares."""
+    """The part of a group: its hash in [0, 1) compared with the cumulative shares."""
     names = [name for name in PARTS if shares.get(name)]
     digest = hashlib.sha256(f"{seed}\0{group}".encode("utf-8", "surrogatepass")).digest()
     place = int.from_bytes(digest[:8]) / 2**64
     for name, end in zip(names, accumulate(shares[name] for name in names), strict=True):
         if place < end:
             return name
-    return names[-1]  # the sum may round to a little below 1
+    return names[-1]  # the sum may round to just below 1
 
 
 def check_shares(shares: Mapping[str, float]) -> None:
-    """Refuse shares of unknown parts, below 0, or that do not add up to 1."""
+    """Refuse unknown parts, and shares below 0 or that do not add up to 1."""
     unknown = [name for name in shares if name not in PARTS]
     if unknown:
         raise UsageError(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")

@@ -125,7 +125,7 @@ def test_forms_and_fields(topics_of, text, field, expected):
         ("<topics>\n<topic>\n<number> </number><title>x</title></topic></topics>", 2, "empty"),
         ('<?xml?>\n<!DOCTYPE a [\n<!ENTITY a "aa">\n<!ENTITY b "&a;&a;">\n]>', 3, "entities"),
         ("<top>\n<num> 1\n<title> x\n<top>\n<num> 2\n</top>", 1, "not closed"),
-        ("<top>\n<num> 1\n<title> x\n</top>\n</top>", 5, "closes nothing"),
+        ("<top>\n<num> 1\n<title> x\n</top>\n</top>", 5, "does not close anything"),
         ("\n<top>\n<title> x\n</top>", 2, "no number"),
         ("1\tx\n\n2 y\n", 3, "no tab"),
         ("qid\tquery\n1\tx\ty\n", 2, "3 columns"),
