@@ -58,8 +58,8 @@ def meaning(kind: "type[Recipe]", field: str) -> str:
         return details
     beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
     for one in kind.__mro__[:-1]:
-        code, doc = "", vars(one).get("__doc__") or ""
-        with suppress(OSError, TypeError):  # not defined in a file
+        code, doc = "", inspect.cleandoc(vars(one).get("__doc__") or "")
+        with suppress(OSError, TypeError):  # it was not defined in a file
             code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
         in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
         for pattern, text in ((beside, code), (above, code), (in_doc, doc)):

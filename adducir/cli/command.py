@@ -244,8 +244,11 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
 
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
         with ExitStack() as claims:
-            _claim(invocation.obj, force, claims)
-            return function(invocation.obj)
+            outputs = _claim(invocation.obj, force, claims)
+            code = function(invocation.obj)
+            if outputs:
+                remember(outputs)
+            return code
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = dict(map(attrgetter("name", "annotation"), parameters))
@@ -303,7 +306,7 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
         for name, what in wrong
     )
     told = re.sub(r"`(\w+)`", lambda found: _called((found[1],), options), told)
-    raise UsageError(f"{told.rstrip('.')}.", hint=hint)
+    raise UsageError(told if told.endswith("?") else f"{told.rstrip('.')}.", hint=hint)
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:
@@ -316,15 +319,15 @@ def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:
     return f"{options[name]} {path[1]}" if is_key else str(options[name])
 
 
-def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
-    """Refuse outputs that may not be written before any work is done."""
+def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
+    """Refuse what may not be written before anything is done; name the files without metadata."""
     from adducir.cli.console import leaving_stdout_to_data
     from adducir.core.artifacts import replacing_anything
     from adducir.core.files import is_standard_output, keeping_pipes
 
     claims.enter_context(keeping_pipes())
     claims.enter_context(replacing_anything(force))
-    read, written = list[Path](), dict[Path, Option]()
+    read, written, outputs = list[Path](), dict[Path, Option](), list[Path]()
     for key, option in options_of(type(settings)).items():
         value = getattr(settings, key)
         for one in value if isinstance(value, list | tuple) else [value]:
@@ -353,6 +356,9 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> None:
                     raise UsageError(what, hint="Name another file.")
             if own.what != "folder":
                 _check_file(option, part, own, settings)
+            if own.what in ("table", "file"):
+                outputs.append(part)
+    return outputs
 
 
 def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
@@ -385,20 +391,35 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
         return
     refuse_unwritable(path)
     if path.exists() and path.stat().st_size and not _is_own(path, writes.what):
-        refuse_other(path, f"this {writes.what} is not marked as written by Adducir")
+        refuse_other(path, f"Adducir did not write this {writes.what}, or it was changed since")
+
+
+def remember(outputs: Sequence[Path]) -> None:
+    """Note what was written, by digest, so that the same command may replace it."""
+    from adducir.core.files import file_digest
+
+    digests = [file_digest(path) for path in outputs if path.is_file()]
+    if digests and (kept := _remembered()):
+        with kept.open("a", encoding="ascii") as handle:
+            handle.write("".join(f"{digest}\n" for digest in digests))
+
+
+def _remembered() -> Path | None:
+    from adducir.core.files import cache_folder
+
+    return folder / "written" if (folder := cache_folder()) else None
 
 
 def _is_own(path: Path, what: str) -> bool:
-    """Whether a file shows that Adducir wrote it: a run by its metadata, some tables themselves."""
-    if what == "table":
-        return re.search(rb'"adducir": "|>adducir</th>', path.read_bytes()) is not None
-    if what != "run":
-        return False
+    """Whether Adducir wrote these bytes: a run's metadata say so, for the rest we remember it."""
     from adducir.core.files import file_digest
     from adducir.runs.write import metadata_for
 
+    digest = file_digest(path)
+    if what != "run":
+        return (kept := _remembered()) is not None and kept.exists() and digest in kept.read_text()
     # A killed writer may have left the metadata hidden.
-    place, digest = metadata_for(path), file_digest(path)
+    place = metadata_for(path)
     places = [place, *place.parent.glob(f".{glob.escape(place.name)}.*.tmp")]
     texts = (one.read_text(encoding="utf-8", errors="replace") for one in places if one.is_file())
     return any(f"sha256: {digest}" in text for text in texts)

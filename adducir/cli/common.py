@@ -10,7 +10,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.corpora.kinds import FORMATS
 from adducir.models.machine import Precision
 
 METADATA_ENDING = ".ir-metadata.yml"
@@ -38,7 +37,7 @@ Runs = Annotated[
         lambda given: tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
     ),
     option(
-        "TREC runs, plain or .gz, or predictions of MTEB or sentence-transformers; metadata beside "
+        "Runs of TREC, MS MARCO, PyTerrier (CSV), ranx (Parquet), MTEB; also .gz. Metadata beside "
         f"them ({METADATA_ENDING}) is ignored.",
         metavar="RUN",
         argument=True,
@@ -54,7 +53,7 @@ RunOutput = Annotated[
 ]
 Topics = Annotated[
     str,
-    option("An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL.", "-t", reads=True),
+    option("An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL.", "-t", reads=True),
 ]
 Qrels = Annotated[
     list[str],
@@ -66,12 +65,6 @@ Depth = Annotated[
     option("Documents per topic, at most; 'all' for every document found.", metavar="N|all"),
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
-DocnoField = Annotated[str | None, option("The docno's field, if its name is unusual.")]
-CorpusFormat = Annotated[
-    str | None,
-    FORMATS,
-    option("The format of the files, if their names do not show it.", "--format"),
-]
 Rebuild = Annotated[bool, option("Rebuild what exists.")]
 Changes = Annotated[
     tuple[str, ...],

@@ -10,6 +10,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
+from adducir.corpora.sources import Reading
 from adducir.models.machine import Precision
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
@@ -60,7 +61,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
     show("\n".join(lines))
 
 
-class Expand(Computing):
+class Expand(Computing, Reading):
     model: Model
     corpus: str = option(
         "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
@@ -86,8 +87,6 @@ class Expand(Computing):
         default=(),
         rare=True,
     )
-    docno_field: common.DocnoField = None
-    format: common.CorpusFormat = None
     device: common.Device = "auto"
     precision: Precision = option(
         "Numeric precision; bfloat16 is coarser and usually faster.",
@@ -110,7 +109,6 @@ def deepct_expand(settings: Expand) -> None:
     """
     from adducir.cli.common import stem
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.sources import open_corpus
     from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
     from adducir.deepct.recipe import Settings
     from adducir.models.sources import trained_folder
@@ -121,9 +119,7 @@ def deepct_expand(settings: Expand) -> None:
     folder = trained_folder(settings.model)
     target = settings.weights or output.with_name(f"{stem(output)}.weights")
     with open_progress():
-        documents = open_corpus(
-            settings.corpus, docno_field=settings.docno_field, format=settings.format
-        )
+        documents = settings.opened(settings.corpus)
         model = Settings.load(folder)
         manifest = predict_corpus_weights(
             folder,

@@ -8,6 +8,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
+from adducir.corpora.sources import Reading
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ TEXTS = without("weights")
 PANEL = "Dense (--engine dense)"
 
 
-class Index(Computing):
+class Index(Computing, Reading):
     conditions = dict.fromkeys(Computing.model_fields, DENSE)
     source: str | None = option(
-        "An ir_datasets id, or a file or folder of JSONL, TREC SGML or TSV, plain or .gz.",
+        "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         metavar="SOURCE",
         argument=True,
         default=None,
@@ -68,8 +69,6 @@ class Index(Computing):
         default=False,
         rare=True,
     )
-    docno_field: common.DocnoField = None
-    format: common.CorpusFormat = None
     rebuild: common.Rebuild = False
     encoder: Annotated[str | None, DENSE] = option(
         "The encoder's folder or recipe, 'minilm', or a name on the Hub.",
@@ -110,10 +109,9 @@ def index(settings: Index) -> None:
         raise UsageError("name a SOURCE, or --weights.")
 
     from adducir.cli.console import near, open_progress
-    from adducir.corpora.sources import open_corpus
 
     with open_progress() as progress:
-        corpus = open_corpus(str(source), docno_field=settings.docno_field, format=settings.format)
+        corpus = settings.opened(str(source))
         build = _build_dense if settings.engine == "dense" else _build_lexical
         manifest = build(settings, corpus)
         progress.note(f"{near(settings.output)}: {summary(manifest)}")

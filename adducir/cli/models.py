@@ -10,6 +10,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
+from adducir.corpora.sources import Reading
 
 
 class Train(Recipe):
@@ -67,7 +68,8 @@ def train(settings: Train) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class Encode(Computing):
+class Encode(Computing, Reading):
+    conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
     model: str = option(
         "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
         "comma-separated (queries, documents).",
@@ -94,10 +96,6 @@ class Encode(Computing):
         default=(),
         shown="the corpus's texts",
     )
-    docno_field: Annotated[str | None, needs("corpus")] = option(
-        "The docno's field, if its name is unusual.", default=None, rare=True
-    )
-    format: Annotated[common.CorpusFormat, needs("corpus")] = None
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
@@ -122,7 +120,6 @@ def encode(settings: Encode) -> None:
         raise UsageError("--sparse encodes a corpus or topics, not spans.")
 
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.encoders.encoding import encode as encode_items
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
@@ -135,10 +132,7 @@ def encode(settings: Encode) -> None:
         elif settings.topics is not None:
             items = items_of_topics(load_topics(settings.topics))
         else:
-            documents = open_corpus(
-                settings.corpus or "", docno_field=settings.docno_field, format=settings.format
-            )
-            items = items_of_corpus(documents, settings.fields)
+            items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
         manifest = encode_items(
             source,
             items,

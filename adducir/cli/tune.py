@@ -21,7 +21,7 @@ SYSTEM = "What is tuned"
 
 class Tune(Recipe):
     topics: list[str] = option(
-        "An ir_datasets id, or a file: TREC's or Touché's XML, TSV or JSONL; can be repeated, each "
+        "An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL; can be repeated, each "
         "with its --qrels.",
         "-t",
         reads=True,

@@ -36,6 +36,7 @@ from adducir.core.errors import (
 from adducir.core.executors import HERE, Execution, Place, end_processes
 from adducir.core.files import file_digest, is_stream, link_or_copy, sync
 from adducir.core.fingerprint import digest_of, fingerprint
+from adducir.core.packages import blamed, lacking
 from adducir.core.processes import locked
 from adducir.core.progress import progress
 from adducir.core.texts import listed
@@ -290,16 +291,16 @@ _makers: dict[str, tuple[str, Maker]] = {}
 def _make(
     key: str, work: bytes | Work, folder: Path, number: int, digest: str, items: Sequence[Any]
 ) -> Chunk:
-    if key not in _makers:
-        _makers.clear()  # two models at a time may not fit
-        own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
-        try:
-            _makers[key] = own.maker(Place.here())
-        except InputError as error:
-            raise _CannotBeginError(error) from error
-    (device, make), began = _makers[key], time.monotonic()
     hidden = folder / f".making-{os.getpid()}-{secrets.token_hex(4)}"
     try:
+        if key not in _makers:
+            _makers.clear()  # two models at a time may not fit
+            own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
+            try:
+                _makers[key] = own.maker(Place.here())
+            except InputError as error:
+                raise _CannotBeginError(error) from error
+        (device, make), began = _makers[key], time.monotonic()
         with explaining_writes(folder):
             make(items, hidden)
             content, seconds = file_digest(hidden), round(time.monotonic() - began, 3)
@@ -310,13 +311,13 @@ def _make(
             hidden.write_text(json.dumps(asdict(chunk)), encoding="ascii")
             sync(hidden)
             hidden.replace(folder / f"{number:06d}.json")
-    except (AdducirError, OSError, MemoryError):
+    except (AdducirError, _CannotBeginError, OSError, MemoryError):
         raise
     except Exception as error:
         _makers.clear()  # a GPU's context may fail for every other chunk, too
-        if own_error := machine_error(error):
-            raise own_error from error
-        # Not every error can be unpickled.
+        if known := machine_error(error) or lacking(error) or blamed(error):
+            raise known from error  # only here it is known where it was raised
+        # Not every error can be read back from its pickle.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:
         hidden.unlink(missing_ok=True)

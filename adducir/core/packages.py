@@ -69,8 +69,8 @@ def imported(home: str) -> Any:
         raise lacking(error) or error from error
 
 
-EXTRAS = ("lucene", "neural")
-"""Packages for commands that build, search, train or rerank."""
+EXTRAS = ("lucene", "neural", "files")
+"""What commands that build, search, train or rerank need, or pages and PDF."""
 MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",

@@ -182,7 +182,7 @@ def errors_of(
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
     message = str(detail["msg"])
-    if kind == "extra_forbidden":
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return _unknown(str(detail["loc"][-1]), model)
     if kind == "missing":
         return "this key is required"

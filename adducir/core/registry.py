@@ -80,9 +80,10 @@ class Family(Generic[K]):
         if name in self._own:
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
+            known = f"Choose one of {', '.join(self)}, or install" if [*self] else "Install"
             raise UsageError(
                 f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
-                hint=f"Choose one of {', '.join(self)}, or install the package that provides it.",
+                hint=f"{known} the package that has it.",
             )
         point = self._installed[name]
         try:

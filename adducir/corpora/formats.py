@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, read_pieces, read_text
+from adducir.core.files import read_lines, read_pieces, read_text, suffix_of
 from adducir.core.json_lines import json_objects, read_objects
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Document, check_docno, fields_of
+from adducir.corpora.pages import PACKAGES, read_page
 from adducir.corpora.tables import TABLES, table_records
 
 Documents = Iterator[tuple[int, Document]]
@@ -151,17 +152,18 @@ def tsv_records(
         is_first = False
 
 
-class PlainText(CorpusFormat):
-    """Each file is one document; its path is the docno."""
+class Text(CorpusFormat):
+    """Plain text, HTML or PDF: each file is one document, its path the docno."""
 
-    suffixes: ClassVar = (".txt", ".md")
+    suffixes: ClassVar = (".txt", ".md", *PACKAGES)
     is_whole_file: ClassVar = True
     is_last_resort: ClassVar = True
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         docno = docno_of(path, folder)
         check_docno(docno, path)
-        yield 1, Document(docno, {"text": read_text(path)})
+        is_plain = suffix_of(path) not in PACKAGES
+        yield 1, Document(docno, {"text": read_text(path)} if is_plain else read_page(path))
 
 
 def docno_of(path: Path, folder: Path) -> str:

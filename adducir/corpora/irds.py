@@ -19,6 +19,7 @@ from adducir.core.errors import InputError, MachineError
 from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
 from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno
+from adducir.corpora.passages import passages_of
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 # What ir_datasets and its parsers raise for network, disk or broken-download errors.
@@ -124,10 +125,11 @@ class IrdsCorpus:
 
     source: str
     dataset: Any
+    passages: int | None = None
 
     @classmethod
-    def open(cls, name: str) -> "IrdsCorpus":
-        """The corpus of an id; tells a plan that its documents may have to be downloaded."""
+    def open(cls, name: str, passages: int | None = None) -> "IrdsCorpus":
+        """The corpus of an id; a plan learns that its documents may have to be downloaded."""
         dataset = open_dataset(name, "docs")
 
         def is_here() -> bool:
@@ -140,11 +142,11 @@ class IrdsCorpus:
 
         what = f"the documents of {name}, which ir_datasets downloads."
         fetched_later(what, is_here, lambda: next(records(dataset, name, "docs")))
-        return cls(name, dataset)
+        return cls(name, dataset, passages)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process reopens the data set, and does not report progress.
-        return IrdsCorpus.open, (self.source,)
+        # Another process opens the data set anew, and reports to nobody.
+        return IrdsCorpus.open, (self.source, self.passages)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ class IrdsCorpus:
                 fields = texts_of(record, names)
                 if len(names) > 1 and hasattr(record, "default_text"):
                     fields["default_text"] = record.default_text()
-            yield Document(record.doc_id, fields)
+            yield from passages_of(Document(record.doc_id, fields), self.passages)
         if record is None:
             raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 
@@ -190,11 +192,12 @@ class IrdsCorpus:
             except KeyError:
                 owner = self.source
         count, version = self.size_hint(), ir_datasets.__version__
-        return {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
+        found = {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
+        return found | ({"passages": self.passages} if self.passages else {})
 
     def size_hint(self) -> int | None:
         stated = getattr(self.dataset, "docs_metadata", None)
-        count = stated().get("count") if stated else None
+        count = stated().get("count") if stated and self.passages is None else None
         return count if isinstance(count, int) else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:

@@ -17,7 +17,7 @@ FORMATS: "Family[CorpusFormat]" = Family(
         "trec": "adducir.corpora.trec:TREC",
         "tsv": f"{_HERE}:TSV",
         "table": f"{_HERE}:Table",
-        "text": f"{_HERE}:PlainText",
+        "text": f"{_HERE}:Text",
         "cacm": f"{_HERE}:CACM",
     },
     what="corpus format",

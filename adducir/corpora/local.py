@@ -1,15 +1,15 @@
 """Corpora in local files: one file, or the files of one format in a folder and its subfolders.
 
-The suffix of a file's name determines its format; without a suffix (``wiki_00.bz2``), the format is
-``jsonl`` if the file begins like a JSON object. Hidden files are ignored; plain texts (a README)
-are read only if a folder has nothing else. Files in two formats are refused unless the format is
-given: then files with its suffixes are read or, if there are none, all that the format accepts
-(files on TREC's disks lack a suffix).
+A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
+``jsonl`` if it begins like a JSON object. Hidden files are ignored; texts (a README) are read
+only where a folder has nothing else. Files of two formats are refused, unless the format is given:
+then those of this format are read, or where none has such a name, all that the format accepts
+(TREC's disks have files without an ending).
 """
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -20,11 +20,15 @@ from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.files import BrokenStream, blocks, suffix_of
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
+from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
+from adducir.core.texts import listed
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
+from adducir.corpora.pages import PACKAGES, missing_package
+from adducir.corpora.passages import passages_of
 
 _PEEKED = 20
 
@@ -38,6 +42,7 @@ class LocalCorpus:
     format: str
     docno_field: str | None
     folder: Path
+    passages: int | None = None
 
     def __iter__(self) -> Iterator[Document]:
         if not reads(*self.paths):
@@ -52,7 +57,10 @@ class LocalCorpus:
     def default_fields(self) -> tuple[str, ...]:
         if self._reader.default_fields is not None:
             return self._reader.default_fields
-        first = islice(self, _PEEKED)
+        first: Iterable[Document] = islice(self, _PEEKED)
+        if self._reader.is_whole_file:  # pages have other fields than plain texts
+            kinds = {suffix_of(path): path for path in reversed(self.paths)}
+            first = replace(self, paths=tuple(kinds.values()))
         return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
@@ -64,10 +72,12 @@ class LocalCorpus:
             "docno_field": self.docno_field,
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
+            **({"passages": self.passages} if self.passages else {}),
         }
 
     def size_hint(self) -> int | None:
-        return len(self.paths) if self._reader.is_whole_file else None
+        is_known = self._reader.is_whole_file and self.passages is None
+        return len(self.paths) if is_known else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
@@ -75,7 +85,8 @@ class LocalCorpus:
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
             for line, document in self._reader.read(path, self.docno_field, self.folder):
-                yield path, line, document
+                for passage in passages_of(document, self.passages):
+                    yield path, line, passage
 
     @cached_property
     def _reader(self) -> CorpusFormat:
@@ -88,6 +99,7 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
+    passages: int | None = None,
 ) -> LocalCorpus:
     """The corpus in an existing file or folder; skipped files of a folder are reported."""
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
@@ -96,15 +108,21 @@ def open_local(
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
-        return LocalCorpus(source, tuple(chosen), kind, docno_field, path)
+            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+        lacking = {one: package for one in chosen if (package := missing_package(one))}
+        if 0 < len(lacking) < len(chosen):
+            why = f"{listed(sorted({*lacking.values()}))} missing: {installing('files')}"
+            progress().note(skipped_note(path, [*lacking], why))
+            chosen = [one for one in chosen if one not in lacking]
+        return LocalCorpus(source, tuple(chosen), kind, docno_field, path, passages)
     if not path.is_file():
         what = "this is a pipe or a device and cannot be read twice."
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
-    if named is None or (format is None and FORMATS.kind(named).is_last_resort):
+    is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
+    if named is None or (format is None and is_vague):
         raise InputError("its name does not show the format.", path=path, hint=_formats())
-    return LocalCorpus(source, (path,), named, docno_field, path.parent)
+    return LocalCorpus(source, (path,), named, docno_field, path.parent, passages)
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:

@@ -11,9 +11,13 @@ Recipes may write variables, ``${NAME}``, and paths relative to their study's fo
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
 
 from adducir.core.errors import InputError
+from adducir.core.recipe import Recipe
+from adducir.corpora.kinds import FORMATS
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -28,7 +32,7 @@ BUNDLED = {
 }
 _DATA_SUFFIXES = frozenset(
     {".jsonl", ".json", ".ndjson", ".tsv", ".txt", ".md", ".trec", ".sgml", ".sgm", ".xml"}
-    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".parquet", ".zip"}
+    | {".gz", ".bz2", ".qrels", ".topics", ".csv", ".parquet", ".zip", ".html", ".htm", ".pdf"}
 )
 
 
@@ -62,26 +66,47 @@ def open_corpus(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
+    passages: int | None = None,
 ) -> "Corpus":
     """Find a source's corpus without reading its documents yet.
 
     A data frame (docno, text, ...) is itself a corpus.
 
-    For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
-    a kind in :data:`adducir.corpora.kinds.FORMATS`.
+    For local files, ``docno_field`` names the field of the docno, where it has none of the usual
+    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
+    documents are passages of at most so many words: see :mod:`adducir.corpora.passages`.
     """
     if not isinstance(source, str | Path):
         from adducir.corpora.tables import FrameCorpus
 
-        return FrameCorpus.of(source)
+        return FrameCorpus.of(source, passages)
     found = resolve(source)
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
 
-        return open_local(found, str(source), docno_field=docno_field, format=format)
+        return open_local(
+            found, str(source), docno_field=docno_field, format=format, passages=passages
+        )
     from adducir.corpora.irds import IrdsCorpus
 
-    return IrdsCorpus.open(found)
+    return IrdsCorpus.open(found, passages)
+
+
+class Reading(Recipe):
+    """How the documents of a source are read; see :func:`open_corpus`."""
+
+    docno_field: str | None = Field(
+        None, description="The field that holds the docno, if its name is unusual."
+    )
+    format: Annotated[str | None, FORMATS] = Field(
+        None, description="The format of the files, if their names do not show it."
+    )
+    passages: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Cut documents into passages DOCNO#1, ... of at most so many words."
+    )
+
+    def opened(self, source: str) -> "Corpus":
+        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
 
 
 def expanded(source: str) -> str:

@@ -20,6 +20,7 @@ from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
+from adducir.corpora.passages import passages_of
 
 PARQUET = ".parquet"
 TABLES = (".csv", PARQUET)
@@ -116,15 +117,15 @@ class FrameCorpus:
     source: str = "frame"
 
     @classmethod
-    def of(cls, frame: Frame) -> "FrameCorpus":
+    def of(cls, frame: Frame, passages: int | None = None) -> "FrameCorpus":
         docnos = ids_of(column_of(frame, DOCNO, "a corpus"), "docno").to_list()
         given: Any = frame
         rows = given.to_dicts() if isinstance(frame, pl.DataFrame) else given.to_dict("records")
-        documents = []
+        documents = list[Document]()
         for docno, row in zip(docnos, rows, strict=True):
             check_docno(docno)
             fields = {name: value for name, value in row.items() if name not in DOCNO}
-            documents.append(Document(docno, fields_of(fields)))
+            documents += passages_of(Document(docno, fields_of(fields)), passages)
         if not documents:
             raise UsageError("the frame has no rows.")
         return cls(documents)

@@ -18,6 +18,7 @@ from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
 from adducir.corpora.markup import collapse, elements, plain, without_comments
 
+_BEGINS = re.compile(rb"(?:^|>)[ \t]*<doc>", re.IGNORECASE | re.MULTILINE)
 _EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
 
 
@@ -33,10 +34,10 @@ class TREC(CorpusFormat):
         return trec_documents(read_lines(path), path, docno_field)
 
     def accepts(self, path: Path) -> bool:
-        """Whether only TREC uses its name, or ``<DOC>`` is near its beginning."""
+        """Whether its name is TREC's alone, or ``<DOC>`` begins a line."""
         try:
             is_trec = suffix_of(path) in self.suffixes[:3]
-            return is_trec or b"<doc>" in next(blocks(path), b"")[: 1 << 16].lower()
+            return is_trec or _BEGINS.search(next(blocks(path), b"")[: 1 << 16]) is not None
         except BrokenStream:
             return True  # its reader reports the error
 

@@ -37,6 +37,7 @@ import regex
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import read_lines
+from adducir.corpora.passages import filled
 
 Tokenization = Literal["lucene", "bert"]
 STOP_LISTS = ("english", "nltk", "lucene", "none")
@@ -125,12 +126,7 @@ def passages(
         starts = list(dict.fromkeys([start, *(start + word.start for word in inner[1:])]))
         parts = [text[a:b] for a, b in zip(starts, [*starts[1:], end], strict=True)]
         steps += zip(starts, count_pieces(parts), strict=True)
-    cuts, held = [0], 0
-    for number, (start, pieces) in enumerate(steps):
-        if number and held + pieces > length:
-            cuts.append(start)
-            held = 0
-        held += pieces
+    cuts = filled(steps, length)
     return list(zip(cuts, [*cuts[1:], len(text)], strict=True))
 
 

@@ -106,7 +106,8 @@ def encoder_source(
     for queries and documents; an encoder that Adducir trained, or its recipe; or ``kind:base``.
     """
     kind, colon, base = name.partition(":")
-    if colon and kind in ENCODERS:
+    path = (folder or Path()) / Path(name).expanduser()
+    if colon and "/" not in kind and not path.exists():
         none = ModelSource(name)
         texts = ENCODERS.make(kind, {"base": base} if base else {})
         return EncoderSource(name, none, none, texts=texts)
@@ -114,7 +115,6 @@ def encoder_source(
     if comma:
         query, document = (model_source(side, folder, tokenizer) for side in (one, other))
         return EncoderSource(name, query, document)
-    path = (folder or Path()) / Path(name).expanduser()
     if path.suffix in RECIPES:
         path = trained_folder(path, "encoder", absent=path.is_file())
     elif not (path / Settings.file).is_file():

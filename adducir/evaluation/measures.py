@@ -174,7 +174,9 @@ def _named(piece: str) -> Measure:
     if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
-        raise UsageError(f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}")
+        hint = "If a package has it, install that; 'adducir kinds measures' lists those here."
+        what = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
+        raise UsageError(what, hint=hint)
     if at is not None:
         given.append((measure.AT_PARAM, at))
     parameters: dict[str, Any] = {}

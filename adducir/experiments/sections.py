@@ -121,17 +121,18 @@ class Planner:
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
     def fetch(self, places: Collection[KeyPath]) -> None:
-        needed = {need[0]: need for place, need in self._later if place[:2] in places}
-        failed: list[AdducirError] = []
-        for what, is_here, fetch in needed.values():
+        needed = {one[1][0]: one for one in self._later if one[0][:2] in places}
+        failed: dict[ErrorDetail, AdducirError] = {}
+        for place, (what, is_here, fetch) in needed.values():
             try:
                 if not is_here():
                     progress().note(f"fetching {what}")
                     fetch()
             except AdducirError as error:
-                failed.append(error)
-        if failed:
-            raise AdducirError.united(failed)
+                failed[ErrorDetail(place, error.paragraph())] = error
+        is_machine = all(isinstance(error, MachineError) for error in failed.values())
+        if found := self._reading.error(failed, MachineError if is_machine else InputError):
+            raise found
 
 
 _LONGEST_NAME = 80  # two names, endings and a mark of the process make a file name of 255 bytes

@@ -266,18 +266,20 @@ def open_reranker(
         return open_trained(text, path, running)
     elif text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
-    elif colon and kind in RERANKERS:
+    elif colon and "/" not in kind and not path.exists():
         recipe = RERANKERS.make(kind, {"base": rest})
     else:
         source = model_source(text, start)
+        if source.folder is None and "/" not in text:  # the Hub has no reranker without an owner
+            RERANKERS.kind(text)
         kinds = RERANKERS.kinds().items()
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
             raise InputError(
                 f"{source.name} does not say that it is a reranker, or of which kind.",
                 path=source.folder,
-                hint="If it is one, put its kind before the name, as in "
-                f"cross-encoder:{source.name}; the kinds are {', '.join(RERANKERS)}.",
+                hint=f"Put its kind before the name: {', '.join(RERANKERS)}. An encoder can rerank "
+                f"as maxsim:{source.name}.",
             )
         recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), running)

@@ -8,15 +8,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from adducir.corpora.passages import ABBREVIATIONS
+
 _PARAGRAPHS = re.compile(r"\n[^\S\n]*\n")
-_NO_ENDS = """
-    al. approx. Aug. Bart. Bros. cf. Cor. dept. Dr. e.g. E.g. ed. eds. esp. Esq. etym. Eccl. Gen.
-    Geo. Hon. i.e. I.e. ibid. Jas. Jno. Jun. M. Matt. Messrs. MM. Mlle. Mme. Mr. Mrs. Ms. MS. MSS.
-    n. nat. op. Pres. Rev. Revs. Rom. sc. scil. sp. spp. St. Supt. Thos. transl. v. viz. Viz. vs.
-    Wm.
-"""
-_ABBREVIATIONS = frozenset(_NO_ENDS.split())
-"""Words that end in a full stop and end no sentence, beside those that syntok knows."""
 _WITH_NUMBERS = """
     c. ch. chap. Chap. col. ex. Ex. figs. fol. lat. Lat. ll. long. No. Nos. no. nos. p. par. pl.
     pp. sec. Sec. sect. Sect. vols.
@@ -92,7 +86,7 @@ def _ends_a_sentence(paragraph: str, start: int, cut: int) -> bool:
     if word is None:
         return True
     numbered = word[0] in _BEFORE_NUMBERS and paragraph[cut : cut + 1].isdigit()
-    return not numbered and word[0] not in _ABBREVIATIONS
+    return not numbered and word[0] not in ABBREVIATIONS
 
 
 _CLOSING_MARKS = "\"'”’)]"

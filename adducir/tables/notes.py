@@ -225,7 +225,10 @@ class _Lines:
         refused = claims.filter(method="refused")
         if refused.height:
             named = "all pairs" if refused.height == claims.height else self._pairs(refused)
-            text += f" Not tested, because fewer than {FEW} topics differ or none varies: {named}."
+            text += (
+                f" Not tested, because scores differ on fewer than {FEW} topics, or equally on "
+                f"all: {named}."
+            )
         topics = claims["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
         few = pl.col("ties") + FEW > pl.lit(1) * topics
         doubtful = claims.filter(few, verdict="equivalent", method="t")

@@ -23,7 +23,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.records import DEFAULT_SHARES, PARTS, check_shares, part_of
-from adducir.corpora.sources import file_path, open_corpus, source_path
+from adducir.corpora.sources import Reading, file_path, source_path
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
@@ -55,16 +55,13 @@ class HeldOut(Recipe):
         return part_of(name, shares, self.seed)
 
 
-class CorpusPart(Recipe):
+class CorpusPart(Reading):
     """The documents to learn from: an ir_datasets id, a file or a folder."""
 
     source: str
-    format: str | None = None
-    docno_field: str | None = None
 
     def open(self, folder: Path) -> Corpus:
-        source = source_path(self.source, folder)
-        return open_corpus(source, docno_field=self.docno_field, format=self.format)
+        return self.opened(source_path(self.source, folder))
 
 
 class GroupShares(Recipe):

@@ -82,11 +82,14 @@ def test_a_run_is_replaced_unless_somebody_changed_it(folder):
     searched("x.trec", code=5)
 
 
-def test_tables_that_say_who_made_them_are_replaced(folder):
+def test_tables_are_replaced_unless_somebody_changed_them(folder):
     words = ["evaluate", "a.trec", "-q", "qrels.txt", "-m", "P@1", "-o"]
-    for name, code in (("t.json", 0), ("t.html", 0), ("t.csv", 5), ("t.tex", 5)):
+    for name in ("t.json", "t.html", "t.csv", "t.tex"):
         adducir(*words, name)
-        adducir(*words, name, code=code)
+        adducir(*words, name)
+        with Path(name).open("a") as table:
+            table.write("\n")
+        adducir(*words, name, code=5)
     adducir(*words, "t.docx", code=2)
     adducir(*words, "t.docx", "--format", "csv")
 

@@ -50,7 +50,7 @@ def test_what_works(folder, command):
     [
         ("index bundled:arguments -o ix", "lucene"),
         ("index bundled:arguments --engine dense --encoder x -o ix", "neural"),
-        ("rerank -r a.trec --topics bundled:topics --corpus bundled:arguments -m x -o r", "neural"),
+        ("rerank -r a.trec -t bundled:topics --corpus bundled:arguments -m o/x -o r", "neural"),
     ],
 )
 def test_what_lacks_an_extra_names_it(folder, command, extra):

@@ -2,9 +2,13 @@
 
 import sys
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 
+import fake_work
 import pytest
 from fake_work import FakeWork, build, digest
+from plugin_package import install
 
 from adducir.core.errors import ArtifactError, IncompleteError, MachineError, UsageError
 from adducir.core.executors import HERE, Execution
@@ -19,12 +23,6 @@ def left(folder):
 
 def chunks_of(folder):
     return sorted(folder.glob(".*.parts-*/0*-*"))
-
-
-def test_processes_give_the_same_artifact(tmp_path):
-    one, two = build(tmp_path / "a", FakeWork()), build(tmp_path / "b", FakeWork(), TWO)
-    assert digest(one) == digest(two)
-    assert left(tmp_path) == []
 
 
 @EVERYWHERE
@@ -45,6 +43,20 @@ def test_data_that_cannot_be_processed_are_named_and_the_rest_is_made(tmp_path, 
 def test_a_worker_that_is_killed_once_costs_nothing_but_time(tmp_path):
     made = build(tmp_path / "x", FakeWork(trouble={"d9": "kill once"}, folder=tmp_path), TWO)
     assert digest(made) == digest(build(tmp_path / "y", FakeWork()))
+    assert left(tmp_path) == []
+
+
+@EVERYWHERE
+def test_an_exception_in_a_plug_in_is_blamed_on_it(tmp_path, monkeypatch, execution):
+    source = Path(fake_work.__file__).read_text()
+    install(tmp_path, "fake_plugin", source, {"adducir.fusion": {"x": "FakeWork"}})
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)  # processes that were started before know nothing of it
+    work = import_module("fake_plugin").FakeWork(trouble={"d9": "surprise"})
+    with pytest.raises(
+        MachineError, match=r"fake_plugin\.py:\d+: the package fake_plugin 1\.2 raised"
+    ):
+        build(tmp_path / "x", work, execution)
 
 
 def test_what_kills_every_worker_is_named_and_the_rest_is_made(tmp_path):

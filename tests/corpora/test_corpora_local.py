@@ -3,7 +3,9 @@
 import gzip
 import os
 import shutil
+import sys
 
+import polars as pl
 import pytest
 
 from adducir import load_qrels, load_topics, open_corpus
@@ -106,7 +108,7 @@ def test_identity_follows_the_content_only(tmp_path):
 def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     packed = gzip.compress(b"packed")
     files = {"letters/to a friend.txt": "Dear\nfriend", "b.txt.gz": packed}
-    write(tmp_path, files | {"a.txt": "first", "notes.md": "Notes", "scan.pdf": "%PDF"})
+    write(tmp_path, files | {"a.txt": "first", "notes.md": "Notes", "scan.docx": "PK"})
     corpus = open_corpus(tmp_path)
     assert corpus.format == "text"
     assert {one.docno: one.fields["text"] for one in corpus} == {
@@ -120,3 +122,55 @@ def test_folder_of_plain_texts_has_a_document_a_file(tmp_path):
     assert corpus.places("a.txt") == [(tmp_path / "a.txt", 1)]
     (tmp_path / "a.txt").rename(tmp_path / "c.txt")  # its name is its docno
     assert open_corpus(tmp_path).identity() != before
+
+
+SENTENCES = ['Dr. Ito said: "Go, friends."', "We all went, e.g. home.", "A heading\n\n日本語。"]
+
+
+def test_passages_are_whole_sentences(tmp_path):
+    write(tmp_path, {"a.txt": " ".join(SENTENCES) + "W " * 9, "b.txt": "Short.", "c.md": ""})
+    corpus = open_corpus(tmp_path, passages=5)
+    found = {one.docno: one.fields["text"] for one in corpus}
+    assert list(found.values()) == [*SENTENCES, "W W W W W", "W W W W", "Short.", ""]
+    assert list(found)[-3:] == ["a.txt#5", "b.txt#1", "c.md#1"]
+    assert corpus.identity() == open_corpus(tmp_path).identity() | {"passages": 5}
+    assert (corpus.size_hint(), corpus.places("a.txt#5")) == (None, [(tmp_path / "a.txt", 1)])
+    frame = pl.DataFrame({"docno": ["a"], "title": ["T"], "text": ["One. Two."], "body": ["B b."]})
+    assert [tuple(one.fields.values()) for one in open_corpus(frame, passages=1)] == [
+        ("T", "One.", "B"),
+        ("T", "Two.", "b."),
+    ]
+
+
+HTML = """<title>Wombats</title><style>p {}</style><script>"<p>zebra"</script><h1>The
+<b>wom</b>bat</h1><li>digs<li>café</li></html>it <br>sleeps"""
+PDF = """%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F 5 0 R>>>>>>endobj
+4 0 obj<</Length 62>>stream
+BT /F 9 Tf 12 TL 9 99 Td (A bur-) Tj T* (row is a home.) Tj ET    \nendstream endobj
+5 0 obj<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>endobj
+trailer<</Root 1 0 R>>
+startxref
+0
+%%EOF"""
+
+
+def test_pages_and_pdf_are_texts(tmp_path, monkeypatch):
+    pytest.importorskip("selectolax")
+    pytest.importorskip("pypdf")
+    files = {"a.html": HTML, "b.htm": HTML.encode("cp1252"), "c.pdf": PDF}
+    write(tmp_path, {"0.txt": "plain"} | files)
+    corpus = open_corpus(tmp_path)
+    page = {"title": "Wombats", "text": "The wombat\n\ndigs\n\ncafé\n\nit sleeps"}
+    assert [one.fields for one in corpus] == [
+        *({"text": "plain"}, page, page, {"text": "A burrow is a home."})
+    ]
+    assert corpus.default_fields == ("title", "text")
+    assert docnos(open_corpus(tmp_path / "c.pdf")) == ["c.pdf"]
+    broken = write(tmp_path, {"d.pdf": PDF[:40]})
+    with pytest.raises(InputError) as caught:
+        list(open_corpus(tmp_path))
+    assert caught.value.path == broken
+    monkeypatch.setitem(sys.modules, "pypdf", None)
+    assert docnos(open_corpus(tmp_path)) == ["0.txt", "a.html", "b.htm"]

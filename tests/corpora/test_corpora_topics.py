@@ -80,18 +80,12 @@ def topics_of(tmp_path):
             "description",
             {"51": 'Identify & name. A "Description: of" stays.', "302": ""},
         ),
-        (
-            CLASSIC,
-            "title+narrative",
-            {"51": "International Organized Crime Relevant &c.", "302": "Poliomyelitis"},
-        ),
         ("<DOC>\n<DOCNO> 1 </DOCNO>\n\n What &amp;\n why?\n</DOC>\n", None, {"1": "What & why?"}),
         (
             b"\xef\xbb\xbf1\twhat  is it\r\n\r\n2\t\r\n3\ta\tb\r\n",
             *(None, {"1": "what is it", "2": "", "3": "a b"}),
         ),
         ("QID\tQuery\tdescription\n1\tq\td\n", None, {"1": "q"}),
-        ("qid\tquery\tdescription\n1\tq\td\n", "description", {"1": "d"}),
         ('{"qid": 1, "query": "a"}\n', None, {"1": "a"}),
         (
             '{"_id": "x", "text": " a  b ", "metadata": {}}\n\n{"id": "y", "text": ""}\n',
@@ -113,10 +107,6 @@ def test_forms_and_fields(topics_of, text, field, expected):
     [
         ("<topics>\n<topic>\n<title>x</title>\n</topic>\n</topics>", 2, "no number"),
         ("<topics>\n<topic><number>1</number><title>x</title>\n</topics>", 2, "not closed"),
-        (
-            "<topics>\n<topic><number>1</number>\n<topic><number>2</number></topic></topic>",
-            *(2, "not closed"),
-        ),
         (
             "<topics>\n<topic><number>1</number><title>x</title></topic>\n\n"
             "<topic><number>1</number><title>y</title></topic></topics>",

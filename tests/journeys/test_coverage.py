@@ -19,6 +19,7 @@ WITHOUT = {
     "--threads": "no figure depends on it",
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
+    "--passages": "the same for all commands: index has it",
 }
 TESTS = {
     "--equivalence",

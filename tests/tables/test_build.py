@@ -169,10 +169,10 @@ def hollow(*values: np.ndarray, measures: str = "P@1", test: str = "hall") -> st
 def test_hollow_equivalences_are_named() -> None:
     ones = np.ones(50)
     text = hollow(ones, ones, np.arange(50) % 2, measures="P@1 RR")
-    assert "Not tested, because fewer than 15 topics differ or none varies: b and a (P@1)" in text
+    assert "scores differ on fewer than 15 topics, or equally on all: b and a (P@1)" in text
     assert "b and a (RR)" in text
     assert "c and a" not in text
-    assert "none varies: all pairs." in hollow(ones[:9], ones[:9])
+    assert "equally on all: all pairs." in hollow(ones[:9], ones[:9])
     few = np.r_[np.zeros(3), np.ones(97)]
     text = hollow(np.ones(100), few, test="t")
     assert "Warning: do not rely on the equivalence of b and a (P@1): with fewer than 15" in text

@@ -15,9 +15,10 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
+from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.sources import file_path, open_corpus
+from adducir.corpora.sources import Reading, file_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
@@ -51,17 +52,16 @@ class CorpusRecipe(Linked):
         """Open it; its documents are not read. ``seed``: of the trainings that it stands on."""
 
 
-class SourceCorpus(CorpusRecipe):
+class SourceCorpus(CorpusRecipe, Reading):
     """Documents from an ir_datasets id, a file or a folder."""
 
     source: str  # the id or path
-    format: str | None = None  # the format of files, if their names do not show it
-    docno_field: str | None = None  # the field that holds the docno, if its name is unusual
 
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
+        with study.planner.at("corpora", name, "format"):
+            _ = self.format and FORMATS.kind(self.format)
         with study.planner.at("corpora", name, "source"):
-            source = study.planner.source(self.source)
-            corpus = open_corpus(source, docno_field=self.docno_field, format=self.format)
+            corpus = self.opened(study.planner.source(self.source))
         return OpenedCorpus(corpus, self.source, reads=[("corpora", name)])
 
 

@@ -15,7 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.core.fingerprint import UNREAD
 from adducir.core.planning import NotRead
 from adducir.core.progress import progress
-from adducir.core.recipe import KeyPath, errors_at
+from adducir.core.recipe import KeyPath, errors_at, one_of
 from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
@@ -297,4 +297,7 @@ INDEXES = Family(
 def chosen_by_engine(value: Any) -> Any:
     if not isinstance(value, Mapping):
         return value
-    return entry(INDEXES, str(value.get("engine", "lucene")), value)
+    engine = str(value.get("engine", "lucene"))
+    if engine not in INDEXES:
+        raise errors_at((("engine",), one_of([*INDEXES], engine)))
+    return entry(INDEXES, engine, value)

@@ -205,7 +205,7 @@ class Search(TunableSystem):
         if strange := sorted(given.keys() & of_others):
             listed = ", ".join(f"`{key}`" for key in strange)
             raise ValueError(f"{listed} has no effect on the model {self.model}")
-        own = type(self).model_fields
+        own = {*type(self).model_fields, *FEEDBACK}
         return hyperparameters(MODELS.kind(self.model), self.model, given, own)
 
     @cached_property

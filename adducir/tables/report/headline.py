@@ -46,7 +46,8 @@ def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
     tests = [test for test in cells[0].tests if test.p is not None]
     if table.pairs and tests:
         beaten = [test.verdict for test in tests].count("better")
-        yield f"It is significantly better than {beaten} of the {len(tests)} others."
+        rest = f"{beaten} of the {len(tests)} others" if beaten else "none of the others"
+        yield f"It is significantly better than {rest}."
     elif tests:
         test = tests[0]
         text = style.number(test.difference, signed=True)

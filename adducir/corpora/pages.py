@@ -1,0 +1,83 @@
+"""Texts of HTML pages and PDF files, by the packages of the extra ``files``.
+
+selectolax parses pages as browsers do, whatever is wrong with them (libxml2, which lxml and
+BeautifulSoup stand on, drops what follows ``</html>``); all text counts but scripts and styles.
+"""
+
+import io
+import logging
+import re
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+from adducir.core.errors import InputError
+from adducir.core.files import blocks, suffix_of
+
+PACKAGES = {".html": "selectolax", ".htm": "selectolax", ".pdf": "pypdf"}
+"""What reads files of these endings."""
+_HIDDEN = ["script", "style", "noscript", "template", "svg"]
+_BLOCKS = """
+    address, article, aside, blockquote, button, caption, dd, details, div, dl, dt, fieldset,
+    figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, legend, li, main, nav, ol,
+    option, p, pre, section, select, summary, table, td, textarea, th, tr, ul
+"""
+_EDGE = "\ue000"  # for private use: in no text
+_CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
+_HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
+
+
+def missing_package(path: Path) -> str | None:
+    """The package that reads such files, where it is not installed."""
+    package = PACKAGES.get(suffix_of(path))
+    return package if package and find_spec(package) is None else None
+
+
+def read_page(path: Path) -> dict[str, str]:
+    """The text of a page, paragraphs between blank lines, and its title; of a PDF the text."""
+    data = b"".join(blocks(path))
+    return {"text": _pdf_text(data, path)} if suffix_of(path) == ".pdf" else _html_fields(data)
+
+
+def _html_fields(data: bytes) -> dict[str, str]:
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(_decoded(data))
+    tree.strip_tags(_HIDDEN)
+    title = tree.css_first("title")
+    fields = {"title": " ".join(title.text().split()) if title else ""}
+    tree.strip_tags(["head"])
+    for block in tree.css(_BLOCKS):
+        block.insert_before(_EDGE)
+        block.insert_after(_EDGE)
+    for line_break in tree.css("br"):
+        line_break.insert_before(" ")
+    parts = (" ".join(part.split()) for part in tree.text().split(_EDGE))
+    return fields | {"text": "\n\n".join(filter(None, parts))}
+
+
+def _decoded(data: bytes) -> str:
+    """A page's text: UTF-8, or as it declares, or as browsers guess."""
+    declared = _CHARSET.search(data, 0, 4096)
+    is_utf_16 = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    for encoding in ("utf-16" if is_utf_16 else "utf-8-sig", declared and declared[1].decode()):
+        with suppress(UnicodeDecodeError, LookupError):
+            return data.decode(encoding or "ascii")
+    return data.decode("windows-1252", "replace")
+
+
+def _pdf_text(data: bytes, path: Path) -> str:
+    import pypdf
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(data))
+        is_locked = reader.is_encrypted and not reader.decrypt("")
+        text = "" if is_locked else "\n".join(page.extract_text() for page in reader.pages)
+    except Exception as error:  # a broken file raises anything
+        what = f"this PDF cannot be read: {' '.join(str(error).split()) or repr(error)}."
+        raise InputError(what, path=path, hint="Repair or remove it.") from error
+    if is_locked:
+        what = "this PDF is encrypted and needs a password."
+        raise InputError(what, path=path, hint="Save a copy without one.")
+    return _HYPHEN.sub("", text.encode("utf-8", "ignore").decode())

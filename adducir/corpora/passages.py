@@ -1,0 +1,79 @@
+"""Passages of long texts: as many whole sentences as fit into so many words.
+
+A sentence ends with ``.``, ``!`` or ``?``, unless it is an abbreviation's or the next word begins
+in lower case, and at a blank line. One that is longer than a passage is cut between words. Words
+stand between blanks; each character of Chinese or Japanese is one. Passages in their order are the
+text, the white space between them apart.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from adducir.corpora.documents import Document
+
+_NO_ENDS = """
+    al. approx. Aug. Bart. Bros. cf. Cor. dept. Dr. e.g. E.g. ed. eds. esp. Esq. etym. Eccl. Gen.
+    Geo. Hon. i.e. I.e. ibid. Jas. Jno. Jun. M. Matt. Messrs. MM. Mlle. Mme. Mr. Mrs. Ms. MS. MSS.
+    n. nat. op. Pres. Rev. Revs. Rom. sc. scil. sp. spp. St. Supt. Thos. transl. v. viz. Viz. vs.
+    Wm.
+"""
+ABBREVIATIONS = frozenset(_NO_ENDS.split())
+"""Words that end in a full stop and end no sentence."""
+_CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}][^\s\w]*|[^\s{_CJK}]+")
+_SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)\]」』]*$""")
+
+
+def passages_of(document: Document, words: int | None) -> Sequence[Document]:
+    """A document cut into passages ``DOCNO#1``, ``DOCNO#2``, ...; None: the document itself.
+
+    Texts that fit, such as a title, are repeated in each passage; each of the others is cut.
+    """
+    if words is None:
+        return (document,)
+    texts = {name: cut(text, words) for name, text in document.fields.items()}
+    count = max(map(len, texts.values()), default=1)
+    texts = {name: some * count if len(some) == 1 else some for name, some in texts.items()}
+    return [
+        Document(
+            f"{document.docno}#{number}",
+            {name: some[number - 1] for name, some in texts.items() if number <= len(some)},
+        )
+        for number in range(1, count + 1)
+    ]
+
+
+def cut(text: str, words: int) -> list[str]:
+    """The passages of a text, of at most so many words each; a blank text is one passage."""
+    found, sentences, first = list(_WORD.finditer(text)), list[tuple[int, int]](), 0
+    for number, word in enumerate(found, 1):
+        following = found[number] if number < len(found) else None
+        if (
+            following is None
+            or number - first == words
+            or text.count("\n", word.end(), following.start()) > 1
+            or (
+                _SENTENCE_END.search(word[0])
+                and word[0] not in ABBREVIATIONS
+                and not following[0][0].islower()
+            )
+        ):
+            sentences.append((found[first].start(), number - first))
+            first = number
+    starts = filled(sentences, words)
+    ends = [*starts[1:], len(text)]
+    return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
+
+
+def filled(pieces: Iterable[tuple[int, int]], most: int) -> list[int]:
+    """Where passages begin that hold as many pieces as fit; pieces: where they begin, their sizes.
+
+    A piece of a size above ``most`` is a passage of its own. The first passage begins at 0.
+    """
+    starts, held = [0], 0
+    for number, (start, size) in enumerate(pieces):
+        if number and held + size > most:
+            starts.append(start)
+            held = 0
+        held += size
+    return starts
