@@ -59,7 +59,7 @@ def meaning(kind: "type[Recipe]", field: str) -> str:
     beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
     for one in kind.__mro__[:-1]:
         code, doc = "", inspect.cleandoc(vars(one).get("__doc__") or "")
-        with suppress(OSError, TypeError):  # it was not defined in a file
+        with suppress(OSError, TypeError):  # not defined in a file
             code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
         in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
         for pattern, text in ((beside, code), (above, code), (in_doc, doc)):

@@ -317,7 +317,7 @@ def _make(
         _makers.clear()  # a GPU's context may fail for every other chunk, too
         if known := machine_error(error) or lacking(error) or blamed(error):
             raise known from error  # only here it is known where it was raised
-        # Not every error can be read back from its pickle.
+        # Not every error can be unpickled.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:
         hidden.unlink(missing_ok=True)

@@ -129,7 +129,7 @@ class IrdsCorpus:
 
     @classmethod
     def open(cls, name: str, passages: int | None = None) -> "IrdsCorpus":
-        """The corpus of an id; a plan learns that its documents may have to be downloaded."""
+        """The corpus of an id; tells a plan that its documents may have to be downloaded."""
         dataset = open_dataset(name, "docs")
 
         def is_here() -> bool:
@@ -145,7 +145,7 @@ class IrdsCorpus:
         return cls(name, dataset, passages)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process opens the data set anew, and reports to nobody.
+        # Another process reopens the data set, and does not report progress.
         return IrdsCorpus.open, (self.source, self.passages)
 
     @property

@@ -108,7 +108,7 @@ def open_local(
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+            progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
         lacking = {one: package for one in chosen if (package := missing_package(one))}
         if 0 < len(lacking) < len(chosen):
             why = f"{listed(sorted({*lacking.values()}))} missing: {installing('files')}"

@@ -72,8 +72,8 @@ def open_corpus(
 
     A data frame (docno, text, ...) is itself a corpus.
 
-    For local files, ``docno_field`` names the field of the docno, where it has none of the usual
-    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
+    For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
+    a kind in :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
     documents are passages of at most so many words: see :mod:`adducir.corpora.passages`.
     """
     if not isinstance(source, str | Path):
