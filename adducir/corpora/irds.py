@@ -18,7 +18,7 @@ from typing import Any
 from adducir.core.errors import InputError, MachineError
 from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
-from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno
+from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno, fields_of
 from adducir.corpora.passages import passages_of
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
@@ -169,12 +169,9 @@ class IrdsCorpus:
         for record in records(self.dataset, self.source, "docs"):
             check_docno(record.doc_id)
             if is_argument:
-                fields = {
-                    "conclusion": record.conclusion,
-                    "premise": "\n".join(premise.text for premise in record.premises),
-                    "stance": record.premises[0].stance.name if record.premises else "",
-                    "topic": record.topic,
-                }
+                premises = [{"text": o.text, "stance": o.stance.name} for o in record.premises]
+                given = {"conclusion": record.conclusion, "premises": premises}
+                fields = fields_of(given | {"topic": record.topic})
             else:
                 fields = texts_of(record, names)
                 if len(names) > 1 and hasattr(record, "default_text"):

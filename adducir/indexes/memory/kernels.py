@@ -239,7 +239,7 @@ def _guess(
     wanted = F64(depth) * stripes * _STRIPE / documents
     rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
     step = documents // stripes
-    count = _rank(postings, formula, query, room, rank, ZERO, _STRIPE, step)
+    count = _rank(postings, formula, query, room, rank, ZERO, U(_STRIPE), U(step))
     if count < rank:
         return ZERO
     return _lower_bound(room.scores, count, rank, np.int64(22))
@@ -313,9 +313,9 @@ def _search_one(
     if stripes > 0 and matches > 8 * depth:
         guess = _guess(postings, formula, query, room, depth, stripes)
         if guess > ZERO:
-            count = _rank(postings, formula, query, room, depth, guess, WINDOW, 0)
+            count = _rank(postings, formula, query, room, depth, guess, U(WINDOW), U(0))
     if count < depth:  # below 0: documents that hold a term and score 0 are hits too
-        count = _rank(postings, formula, query, room, depth, F32(-1), 1024, 0)
+        count = _rank(postings, formula, query, room, depth, F32(-1), U(1024), U(0))
     _order(room, count)
     return min(count, depth)
 
