@@ -212,12 +212,12 @@ class Command(PlainHelp, TyperCommand):
         known = [flag for param in self.params for flag in param.opts]
         if _MEANT.get(key) in known:
             raise UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
-        # Keys that kinds name, such as a model's mu.
+        # Keys of kinds, such as a model's mu.
         takes_any = any(one.is_set and one.is_mapping for one in options.values())
         if is_rare or (takes_any and key.isidentifier()):
             what = "." if is_rare else nearest(option, known) or "."
-            hint = f"Keys and hyperparameters are given as --set {key}=..."
-            raise UsageError(f"no such option: {option}{what}", hint=hint)
+            hint = f"Set keys and hyperparameters with --set {key}=..."
+            raise UsageError(f"unknown option {option}{what}", hint=hint)
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:

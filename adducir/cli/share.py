@@ -127,9 +127,8 @@ def submit(settings: Submit) -> None:
             raise UsageError(what, hint="Write SNAPSHOT=RUN for each.")
         runs[name] = run = read_run(Path(file))
         if len(run) < 10 or len(run.qids) < 3:
-            what = (
-                f"TIRA takes 10 documents of 3 topics or more, not {len(run)} of {len(run.qids)}."
-            )
+            counts = f"{len(run)} and {len(run.qids)}"
+            what = f"TIRA requires 10 or more documents and 3 or more topics, not {counts}."
             raise InputError(what, path=run.path)
     first = next(iter(runs.values()))
     path = cast("Path", first.path)

@@ -108,7 +108,7 @@ def open_local(
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+            progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
         missing = {end for end, package in PACKAGES.items() if find_spec(package) is None}
         readable = [one for one in chosen if suffix_of(one) not in missing]
         if 0 < len(readable) < len(chosen):
