@@ -165,7 +165,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
     [
         ("c.jsonl", JSON + '{"id": "b", "text": ', 3, "JSON"),
         ("c.jsonl", JSON + '["b"]', 3, "list"),
-        ("c.jsonl", JSON + '{"text": "x"}', 3, "no docno"),
+        ("c.jsonl", JSON + '{"text": "x"}', 3, "not have a docno"),
         ("c.jsonl", JSON + '{"id": "b\\u00a0c", "text": "x"}', 3, "white space"),
         ("c.jsonl", JSON + '{"id": true, "text": "x"}', 3, "True"),
         ("c.jsonl", JSON + '{"id": "%s"}' % ("x" * 1025), 3, "1,024 bytes"),
@@ -180,7 +180,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
         ("c.trec", "\n</DOC>\n", 2, "no matching"),
         ("c.trec", "1 0 d 1\n", None, "no <DOC>"),
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\ncafé\n</DOC>".encode("latin-1"), 3, "0xe9"),
-        ("c.tsv", "a\tx\nb x\n", 2, "no tab"),
+        ("c.tsv", "a\tx\nb x\n", 2, "the tab between"),
         ("c.tsv", "docno\ttitle\ttext\na\tx\n", 2, "2 columns"),
         ("c.tsv", "a\tx\n\tx\n", 2, "empty"),
     ],

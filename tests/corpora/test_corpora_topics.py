@@ -105,7 +105,7 @@ def test_forms_and_fields(topics_of, text, field, expected):
 @pytest.mark.parametrize(
     ("text", "line", "word"),
     [
-        ("<topics>\n<topic>\n<title>x</title>\n</topic>\n</topics>", 2, "no number"),
+        ("<topics>\n<topic>\n<title>x</title>\n</topic>\n</topics>", 2, "lacks a number"),
         ("<topics>\n<topic><number>1</number><title>x</title>\n</topics>", 2, "not closed"),
         (
             "<topics>\n<topic><number>1</number><title>x</title></topic>\n\n"
@@ -116,8 +116,8 @@ def test_forms_and_fields(topics_of, text, field, expected):
         ('<?xml?>\n<!DOCTYPE a [\n<!ENTITY a "aa">\n<!ENTITY b "&a;&a;">\n]>', 3, "entities"),
         ("<top>\n<num> 1\n<title> x\n<top>\n<num> 2\n</top>", 1, "not closed"),
         ("<top>\n<num> 1\n<title> x\n</top>\n</top>", 5, "does not close anything"),
-        ("\n<top>\n<title> x\n</top>", 2, "no number"),
-        ("1\tx\n\n2 y\n", 3, "no tab"),
+        ("\n<top>\n<title> x\n</top>", 2, "lacks a number"),
+        ("1\tx\n\n2 y\n", 3, "the tab between"),
         ("qid\tquery\n1\tx\ty\n", 2, "3 columns"),
         ("1 a\tx\n", 1, "white space"),
         ("1\tcaf\u00e9\n".encode("latin-1"), 1, "0xe9"),
