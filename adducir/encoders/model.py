@@ -250,7 +250,7 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list
 
 
 def _kind_of(source: ModelSource) -> str:
-    """transformers' class for a checkpoint if AutoModel would choose a wrong one."""
+    """The transformers class for a checkpoint if AutoModel would choose a wrong one."""
     config = load_config(source)
     dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
     return {"t5": "T5EncoderModel", "dpr": dpr}.get(config.model_type, "AutoModel")

@@ -149,7 +149,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             raise InputError(
                 "none of the queries has both a positive and a negative to train on.",
                 path=self._corpus.source,
-                hint="Do all sources belong to one collection, and does the query's field have text? "
+                hint="Do all sources belong to one collection, and is the query's field text? "
                 f"Counts: {dict(self.counts)}.",
             )
 

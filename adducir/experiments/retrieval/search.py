@@ -180,7 +180,7 @@ class TunedStep(RunStep):
 
 
 class Search(TunableSystem):
-    """A search; the model's hyperparameters are keys beside ``model``, feedback's below its name."""
+    """A search; the model's hyperparameters are keys beside ``model``, feedback's below it."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
@@ -380,7 +380,7 @@ class Fusion(TunableSystem):
         if not any(weights):
             raise UsageError(
                 "all weights are 0 in one of the settings.",
-                hint="Remove 0 from a weight's values, or remove a weight from the grid: it is then 1.",
+                hint="Remove 0 from a weight's values, or remove a weight from the grid.",
             )
         return self.model_copy(update={**values, "weights": weights, "tune": None})
 
