@@ -24,7 +24,9 @@ class BarProgress(Progress):
     def start(self, what: str, total: int | None, unit: str) -> None:
         ncols, nrows = shutil.get_terminal_size()
         room: dict[str, Any] = {"file": sys.stderr, "ncols": ncols, "nrows": nrows}
-        self._bars.append(tqdm(desc=visible(what), total=total, unit=f" {unit}", **room))
+        inside = {"delay": 2, "leave": False} if self._bars else {}
+        bar = tqdm(desc=visible(what), total=total, unit=f" {unit}", **room, **inside)
+        self._bars.append(bar)
 
     def advance(self, count: int) -> None:
         for bar in self._bars[-1:]:

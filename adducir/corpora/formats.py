@@ -174,15 +174,12 @@ def docno_of(path: Path, folder: Path) -> str:
 class CACM(CorpusFormat):
     """The CACM collection as JSON lines, with ten truncated texts restored.
 
-    In a copy as JSON lines (fields docid, contents, html_text), ``html_text`` is the page's text
-    from an HTML parser that took a "<" inside an abstract for a tag: ten texts end there. The rest
-    of the abstract is in ``contents``; the table of citation links after it is rebuilt from the
-    other papers' pages. The result equals the texts that Anserini indexes.
-
-    A line of the table is ``other <tab> type <tab> paper``. Type 5 links a citing and a cited
-    paper, type 4 papers that cite the same ones, type 6 papers that are cited together. A paper's
-    links to itself: three of type 5 and, for each type-5 link to another paper, one of type 4 (it
-    cites that paper) or 6 (it is cited), guessed from the papers' numbers, which are chronological.
+    In copies (fields docid, contents, html_text), an HTML parser took a "<" within ten abstracts
+    for a tag, and ``html_text`` ends there. The rest of the abstract is taken from ``contents``,
+    and the table of citation links behind it from the other papers' tables, whose lines are
+    ``other <tab> type <tab> paper`` (5: one cites the other). A paper has three links of type 5 to
+    itself, and for each to another one of type 4 (it cites that paper) or 6 (it is cited), by the
+    papers' numbers, in order of time. So the texts are those that Anserini indexes.
     """
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:

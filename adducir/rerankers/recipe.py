@@ -21,6 +21,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
+from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
 from adducir.models.work import PLAIN, Numbers, Running, computed
@@ -192,7 +193,8 @@ class Reranker:
 
     @cached_property
     def model(self) -> Pointwise:
-        model = self.recipe.load(self.source)
+        with loading(f"the reranker {self.name}"):
+            model = self.recipe.load(self.source)
         tokens = self.running.tokens or self.recipe.batch_tokens
         model.running = replace(self.running, tokens=tokens, precision=self.recipe.precision)
         model.to(choose_device(self.running.device))
