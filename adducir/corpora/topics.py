@@ -1,7 +1,8 @@
 """Topics: the queries of a test collection, each with its qid.
 
-A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose content shows
-its form: XML (``<topic>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON lines or
+A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose format is
+detected from its
+content: XML (``<topic>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON lines or
 an array, of texts or token weights; TSV, CSV or Parquet. docs/formats.md shows each.
 
 HTML's entities are decoded; a file that declares others is refused. White space within a query
@@ -230,8 +231,8 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
     key = next((name for name in QID_FIELDS if name in record), None)
     qid = as_text(record.pop(key)) if key else None
     if qid is None:
-        hint = f"Give it in one of {', '.join(QID_FIELDS)}."
-        raise InputError("this topic has no qid.", path=path, line=line, hint=hint)
+        hint = f"Add it as one of {', '.join(QID_FIELDS)}."
+        raise InputError("this topic lacks a qid.", path=path, line=line, hint=hint)
     fields = fields_of(record)
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
     vector = weights_in(record, path, line, tuple(objects))

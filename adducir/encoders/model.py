@@ -145,7 +145,7 @@ class DualEncoder:
 
 
 def load_encoder(source: EncoderSource) -> Any:
-    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods."""
+    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder`` with the same methods."""
     if source.texts is not None:
         return source.texts
     with loading(f"the encoder {source.name}"):

@@ -124,8 +124,8 @@ def in_order(
                 texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
                 raise MachineError(
                     f"not enough memory for a batch of {texts}.",
-                    hint="Take smaller batches for all of the work (batch_tokens, where the "
-                    "command has it), fewer --workers, or a machine with more memory.",
+                    hint="Use smaller batches throughout (batch_tokens, if the command has it), "
+                    "fewer --workers, or a machine with more memory.",
                 ) from error
             for number, result in zip(numbers.tolist(), results, strict=True):
                 found[number] = result
