@@ -348,7 +348,7 @@ def search(
             guess = _guess(postings, formula, terms, room, depth, stripes)
             if guess > ZERO:
                 count = _rank(postings, formula, terms, room, depth, guess, U(WINDOW), U(0))
-        if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+        if count < depth:  # below 0: documents with a query term and score 0 are hits too
             count = _rank(postings, formula, terms, room, depth, F32(-1), U(1024), U(0))
         _order(room, count)
         count = min(count, depth)
