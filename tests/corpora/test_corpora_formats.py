@@ -174,7 +174,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
         ("c.json", ARRAY[:-1], 4, "missing"),
         ("c.json", f'{{"arguments":{ARRAY}, "more": 1}}', 4, ""),
         ("c.json", ARRAY.replace('"b"', "1.5"), 4, "1.5"),
-        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n<DOC>\nno number\n</DOC>", 4, "no <DOCNO>"),
+        ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n<DOC>\nno number\n</DOC>", 4, "lacks <DOCNO>"),
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n\n<DOC>\n<DOCNO>b</DOCNO>\n", 5, "not closed"),
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n<DOC>\n</DOC>\n", 1, "line 3"),
         ("c.trec", "\n</DOC>\n", 2, "no matching"),
