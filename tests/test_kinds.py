@@ -104,9 +104,9 @@ class Forgetful(_Base):
     ("kind", "what"),
     [
         (Undocumented, "no sentence"),
-        (NoDescription, "bonus has no description"),
+        (NoDescription, "bonus lacks a description"),
         (Unfinished, "contributions must be defined"),
-        (Forgetful, "comes back as another"),
+        (Forgetful, "changes when it is read back"),
     ],
 )
 def test_what_a_kind_lacks_is_said(kind, what, monkeypatch) -> None:

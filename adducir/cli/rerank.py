@@ -13,17 +13,15 @@ class Rerank(Computing):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
-        "A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained model by "
-        "folder or Hub name, its kind before it where need be: maxsim:minilm.",
+        "A recipe (rerankers/NAME.yaml), a trained model's folder, or a pretrained model's folder "
+        "or Hub name, with its kind if needed: maxsim:minilm.",
         "-m",
         metavar="MODEL",
     )
     output: common.RunOutput
-    index: Path | None = option(
-        "The index that holds the texts.", "-i", metavar="FOLDER", default=None
-    )
+    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
     corpus: str | None = option(
-        "The corpus with the texts, without an index.",
+        "The corpus with the texts, instead of an index.",
         "-c",
         metavar="SOURCE",
         default=None,
@@ -46,14 +44,14 @@ class Rerank(Computing):
 def rerank(settings: Rerank) -> None:
     """Rerank the top documents of a run with a neural model.
 
-    Documents below the depth keep their order, below. Work that was killed resumes.
+    Documents below the depth follow in their old order. Killed work resumes.
 
     Examples:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
             -m maxsim:minilm -o runs/reranked.trec.gz
     """
     if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give either --index or --corpus, for the texts.")
+        raise UsageError("give either --index or --corpus for the texts.")
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
@@ -76,7 +74,7 @@ def rerank(settings: Rerank) -> None:
     with (
         open_progress() as progress,
         using_threads(settings.threads),
-        # The nodes of a cluster see what lies beside the output.
+        # A cluster's nodes see files beside the output.
         TemporaryDirectory(
             dir=None if execution.is_local or is_stream(output) else output.absolute().parent,
             prefix=".adducir-",

@@ -204,7 +204,7 @@ def test_what_data_sets_cannot_be(register):
     for read, name, what in (
         (open_corpus, empty, "no documents"),
         (load_topics, empty, "no topics"),
-        (load_qrels, empty, "no judgements"),
+        (load_qrels, empty, "any judgements"),
         (open_corpus, twice, "duplicate docno 'a'"),
         (open_corpus, blank, "white space"),
     ):

@@ -50,7 +50,7 @@ def test_texts_follow_the_hits(index: LuceneIndex) -> None:
     found = pipeline(TOPICS)
     assert found["score"].tolist() == [float(len(text)) for text in found["text"]]
     assert found["text"].str.contains("leash|noise").all()
-    with pytest.raises(UsageError, match="no document has a field 'title'"):
+    with pytest.raises(UsageError, match="the documents lack the field 'title'"):
         (best >> pt.text.get_text(index, "title"))(TOPICS)
 
 

@@ -245,7 +245,7 @@ def test_maxsim_with_a_plain_encoder(tiny):
 def test_colbert_needs_its_markers_and_its_projection(tiny, colbert, tmp_path):
     with pytest.raises(InputError, match=r"no marker '\[unused0\]'"):
         _ = open_reranker(str(colbert)).model
-    with pytest.raises(InputError, match="has no projection"):
+    with pytest.raises(InputError, match="lacks a projection"):
         _ = opened(tmp_path, f"model: colbert\nbase: {tiny}\nmarkers: [e, t]\n").model
 
 

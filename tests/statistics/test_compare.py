@@ -214,9 +214,9 @@ def test_systems_that_do_not_fit_together_are_refused(
     others = Scores.of("x", [str(q + 1) for q in range(TOPICS)], MEASURES, values[1])
     alone = systems[1].frame.filter(measure="AP")
     for wrong, what in (
-        ([systems[0], others], "which another system has"),
+        ([systems[0], others], "unlike another system"),
         ([systems[0], replace(systems[1], frame=alone)], "qld has no P@5"),
-        ([systems[0], systems[0]], "more than one run is called bm25"),
+        ([systems[0], systems[0]], "several runs are called bm25"),
         ([], "no system"),
     ):
         with pytest.raises(UsageError, match=what):
