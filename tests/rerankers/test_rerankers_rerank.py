@@ -77,7 +77,7 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
     corpus = open_corpus(study / "corpus.jsonl")
     texts = texts_of(corpus, ["d1", "gone"], (), study / "texts")
     assert texts.get(["d1"]) == [TEXTS[1]]
-    with pytest.raises(InputError, match="no document 'gone'"):
+    with pytest.raises(InputError, match="document 'gone' is not in"):
         texts.get(["gone"])
 
 

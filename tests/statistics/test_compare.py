@@ -217,7 +217,7 @@ def test_systems_that_do_not_fit_together_are_refused(
         ([systems[0], others], "unlike another system"),
         ([systems[0], replace(systems[1], frame=alone)], "qld lacks P@5"),
         ([systems[0], systems[0]], "several runs are called bm25"),
-        ([], "no system"),
+        ([], "no systems"),
     ):
         with pytest.raises(UsageError, match=what):
             compare(wrong)
