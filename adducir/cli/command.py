@@ -159,8 +159,9 @@ class Option:
         return [one for one in self.choices if one.startswith(incomplete)]
 
 
-_DEPTHS = ("hits", "top", "top_k", "topk", "limit")
-"""What other programs call it."""
+_MEANT = dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth")
+_MEANT["title"] = "--caption"
+"""Options by what other programs call them."""
 
 
 @cache
@@ -208,13 +209,13 @@ class Command(PlainHelp, TyperCommand):
         """Say how a key is given that is none of the options."""
         key, options = option.removeprefix("--").replace("-", "_"), options_of(self.recipe)
         is_rare = key in options and options[key].is_rare
+        known = [flag for param in self.params for flag in param.opts]
+        if _MEANT.get(key) in known:
+            raise UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
         # Keys that kinds name, such as a model's mu.
         takes_any = any(one.is_set and one.is_mapping for one in options.values())
         if is_rare or (takes_any and key.isidentifier()):
-            known = [flag for param in self.params for flag in param.opts]
             what = "." if is_rare else nearest(option, known) or "."
-            if key in _DEPTHS and "--depth" in known:
-                raise UsageError(f"no such option: {option}; did you mean `--depth`?")
             hint = f"Keys and hyperparameters are given as --set {key}=..."
             raise UsageError(f"no such option: {option}{what}", hint=hint)
 

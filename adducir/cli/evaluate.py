@@ -34,7 +34,9 @@ class Evaluate(Tabled):
         reads=True,
         panel=LOOK,
     )
-    caption: str = option("The caption of the table.", default="", panel=LOOK)
+    caption: str = option(
+        "The title of the page or table; in LaTeX its caption.", default="", panel=LOOK
+    )
     names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
         "What systems are called in the table: their own names, = and the new ones, "
         "comma-separated or repeated.",

@@ -1,12 +1,12 @@
 """``adducir share``, ``adducir verify`` and ``adducir submit``."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.study import STARTER
-from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError
+from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError, UsageError
 from adducir.core.recipe import Recipe
 
 
@@ -75,40 +75,142 @@ def verify(settings: Verify) -> int:
 
 
 class Submit(Recipe):
-    run: Path = option("The run.", metavar="RUN", argument=True)
+    runs: tuple[str, ...] = option(
+        "The run; for LongEval the run of each snapshot, as SNAPSHOT=RUN.",
+        metavar="RUN",
+        argument=True,
+    )
     output: Path = option("The folder to write.", "-o", writes=common.FOLDER)
-    layout: Literal["tira"] = option("For whom: run.txt.gz with ir-metadata.yml.", default="tira")
+    layout: Literal["tira", "longeval"] = option(
+        "For whom: run.txt.gz, or a folder with it per snapshot, and ir-metadata.yml.",
+        default="tira",
+    )
     team: str = option("The team's name.")
     goal: str = option("The research goal, in a sentence.")
     repository: str = option("The address of the code.")
+    fields: tuple[str, ...] = option(
+        "Add or change a field of the metadata, as in method.indexing.stemmer=porter; can be "
+        "repeated.",
+        "--set",
+        metavar="KEY=VALUE",
+        default=(),
+    )
 
 
 def submit(settings: Submit) -> None:
-    """Lay out a run for a shared task, with its metadata, and check it as the task's platform does.
+    """Lay out runs for a shared task, with metadata, and check them as the task's platform does.
 
-    The metadata are those beside the run, to which team, goal and repository are added.
+    The metadata are those beside the first run, to which team, goal and repository are added. What
+    LongEval asks for beyond that, and they do not tell, is named.
 
     Examples:
         adducir submit runs/bm25.trec.gz --team owls --goal "BM25 as a baseline" \
             --repository https://github.com/owls/owls --output submission
+        adducir submit snapshot-1=runs/s1.trec.gz snapshot-2=runs/s2.trec.gz --layout longeval \
+            --set "data.training data.name=none" \
+            --set "method.indexing={tokenizer: Lucene, stemmer: Porter, stopwords: Lucene}" \
+            --team owls --goal "BM25 as a baseline" --repository https://github.com/owls/owls \
+            --output submission
     """
     from adducir.cli.console import note
     from adducir.core.artifacts import publishing_results
+    from adducir.core.config import OverrideError, apply
     from adducir.runs.read import read_run
-    from adducir.runs.write import metadata_for, part_of, read_metadata, write_run
+    from adducir.runs.run import Run
+    from adducir.runs.write import metadata_for, metadata_text, part_of, read_metadata, write_run
 
-    path, run = settings.run, read_run(settings.run)
-    if len(run) < 10 or len(run.qids) < 3:
-        what = f"TIRA takes 10 documents of 3 topics or more, not {len(run)} of {len(run.qids)}."
-        raise InputError(what, path=path)
+    is_tira, runs = settings.layout == "tira", dict[str, Run]()
+    for text in settings.runs:
+        name, equals, file = (is_tira and ("", "=", text)) or text.partition("=")
+        if not equals or name in runs or Path(name).name != name:
+            what = f"{text}: TIRA takes one run, LongEval one for each snapshot."
+            raise UsageError(what, hint="Write SNAPSHOT=RUN for each.")
+        runs[name] = run = read_run(Path(file))
+        if len(run) < 10 or len(run.qids) < 3:
+            what = (
+                f"TIRA takes 10 documents of 3 topics or more, not {len(run)} of {len(run.qids)}."
+            )
+            raise InputError(what, path=run.path)
+    first = next(iter(runs.values()))
+    path = cast("Path", first.path)
     facts = read_metadata(path) if metadata_for(path).is_file() else {}
     facts.pop("run file", None)  # which is of another file
     facts["actor"] = {**part_of(facts, "actor"), "team": settings.team}
     facts["research goal"] = {**part_of(facts, "research goal"), "description": settings.goal}
     facts["implementation"] = {"source": {"repository": settings.repository}}
+    facts["tag"] = first.tag
+    if not is_tira:
+        _as_longeval(facts)
+    try:
+        for text in settings.fields:
+            facts, _ = apply(facts, text)
+    except OverrideError as error:
+        raise UsageError(f"--set {text}: {error}.") from error
+    lacking = [
+        ".".join(map(str, (*place, key)))
+        for place, keys in (() if is_tira else _ASKED.items())
+        for key in keys
+        if key not in (part_of(facts, *place) or part_of(facts, *place, 0))
+    ]
+    if lacking:
+        what = f"LongEval asks for more than the run's metadata tell: {', '.join(lacking)}."
+        raise UsageError(what, hint="Give each by --set KEY=VALUE.")
     with publishing_results(settings.output) as folder:
-        write_run(run, folder / "run.txt.gz", facts)
-        metadata_for(folder / "run.txt.gz").rename(folder / "ir-metadata.yml")
-        for lock in folder.glob(".*.lock"):
+        root = folder / "ir-metadata.yml"
+        for name, run in runs.items():
+            path = folder / name / "run.txt.gz"
+            path.parent.mkdir(exist_ok=True)
+            write_run(Run(run.frame, str(facts["tag"])), path, facts)
+            metadata_for(path).replace(root)
+        if not is_tira:
+            root.write_text(metadata_text(facts), encoding="utf-8")
+        for lock in folder.rglob(".*.lock"):
             lock.unlink()
-    note(f"{settings.output}: run.txt.gz ({len(run.qids)} topics) and ir-metadata.yml")
+    topics = ", ".join(f"{name} {len(run.qids)}".strip() for name, run in runs.items())
+    note(f"{settings.output}: run.txt.gz (topics: {topics}) and ir-metadata.yml")
+
+
+_ASKED = {
+    ("data", "training data"): ("name",),
+    ("method", "indexing"): ("tokenizer", "stemmer", "stopwords"),
+    ("method", "retrieval"): (
+        "name",
+        "lexical",
+        "deep_neural_model",
+        "sparse_neural_model",
+        "dense_neural_model",
+        "single_stage_retrieval",
+    ),
+}
+"""What LongEval's template has beside what every submission has (longeval-code, clef25, clef26)."""
+
+
+def _as_longeval(facts: dict[str, Any]) -> None:
+    """Say the same in the words of LongEval's template."""
+    from adducir.runs.write import part_of, platform_facts
+
+    method, platform = part_of(facts, "method"), part_of(facts, "platform") or platform_facts()
+    software = part_of(platform, "software")
+    libraries = [*part_of(software, "libraries").values(), software.get("retrieval toolkit")]
+    several = [one for one in (software.get("libraries"), *libraries) if isinstance(one, list)]
+    software = {**software, "libraries": [name for names in several for name in names]}
+    facts["platform"] = {**platform, "software": software}
+    first, later = ([*map(part_of, method.get(key, ()))] for key in ("retrieval", "reranking"))
+    models = [one.get("model") for one in first]
+    feedback = [part_of(one, "feedback").get("method") for one in first]
+    names = [f"{one}+{two}" if two else one for one, two in zip(models, feedback, strict=True)]
+    is_dense, is_sparse = "dense" in models, "impact" in models
+    answers = (
+        " >> ".join(map(str, [*names, *(one.get("name") for one in later)])),
+        not {*models} <= {"dense", "impact"},
+        is_dense or is_sparse or bool(later),
+        is_sparse,
+        is_dense,
+        not later,
+    )
+    asked = dict(zip(_ASKED["method", "retrieval"], answers, strict=True))
+    facts["method"] = {
+        "automatic": method.get("automatic", True),
+        **({"retrieval": [asked]} if first else {}),
+        "stages": {key: value for key, value in method.items() if key != "automatic"},
+    }

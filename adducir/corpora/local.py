@@ -2,15 +2,16 @@
 
 A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
 ``jsonl`` if it begins like a JSON object. Hidden files are ignored; texts (a README) are read
-only where a folder has nothing else. Files of two formats are refused, unless the format is given:
-then those of this format are read, or where none has such a name, all that the format accepts
-(TREC's disks have files without an ending).
+only where most files are texts. Files of two formats are refused, unless the format is given: then
+those of this format are read, or where none has such a name, all that the format accepts (TREC's
+disks have files without an ending).
 """
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,11 +24,10 @@ from adducir.core.json_lines import is_json
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.core.texts import listed
 from adducir.corpora.documents import Document, default_fields_of
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
-from adducir.corpora.pages import PACKAGES, missing_package
+from adducir.corpora.pages import PACKAGES
 from adducir.corpora.passages import passages_of
 
 _PEEKED = 20
@@ -109,11 +109,12 @@ def open_local(
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
             progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
-        lacking = {one: package for one in chosen if (package := missing_package(one))}
-        if 0 < len(lacking) < len(chosen):
-            why = f"{listed(sorted({*lacking.values()}))} missing: {installing('files')}"
-            progress().note(skipped_note(path, [*lacking], why))
-            chosen = [one for one in chosen if one not in lacking]
+        missing = {end for end, package in PACKAGES.items() if find_spec(package) is None}
+        readable = [one for one in chosen if suffix_of(one) not in missing]
+        if 0 < len(readable) < len(chosen):
+            lacking = [one for one in chosen if suffix_of(one) in missing]
+            progress().note(skipped_note(path, lacking, f"they need {installing('files')}"))
+            chosen = readable
         return LocalCorpus(source, tuple(chosen), kind, docno_field, path, passages)
     if not path.is_file():
         what = "this is a pipe or a device, which cannot be read twice."
@@ -133,10 +134,14 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
         if kind := _format_of(file):
             by_format.setdefault(kind, []).append(file)
     usual = [kind for kind in by_format if not FORMATS.kind(kind).is_last_resort]
+    texts = sum(len(by_format[kind]) for kind in by_format if kind not in usual)
+    if 2 * texts > sum(map(len, by_format.values())):  # more than a README beside the others
+        usual = list(by_format)
     if wanted is None and len(usual) > 1:
         examples = ", ".join(f"{kind} ({by_format[kind][0].name})" for kind in usual)
         what = f"the folder holds files of several formats: {examples}."
-        raise InputError(what, path=folder, hint="Name the format to read, or the file.")
+        hint = f"Read one with --format {usual[-1]}, say, or name a file."
+        raise InputError(what, path=folder, hint=hint)
     kind = wanted or next(iter(usual or by_format), "")
     chosen = by_format.get(kind, [])
     if wanted and not chosen:

@@ -8,7 +8,6 @@ import io
 import logging
 import re
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
 
 from adducir.core.errors import InputError
@@ -25,12 +24,6 @@ _BLOCKS = """
 _EDGE = "\ue000"  # for private use: in no text
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
-
-
-def missing_package(path: Path) -> str | None:
-    """The package that reads such files, where it is not installed."""
-    package = PACKAGES.get(suffix_of(path))
-    return package if package and find_spec(package) is None else None
 
 
 def read_page(path: Path) -> dict[str, str]:

@@ -33,14 +33,11 @@ def passages_of(document: Document, words: int | None) -> Sequence[Document]:
         return (document,)
     texts = {name: cut(text, words) for name, text in document.fields.items()}
     count = max(map(len, texts.values()), default=1)
-    texts = {name: some * count if len(some) == 1 else some for name, some in texts.items()}
-    return [
-        Document(
-            f"{document.docno}#{number}",
-            {name: some[number - 1] for name, some in texts.items() if number <= len(some)},
-        )
-        for number in range(1, count + 1)
+    columns = {name: some * (count if len(some) == 1 else 1) for name, some in texts.items()}
+    rows = [
+        {name: some[n] for name, some in columns.items() if n < len(some)} for n in range(count)
     ]
+    return [Document(f"{document.docno}#{number}", row) for number, row in enumerate(rows, 1)]
 
 
 def cut(text: str, words: int) -> list[str]:

@@ -9,10 +9,12 @@ import csv
 import json
 import math
 import re
+import shlex
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from io import BytesIO
+from itertools import pairwise, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +24,7 @@ from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text
 from adducir.core.json_lines import json_document
+from adducir.evaluation.scores import run_name
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.runs.write import SUFFIX, part_of, read_metadata
 
@@ -105,8 +108,9 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
             raise InputError(what, path=archive, hint="Make one: adducir share STUDY.")
         yield from _digests(study)
         yield from _runs(study)
-        for table in sorted(study.glob("experiments/*/table.json")):
-            yield from _table(study, table)
+        tables = study.glob("experiments/*/**/table.json")
+        for name in sorted({"/".join(one.relative_to(study).parts[:2]) for one in tables}):
+            yield from _tables(study, name)
 
 
 def _digests(study: Path) -> Iterator[tuple[str, str]]:
@@ -142,52 +146,64 @@ def _runs(study: Path) -> Iterator[tuple[str, str]]:
         yield ("ok", f"runs that match their metadata: {same}")
 
 
-def _table(study: Path, table: Path) -> Iterator[tuple[str, str]]:
-    """Evaluate the runs of a table again; it must be the same."""
-    name = table.parent.relative_to(study).as_posix()
-    facts = part_of(json_document(table), "provenance")
+def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
+    """Make the tables of an experiment again, by the same code; they must be the same."""
+    results, again = study / name, study / f"{name}.yaml"
+    facts = part_of(json_document(next(results.rglob("table.json"))), "provenance")
     recipe, runs = part_of(facts, "recipe"), part_of(facts, "runs")
-    files: dict[str, dict[str, str]] = {one: {} for one in part_of(recipe, "systems")}
-    for system, each in ((system, each) for system in files for each in runs):
-        run = part_of(runs, each, system)
-        files[system][each] = str(run.get("file") or run.get("given") or "")
-    if not runs or not all(file for one in files.values() for file in one.values()):
-        what = "its figures are not of one run per system" if runs else "it is not of runs"
-        yield ("open", f"{name}: not evaluated again: {what}")
-        return
-    for each, system in ((each, system) for system, one in files.items() for each in one):
-        file = files[system][each]
-        if not (study / file).is_file():
-            yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
-            return
-        if file_digest(study / file) != part_of(runs, each, system).get("sha256"):
-            yield ("wrong", f"{name}: {file} is not the run that the table was made from")
-            return
-    systems = {
-        system: {"run": runs_of, "group": part_of(recipe, "systems", system).get("group")}
-        for system, runs_of in files.items()
-    }
-    again = study / "experiments" / f"again-{table.parent.name}.yaml"
-    kept = {key: value for key, value in recipe.items() if key not in _BUILT}
-    again.write_text(json.dumps({**kept, "systems": systems}), encoding="utf-8")
+    words = shlex.split(str(facts.get("command", "")))
+    overrides = [text for key, text in pairwise(words) if key == "--set"]
+    systems: dict[str, Any] = {}
+    for system in part_of(recipe, "systems") if runs else ():
+        entry = part_of(recipe, "systems", system)
+        files = dict.fromkeys(runs, "")
+        for each, seed in product(runs, entry.get("seeds") or [None]):
+            run = part_of(runs, each, system if seed is None else run_name(system, seed))
+            file = str(run.get("file") or run.get("given"))
+            files[each] = file.replace(f".seed{seed}.", ".seed{seed}.")
+            if not (study / file).is_file():
+                yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
+                return
+            if file_digest(study / file) != run.get("sha256"):
+                yield ("wrong", f"{name}: {file} is not the run that the table was made from")
+                return
+        own = {key: value for key, value in entry.items() if key in ("group", "seeds")}
+        systems[system] = {"run": entry.get("run", files), **own}
+    if runs:  # what they were made from need not be there
+        again = again.with_stem(f"again-{again.stem}")
+        kept = {key: value for key, value in recipe.items() if key not in _BUILT}
+        again.write_text(json.dumps({**kept, "systems": systems}), encoding="utf-8")
+        overrides = []
+    old = {one.relative_to(results): one.read_bytes() for one in results.rglob("*.csv")}
     try:
-        made = run_experiment(plan_experiment(again, folder=study)).files["csv"]
+        plan = plan_experiment(again, tuple(overrides), folder=study)
+        state = plan.state()
+        if lacking := plan.needed(state):
+            what = f"{plan.shown(lacking[-1].path)}: {state[lacking[-1]]}"
+            yield ("open", f"{name}: not evaluated again: {what}")
+            return
+        made = run_experiment(plan).files.values()
     except AdducirError as error:
         yield ("open", f"{name}: not evaluated again: {error.paragraph()}")
         return
-    old, new = (
-        list(csv.reader(path.open(encoding="utf-8", newline="")))
-        for path in (table.with_suffix(".csv"), made)
-    )
-    if [*map(len, old)] != [*map(len, new)]:
-        yield ("wrong", f"{name}: evaluated again it has other rows or columns")
-    elif odd := [
-        row for row, again in zip(old, new, strict=True) if not all(map(_same, row, again))
-    ]:
-        what = f"{len(odd)} of {len(old) - 1} rows differ, such as that of {odd[0][0]}"
-        yield ("wrong", f"{name}: evaluated again, {what}")
-    else:
-        yield ("ok", f"{name}: its {len(old) - 1} rows are the same evaluated again")
+    rows, is_same = 0, True
+    for path in (one for one in made if one.suffix == ".csv"):
+        place, text = path.relative_to(plan.output), path.read_bytes()
+        other = old.get(place, b"")
+        before, now = (
+            [*csv.reader(one.decode(errors="replace").splitlines())] for one in (other, text)
+        )
+        if [*map(len, before)] != [*map(len, now)]:
+            yield ("wrong", f"{name}: evaluated again, {place} has other rows or columns")
+            return
+        odd = [one for one, two in zip(before, now, strict=True) if not all(map(_same, one, two))]
+        if odd:
+            what = f"{len(odd)} of {len(now) - 1} rows differ, such as that of {odd[0][0]}"
+            yield ("wrong", f"{name}: evaluated again, {what}")
+            return
+        rows, is_same = rows + len(now) - 1, is_same and text == other
+    how = "byte for byte" if is_same else "to nine digits"
+    yield ("ok", f"{name}: its {rows:,} rows are the same evaluated again, {how}")
 
 
 def _same(one: str, other: str) -> bool:

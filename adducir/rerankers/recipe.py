@@ -280,8 +280,8 @@ def open_reranker(
             raise InputError(
                 f"{source.name} does not say that it is a reranker, or of which kind.",
                 path=source.folder,
-                hint=f"Put its kind before the name: {', '.join(RERANKERS)}. An encoder can rerank "
-                f"as maxsim:{source.name}.",
+                hint=f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
+                f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}.",
             )
         recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), running)

@@ -12,7 +12,7 @@ from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
-from adducir.corpora.records import PARTS, check_shares, split
+from adducir.training.data import PARTS, check_shares, split
 
 T = TypeVar("T")
 

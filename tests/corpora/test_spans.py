@@ -6,8 +6,8 @@ import json
 import pytest
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.records import part_of, split
 from adducir.corpora.spans import MaskedSpan, context, read_spans, write_spans
+from adducir.training.data import part_of, split
 
 SPAN = MaskedSpan(
     "q1:7", "q1", ("One two.", "Three four,"), ("(e.g. five)",), ("six.", "Seven eight nine.")

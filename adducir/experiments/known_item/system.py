@@ -16,7 +16,6 @@ from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.corpora.records import part_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
 from adducir.encoders.ranking import (
@@ -36,7 +35,7 @@ from adducir.experiments.sections import SystemEntry
 from adducir.experiments.step import ArtifactStep, ModelStep, Shown
 from adducir.experiments.study import Trial
 from adducir.models.machine import using_threads
-from adducir.training.data import GroupShares, Part, items_of
+from adducir.training.data import GroupShares, Part, items_of, part_of
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:

@@ -199,8 +199,12 @@ class Given(System):
     """A run that is there already."""
 
     verb: ClassVar[str] = "read"
-    # a TREC run file for the only topic set, or one for each topic set by its name
+    # a TREC run file for the only topic set, or one for each topic set by its name; with `seeds`
+    # it holds ``{seed}``
     run: str | dict[Name, str]
+
+    def is_trained(self, folder: Path) -> bool:
+        return "{seed}" in str(self.run)
 
     def links(self) -> Iterator[Link]:
         for name in self.run if isinstance(self.run, dict) else ():
@@ -218,7 +222,8 @@ class Given(System):
                 study.planner.add(place, f"there is no run for the topic set `{topic_set}`")
 
     def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
-        return Path(self.run if isinstance(self.run, str) else self.run.get(trial.data, ""))
+        file = self.run if isinstance(self.run, str) else self.run.get(trial.data, "")
+        return Path(file if trial.seed is None else file.replace("{seed}", str(trial.seed)))
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         place: KeyPath = ("systems", trial.system, "run")

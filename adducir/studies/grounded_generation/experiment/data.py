@@ -24,11 +24,12 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import refuse_duplicates
-from adducir.corpora.records import DEFAULT_SHARES, PARTS, parsed_as, part_of, read_values
+from adducir.corpora.records import parsed_as, read_values
 from adducir.corpora.sources import file_path, open_corpus, source_path
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
 from adducir.studies.sentences import sentence_bounds
+from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
 from adducir.training.recipe import Several, listed
 
 _FREQUENT = 100  # so many of the passages' most frequent words carry no content
