@@ -4,7 +4,9 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 
 def run_apart(script: str, *arguments: str, python: str = sys.executable) -> dict[str, float]:
@@ -39,3 +41,47 @@ def report(
         ratio = statistics.median(a / b for a, b in zip(mine, each, strict=True))
         row = "".join(f"{v:>12,.3g}" for v in (statistics.median(each), min(each), max(each)))
         print(f"{name:28}{row}  {ratio:.2f}   {unit}")
+
+
+def multiplying(config: Any, tokens: int = 2048) -> dict[str, float]:
+    """Float32 operations a second of processor time: of large matrices, and of a layer's own."""
+    import torch
+
+    wide, inner = int(config.hidden_size), int(config.intermediate_size)
+    own = [(wide, wide)] * 4 + [(wide, inner), (inner, wide)]
+    found = {}
+    for name, shapes in {"peak": [(2048, 2048)], "layers": own}.items():
+        pairs = [
+            (torch.randn(tokens, rows), torch.randn(rows, columns)) for rows, columns in shapes
+        ]
+        work = 2 * tokens * sum(rows * columns for rows, columns in shapes)
+        began, done = time.process_time(), 0
+        while time.process_time() - began < 0.5:
+            for one, other in pairs:
+                torch.matmul(one, other)
+            done += work
+        found[name] = done / (time.process_time() - began)
+    return found
+
+
+def roofline(
+    figures: Mapping[str, Mapping[str, Sequence[float]]],
+    rates: Mapping[str, Sequence[float]],
+    config: Any,
+    lengths: Sequence[int],  # tokens of each item; padding does not count as work
+) -> None:
+    """Print what share of a core's peak ("by work", and ``multiplying``) each peer reaches."""
+    wide, inner = int(config.hidden_size), int(config.intermediate_size)
+    linear, layers = 2 * (4 * wide**2 + 2 * wide * inner), int(config.num_hidden_layers)
+    each = layers * statistics.mean(n * linear + 4 * n**2 * wide for n in lengths)
+    peak, own = (statistics.median(rates[name]) for name in ("peak", "layers"))
+    print(
+        f"{each / 1e9:.2f} GFLOP each; a core multiplies {peak / 1e9:.1f} GFLOP/s in large "
+        f"matrices, {own / 1e9:.1f} in a layer's"
+    )
+    for name, values in figures.items():
+        rate = each * statistics.median(values["by work"])
+        print(
+            f"{name:28}{rate / peak:>6.0%} of the first, {rate / own:.0%} of the second; "
+            f"3 times as fast: {3 * rate / peak:.0%}; at most {peak / rate:.2f} times"
+        )

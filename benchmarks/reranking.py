@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from peers import in_turn, report
+from peers import in_turn, multiplying, report, roofline
 
 from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
@@ -99,11 +99,14 @@ def compare(folder: Path, pairs: list[tuple[str, str]], depth: int, rounds: int)
         {
             "adducir": lambda: timed(pairs, lambda: model.scores(pairs)),
             "sentence-transformers": lambda: timed(pairs, lambda: peer.predict(pairs)),
+            "multiplying": lambda: multiplying(model.network.config),
         },
         rounds,
     )
+    rates = figures.pop("multiplying")
     report(figures, "pairs", "pairs a second", "adducir")
     report(figures, "by work", "pairs a second of processor time", "adducir")
+    roofline(figures, rates, model.network.config, lengths)
 
 
 def main() -> None:

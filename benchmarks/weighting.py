@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from peers import in_turn, report
+from peers import in_turn, multiplying, report, roofline
 from scipy.stats import kendalltau
 
 from adducir.corpora.documents import text_of
@@ -105,10 +105,13 @@ def main() -> None:
         "adducir": partial(timed, partial(ours, options.precision)),
         "loop": partial(timed, partial(plain, "longest")),
         "loop, 128": partial(timed, partial(plain, "max_length")),
+        "multiplying": partial(multiplying, network.config),
     }
     figures = in_turn(peers, options.rounds)
+    rates = figures.pop("multiplying")
     report(figures, "passages", "passages a second", "adducir")
     report(figures, "by work", "passages a second of processor time", "adducir")
+    roofline(figures, rates, network.config, lengths)
 
 
 if __name__ == "__main__":
