@@ -1,4 +1,4 @@
-"""``python -m adducir``, which ``torchrun -m adducir`` needs: the same as ``adducir``."""
+"""``python -m adducir``, the same as ``adducir``; for ``torchrun -m adducir``."""
 
 import sys
 

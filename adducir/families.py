@@ -1,4 +1,4 @@
-"""All families of kinds, in one place; a family is imported when it is asked for."""
+"""All families of kinds in one place; a family is imported on demand."""
 
 import inspect
 import re
@@ -34,15 +34,15 @@ FAMILIES = {
     "tables": "adducir.tables.formats:TABLES",
     **{one.name: one.value for one in sorted(points_of("families"))},
 }
-"""Where each family is, by the name of its entry points' group behind ``adducir.``; the studies'
-are themselves entry points, of the group ``adducir.families``."""
+"""Each family's location by its entry-point group without ``adducir.``; the studies' families are
+themselves entry points of the group ``adducir.families``."""
 
 
 def family(name: str) -> "Family[Any]":
     """The family of a name.
 
     Raises:
-        UsageError: There is none.
+        UsageError: The name is unknown.
     """
     if name not in FAMILIES:
         raise UsageError(
@@ -53,13 +53,13 @@ def family(name: str) -> "Family[Any]":
 
 
 def meaning(kind: "type[Recipe]", field: str) -> str:
-    """What a field is: its description, or what stands beside it, above it, or in the docstring."""
+    """A field's meaning: its description, or text beside it, above it, or in the docstring."""
     if details := kind.model_fields[field].description:
         return details
     beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
     for one in kind.__mro__[:-1]:
         code, doc = "", inspect.cleandoc(vars(one).get("__doc__") or "")
-        with suppress(OSError, TypeError):  # it was not defined in a file
+        with suppress(OSError, TypeError):  # not defined in a file
             code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
         in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
         for pattern, text in ((beside, code), (above, code), (in_doc, doc)):
@@ -70,10 +70,10 @@ def meaning(kind: "type[Recipe]", field: str) -> str:
 
 
 def listing(names: "tuple[str, ...]" = ()) -> str:
-    """All kinds of some families, or of all, with their hyperparameters, as Markdown.
+    """The kinds of some or all families, with their hyperparameters, as Markdown.
 
     Raises:
-        UsageError: There is no such family.
+        UsageError: A family is unknown.
     """
     lines = list[str]()
     for name in names or FAMILIES:
@@ -112,5 +112,5 @@ def _field(kind: "type[Recipe]", key: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """Without the roles of docstrings."""
+    """The text without docstring roles."""
     return re.sub(r":\w+:`[.~]?([^`]+)`", r"`\1`", text).replace("``", "`")

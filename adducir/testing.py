@@ -1,11 +1,11 @@
-"""What every kind of every family must pass, ours and other packages' alike.
+"""Checks that every kind of every family must pass, ours and other packages' alike.
 
-It is used once, on little data, where its family's kinds need nothing else.
+A kind is run once on a little data, if that is all its family needs.
 
 >>> from adducir.testing import check_kind
 >>> check_kind("fusion", "rrf")
 
-Nothing here needs pytest: what a kind lacks is an ``AssertionError`` that says so.
+This does not need pytest: a failed check is an ``AssertionError`` that explains it.
 """
 
 import sys
@@ -32,22 +32,21 @@ from adducir.tables.build import build_table
 __all__ = ["check_kind"]
 
 Checks: TypeAlias = Iterator[tuple[bool, str]]
-"""What must hold of a kind, and what is wrong where it does not."""
+"""A condition on a kind, and the message if it fails."""
 
 
 def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = None) -> None:
-    """Check that a kind is documented, refuses wrong keys and values, and survives being written.
+    """Check that a kind is documented, refuses wrong keys and values, and round-trips.
 
     Args:
         family: The family's name, such as ``fusion``.
         name: The kind's name.
-        settings: Values of its fields, where it cannot be made without; required numbers and
-            texts are made up.
+        settings: Values of its required fields; missing numbers and texts are made up.
 
     Raises:
-        AssertionError: The kind lacks something.
-        MachineError: It cannot be imported, or is not of that family.
-        UsageError: There is no such family or kind.
+        AssertionError: A check failed.
+        MachineError: It cannot be imported, or does not belong to the family.
+        UsageError: The family or kind is unknown.
     """
     known = family_of(family)
     kind = known.kind(name)
@@ -64,27 +63,33 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
     given |= settings or {}
 
     own = str(vars(kind).get("__doc__") or "").strip()
-    _must(own.partition("\n")[0].endswith("."), f"{name}: its docstring has no sentence.")
-    _must(bool(sys.modules[kind.__module__].__doc__), f"{name}: its module has no docstring.")
+    _must(own.partition("\n")[0].endswith("."), f"{name}: its docstring lacks a sentence.")
+    _must(bool(sys.modules[kind.__module__].__doc__), f"{name}: its module lacks a docstring.")
     left = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
     _must(not left, f"{name}: {left} must be defined.")
     made = known.make(name, given)
     for key in fields:
-        _must(bool(meaning(kind, key)), f"{name}: {key} has no description.")
-        _must(types[key] not in ((None,), (Any,)), f"{name}: {key} has no type.")
+        _must(bool(meaning(kind, key)), f"{name}: {key} lacks a description.")
+        _must(types[key] not in ((None,), (Any,)), f"{name}: {key} lacks a type.")
         told = _refusal(known, name, {**given, f"{key}_x": 1})
         _must(f"{key}_x" in told and f"`{key}`" in told, f"{name}: the key {key}_x is not refused.")
         if str not in types[key] and {int, float, bool} & {*types[key]}:
             told = _refusal(known, name, {**given, key: "no such value"})
-            _must(key in told, f"{name}: {key} takes 'no such value', or does not say why not.")
+            _must(
+                key in told,
+                f"{name}: {key} accepts 'no such value', or its error does not name the key.",
+            )
     written = made.model_dump(mode="json")
-    _must(known.make(name, written) == made, f"{name}: its recipe comes back as another.")
+    _must(known.make(name, written) == made, f"{name}: its recipe changes when it is read back.")
     texts = {
         key: str(written[key])
         for key in fields
         if {int, float} & {*types[key]} and isinstance(written[key], int | float)
     }
-    _must(known.make(name, {**written, **texts}) == made, f"{name}: its texts become another.")
+    _must(
+        known.make(name, {**written, **texts}) == made,
+        f"{name}: its recipe written as text changes when it is read back.",
+    )
     for holds, what in _USES[family](made) if family in _USES else ():
         _must(holds, f"{name}: {what}.")
 
@@ -96,16 +101,16 @@ def _finite(values: Any, *shape: int) -> bool:
 
 def _fusion(made: Any) -> Checks:
     run = Run.of({"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, tag="run")
-    yield _finite(made.contributions(run), 3), "contributions() is not a number for each row"
+    yield _finite(made.contributions(run), 3), "contributions() does not return a number per row"
     sums = made.combined(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
-    yield _finite(sums, 2), "combined() is not a score for each sum"
+    yield _finite(sums, 2), "combined() does not return a score per sum"
 
 
 def _measure(made: Any) -> Checks:
     run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0}}, tag="run")
     qrels = Qrels.of({"1": {"a": 0, "b": 1}, "2": {"a": 1}, "3": {"c": 1}})
     values = made.values(Lists.find(run, Judgements.prepare(qrels, "zero")))
-    yield _finite(values, 3), "values() is not a number for each topic of the qrels"
+    yield _finite(values, 3), "values() does not return a number per topic of the qrels"
 
 
 _SCORES = np.array([[0.1, 0.5, 0.2, 0.9], [0.3, 0.4, 0.6, 0.8], [0.2, 0.6, 0.7, 0.8]])
@@ -114,7 +119,7 @@ _PAIRS = np.array([0, 0]), np.array([1, 2])
 
 def _test(made: Any) -> Checks:
     statistics, p = made.pairs(_SCORES, *_PAIRS)
-    yield np.shape(statistics) == (2,), "its statistics are not one for each pair"
+    yield np.shape(statistics) == (2,), "it does not return one statistic per pair"
     yield _finite(p, 2) and 0 < p.min() <= p.max() <= 1, "a p-value is not in (0, 1]"
     yield bool(made.title), "its title is empty"
 
@@ -124,7 +129,7 @@ def _correction(made: Any) -> Checks:
     adjusted = made.of_pairs(PairFamily(p, _SCORES, *_PAIRS))
     yield (
         _finite(adjusted, 2) and 0 <= adjusted.min() <= adjusted.max() <= 1,
-        ("its adjusted p-values are not from 0 to 1"),
+        ("its adjusted p-values are not between 0 and 1"),
     )
 
 
@@ -134,9 +139,9 @@ def _table(made: Any) -> Checks:
     text = made.render(table)
     yield (
         isinstance(text, str) and "A" in text and text.endswith("\n"),
-        ("render() is not the table's text, ending in a line break"),
+        ("render() does not return the table's text with a final line break"),
     )
-    yield made.ending.startswith("."), "its ending does not begin with a point"
+    yield made.ending.startswith("."), "its ending does not begin with a dot"
 
 
 def _model(made: Any) -> Checks:
@@ -145,7 +150,7 @@ def _model(made: Any) -> Checks:
     texts = CandidateSet.of_texts(["cats and dogs", "cats", "birds"])
     found = texts.scores(["cats"], made)
     yield _finite(found, 1, 3), "its scores are not numbers"
-    yield found[0, 2] == 0, "a document without a term of the query has a score other than 0"
+    yield found[0, 2] == 0, "a document without any query term has a score other than 0"
 
 
 def _feedback(made: Any) -> Checks:
@@ -153,21 +158,30 @@ def _feedback(made: Any) -> Checks:
         documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
         known: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
         weights = made.expanded({"cats": 1}, documents[: made.depth], known)
-        yield bool(weights) and min(weights.values()) >= 0, "expanded() has no weights of 0 or more"
+        yield (
+            bool(weights) and min(weights.values()) >= 0,
+            "expanded() does not return weights of 0 or more",
+        )
 
 
 def _encoder(made: Any) -> Checks:
     both = made.encode_documents(["cats and dogs", "birds"])
-    yield both.ndim == 2 and _finite(both, 2, both.shape[1]), "encode() is not a vector per text"
+    yield (
+        both.ndim == 2 and _finite(both, 2, both.shape[1]),
+        "encode() does not return a vector per text",
+    )
     alone = made.encode_documents(["birds"])
     yield np.allclose(alone, both[1:], atol=1e-4), "a vector depends on the other texts"
 
 
 def _reranker(made: Any) -> Checks:
-    if made.base == "":  # others have weights, which are not known here
+    if made.base == "":  # others need model weights, which are not known here
         pairs = [("cats", "cats and dogs"), ("birds", "")]
-        yield _finite(made.load(None).scores(pairs), 2), "scores() is not a number for each pair"
-        yield bool(made.scale(None)), "scale() does not say what its scores are"
+        yield (
+            _finite(made.load(None).scores(pairs), 2),
+            "scores() does not return a number per pair",
+        )
+        yield bool(made.scale(None)), "scale() does not name its scores"
 
 
 _USES: dict[str, Callable[[Any], Checks]] = {
@@ -181,7 +195,7 @@ _USES: dict[str, Callable[[Any], Checks]] = {
     "encoders": _encoder,
     "rerankers": _reranker,
 }
-"""What uses a kind of a family once, on little data."""
+"""How to run a kind of each family once, on a little data."""
 
 
 def _must(holds: bool, what: str) -> None:

@@ -103,10 +103,10 @@ class Forgetful(_Base):
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
-        (Undocumented, "no sentence"),
-        (NoDescription, "bonus has no description"),
+        (Undocumented, "lacks a sentence"),
+        (NoDescription, "bonus lacks a description"),
         (Unfinished, "contributions must be defined"),
-        (Forgetful, "comes back as another"),
+        (Forgetful, "changes when it is read back"),
     ],
 )
 def test_what_a_kind_lacks_is_said(kind, what, monkeypatch) -> None:

@@ -1,8 +1,8 @@
 """The entry point: ``adducir`` on the command line, ``main(argv)`` from Python.
 
-Starting must cost next to nothing (``benchmarks/startup.py`` measures it), so this module imports
-only the standard library's lightest parts; typer comes when there is a command line to read, and a
-command's own module when that command is called.
+Starting must be fast (``benchmarks/startup.py`` measures it), so this module imports only the
+standard library's lightest parts; typer is imported to read a command line, and a command's own
+module when that command is called.
 """
 
 import atexit
@@ -16,14 +16,14 @@ from contextlib import suppress
 import adducir
 
 PROGRAM = "adducir"
-_COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # the name that typer's completion scripts set
+_COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # set by typer's completion scripts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line (by default the process's own); nothing is raised.
+    """Run one command line (by default the process's own); never raises.
 
-    The exit codes are listed in docs/troubleshooting.md. ``--debug`` and ``--verify`` count
-    wherever they stand before a ``--``.
+    The exit codes are listed in docs/troubleshooting.md. ``--debug`` and ``--verify`` work anywhere
+    before a ``--``.
     """
     atexit.register(gc.freeze)  # or an interpreter that ends goes through millions of objects
     given = list(sys.argv[1:] if argv is None else argv)
@@ -31,23 +31,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     seen = {"--debug", "--verify"} & {*given[:end]}
     arguments = [one for one in given[:end] if one not in seen] + given[end:]
     if "--verify" in seen:
-        # In the environment, so that processes started from here do it as well.
+        # In the environment, for child processes.
         os.environ["ADDUCIR_VERIFY"] = "1"
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a character that a terminal lacks is escaped
+        if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
     try:
         code = run(arguments or ["--help"])
-        sys.stdout.flush()  # here, so that a reader who went away is noticed here
+        sys.stdout.flush()  # here, to notice a closed pipe here
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
         from adducir.cli.error_report import report
 
         code = report(error, debug="--debug" in seen)
     if "torch.distributed" in sys.modules and "WORLD_SIZE" in os.environ:
-        # One of several processes of a training: threads that torch keeps for its connections may
-        # outlast the interpreter, and then abort the process after all of its work was done.
+        # In distributed training, threads of torch's connections may outlast the interpreter and
+        # abort the process after its work is done.
         for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):  # its reader went away
+            with suppress(OSError, ValueError):  # a closed pipe
                 stream.flush()
         os._exit(code)
     return code

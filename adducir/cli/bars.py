@@ -11,7 +11,7 @@ from adducir.core.texts import visible
 
 
 class BarProgress(Progress):
-    """Progress as bars with rate and time left, on a terminal."""
+    """Progress bars with rate and remaining time, on a terminal."""
 
     def __init__(self) -> None:
         self._bars: list[tqdm[Any]] = []
@@ -34,7 +34,7 @@ class BarProgress(Progress):
 
     def resume(self, count: int) -> None:
         for bar in self._bars[-1:]:
-            bar.initial += count  # what the rate leaves out
+            bar.initial += count  # not counted in the rate
             bar.update(count)
 
     def finish(self) -> None:

@@ -26,18 +26,18 @@ class Check(Recipe):
     index: Path | None = option(
         "The index, to find unknown documents.", "-i", metavar="FOLDER", default=None
     )
-    measures: list[str] = option("Measures to be computed from the runs.", "-m", default=[])
+    measures: list[str] = option("Measures to compute from the runs later.", "-m", default=[])
     format: Literal["terminal", "csv", "json"] = option(
-        "How findings are printed.", default="terminal"
+        "How to print findings.", default="terminal"
     )
 
 
 def check(settings: Check) -> int:
     """Validate run files.
 
-    Duplicate documents, scores that are not numbers, ties, missing, unknown and truncated topics
-    and documents, qrels of another collection, too few documents for a measure, and more. The exit
-    code is 1 where there are errors; warnings and remarks leave it at 0.
+    Finds duplicate documents, scores that are not numbers, ties, missing, unknown and truncated
+    topics and documents, qrels of another collection, rankings too short for a measure, and more.
+    The exit code is 1 if there are errors; it is 0 for warnings and remarks.
 
     Examples:
         adducir check runs/bm25.trec.gz --qrels bundled:qrels --topics bundled:topics
@@ -83,7 +83,7 @@ def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
     alike: dict[tuple[Finding, ...], list[str]] = {}
     for run in dict.fromkeys(runs):
         own = tuple(one for one in found if one.run == run)
-        # What several runs have in common, line by line, is said once.
+        # Lines that several runs share are printed once.
         alike.setdefault(tuple(one._replace(run="") for one in own), []).append(run)
     for findings, names in alike.items():
         counts = Counter(one.severity for one in findings)

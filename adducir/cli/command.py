@@ -1,4 +1,4 @@
-"""A command is a recipe, whose fields are its options, and a function that takes one.
+"""A command is a recipe, whose fields are its options, and a function of it.
 
     class Fuse(Recipe):
         runs: Runs
@@ -10,11 +10,11 @@
     def fuse(settings: Fuse) -> None:
         "Fuse several runs into one."
 
-Everything comes from the recipe: names, help, defaults, bounds, choices, and which option has no
-effect without which (:func:`adducir.core.recipe.needs`). The field ``docno_field`` is the option
-``--docno-field``. What is rarely needed (``rare``) is given by ``--set key=value``. The function is
-called only when everything that was typed is right and all that it writes may be written; its
-docstring is the help, and ends with examples.
+Everything comes from the recipe: names, help, defaults, bounds, choices, and which options need
+others (:func:`adducir.core.recipe.needs`). The field ``docno_field`` is the option
+``--docno-field``. Rarely needed fields (``rare``) are set by ``--set key=value``. The function is
+called only if the command line is valid and all its outputs may be written; its docstring is the
+help and ends with examples.
 """
 
 import glob
@@ -47,15 +47,15 @@ _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
     re.IGNORECASE,
 )
-"""Endings of formats that no run has; for the rest runs are called as people like."""
+"""Suffixes of other formats, which runs must not have; any other name will do."""
 
 
 class Writes(NamedTuple):
-    """What a field names to be written."""
+    """An output that a field names."""
 
-    what: Literal["run", "table", "file", "folder"]  # a folder's writer looks after it
-    endings: tuple[str, ...] = ()  # that a file's name may have, ``.gz`` apart; none: any
-    # The files that are written in its name, given it and the recipe; by default itself.
+    what: Literal["run", "table", "file", "folder"]  # a folder is checked by its writer
+    endings: tuple[str, ...] = ()  # allowed suffixes, without ``.gz``; none: any
+    # The files written for it, given it and the recipe; by default only itself.
     paths: Callable[[Path, Any], Sequence[Path]] | None = None
 
 
@@ -75,11 +75,11 @@ def option(
     """A field of a command's recipe: its default, or part of its annotation.
 
     Args:
-        flags: Further names, such as ``-o``; one with two dashes replaces the field's own.
-        shown: The default in words, where the value says too little.
-        rare: It is given as ``--set name=value``, and not in the help.
-        reads: The text names a file that is read; that a path does is known.
-        bounds: As of pydantic's ``Field``: ``ge=1``.
+        flags: Other names, such as ``-o``; one with two dashes replaces the field's own.
+        shown: The default in words, if the value says too little.
+        rare: It is set by ``--set name=value`` and not shown in the help.
+        reads: The text names a file to read; paths always do.
+        bounds: As in pydantic's ``Field``: ``ge=1``.
     """
     given: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
     given |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes}
@@ -87,7 +87,7 @@ def option(
 
 
 class Option:
-    """A field of a command's recipe as it is given on the command line; see :func:`option`."""
+    """A recipe's field as a command-line option; see :func:`option`."""
 
     def __init__(self, name: str, field: FieldInfo, panel: str | None) -> None:
         self.name, self.field = name, field
@@ -104,7 +104,7 @@ class Option:
         self.is_set = "--set" in self.flags
         if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
-        # What it takes: values of a type, or some choices; one, several, or a certain number.
+        # Its values: a type or choices; one, several, or a fixed number.
         marks, kind = list(field.metadata), field.annotation
         if NoneType in get_args(kind):
             (kind, *_) = get_args(kind)
@@ -123,7 +123,7 @@ class Option:
                 self.choices = tuple(mark)
 
     def __str__(self) -> str:
-        """How a user writes it: ``--depth``, ``--set fb_terms``, ``RUN``."""
+        """How users write it: ``--depth``, ``--set fb_terms``, ``RUN``."""
         if self.is_argument:
             return self.metavar or self.name.upper()
         if self.is_rare:
@@ -131,7 +131,7 @@ class Option:
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     def parameter(self, meaning: str) -> inspect.Parameter:
-        """The parameter that typer reads it from: texts, which pydantic converts."""
+        """The typer parameter: text, which pydantic converts."""
         typed: Any = list[str] if self.is_several or self.is_set else str
         if self.count:
             typed = tuple[(str,) * self.count]  # type: ignore[misc]
@@ -166,10 +166,10 @@ _MEANT["title"] = "--caption"
 
 @cache
 def options_of(recipe: type[Recipe]) -> dict[str, Option]:
-    """A recipe's options by their fields: its own first, then those of its bases.
+    """A recipe's options by field: its own first, then those of its bases.
 
-    A base may name the ``panel`` of its fields; a field that is none of a command's own may say in
-    its ``json_schema_extra`` that it is ``rare``.
+    A base may set the ``panel`` of its fields; a field that is not an option of a command may set
+    ``rare`` in its ``json_schema_extra``.
     """
     found: dict[str, Option] = {}
     for base in recipe.__mro__:
@@ -185,7 +185,7 @@ def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
 
 
 class Command(PlainHelp, TyperCommand):
-    """A command of a recipe."""
+    """A command with a recipe."""
 
     recipe: type[Recipe]
 
@@ -206,18 +206,18 @@ class Command(PlainHelp, TyperCommand):
         return rest
 
     def _refuse_key(self, option: str) -> None:
-        """Say how a key is given that is none of the options."""
+        """Tell users how to set a key that is not an option."""
         key, options = option.removeprefix("--").replace("-", "_"), options_of(self.recipe)
         is_rare = key in options and options[key].is_rare
         known = [flag for param in self.params for flag in param.opts]
         if _MEANT.get(key) in known:
             raise UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
-        # Keys that kinds name, such as a model's mu.
+        # Keys of kinds, such as a model's mu.
         takes_any = any(one.is_set and one.is_mapping for one in options.values())
         if is_rare or (takes_any and key.isidentifier()):
             what = "." if is_rare else nearest(option, known) or "."
-            hint = f"Keys and hyperparameters are given as --set {key}=..."
-            raise UsageError(f"no such option: {option}{what}", hint=hint)
+            hint = f"Set keys and hyperparameters with --set {key}=..."
+            raise UsageError(f"unknown option {option}{what}", hint=hint)
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
@@ -232,10 +232,10 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         takes_set, writes = takes_set or one.is_set, writes or one.writes is not None
     keys, parameters = ", ".join(sorted(rare)), [_keyword("invocation", typer.Context)]
     for one in usual:
-        more = f" Further keys: {keys}." if keys and one.is_set else ""
+        more = f" Other keys: {keys}." if keys and one.is_set else ""
         parameters.append(one.parameter(f"{one.field.description}{more}"))
     if rare and not takes_set:
-        text = f"A rarely needed setting, one of {keys}; can be repeated."
+        text = f"A less common setting, one of {keys}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
     if writes:
@@ -338,16 +338,16 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
             continue
         if is_standard_output(value):
             if option.writes.what == "folder":
-                raise UsageError(f"{option} is a folder here: it cannot be standard output.")
+                raise UsageError(f"{option} is a folder here, so it cannot be standard output.")
             if option.writes.what != "table":
                 claims.enter_context(leaving_stdout_to_data())
             continue
         place = Path(os.path.realpath(value))
         if not place.name:
-            raise UsageError(f"{option} is the root of the file system: name a folder in it.")
+            raise UsageError(f"{option} is the root of the file system; name a folder in it.")
         other = written.setdefault(place, option)
         if other is not option:
-            raise UsageError(f"{other} and {option} are the same file.", hint="Name two.")
+            raise UsageError(f"{other} and {option} are the same file.", hint="Name two files.")
     for option in written.values():
         own, path = cast("Writes", option.writes), getattr(settings, option.name)
         for part in own.paths(path, settings) if own.paths else [path]:
@@ -363,12 +363,12 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
 
 
 def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
-    """Refuse a name that says another format, and a file that Adducir did not write."""
+    """Refuse a name with another format's suffix, and files that Adducir did not write."""
     from adducir.core.artifacts import refuse_other
     from adducir.core.files import refuse_unwritable
 
     if path.is_dir():
-        raise InputError("this is a folder, but a file is to be written.", path=path)
+        raise InputError("this is a folder, but a file would be written here.", path=path)
     ending = Path(path.name.removesuffix(".gz")).suffix
     endings = writes.endings
     if writes.what == "table":
@@ -385,7 +385,9 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
         and (endings or writes.what == "run")
     ):
         hint = f"Its name must end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
-        raise UsageError(f"{option} {path}: no {writes.what} ends in {ending}.", hint=hint)
+        raise UsageError(
+            f"{option} {path}: the name of a {writes.what} cannot end in {ending}.", hint=hint
+        )
     if path.exists() and not path.is_file():
         return
     refuse_unwritable(path)

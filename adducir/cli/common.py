@@ -1,4 +1,4 @@
-"""What the recipes of several commands share."""
+"""Options that several commands share."""
 
 import os
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ def _depth(value: Any) -> Any:
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(items)]
-"""Texts with commas between them, or repeated."""
+"""Comma-separated or repeated texts."""
 Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
 Runs = Annotated[
     tuple[Path, ...],
-    # Metadata files that ``runs/*`` takes in are passed over.
+    # Metadata files matched by ``runs/*`` are skipped.
     AfterValidator(
         lambda given: tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
     ),
@@ -77,7 +77,7 @@ Changes = Annotated[
 Threads = Annotated[int | None, option("Threads.", ge=1, shown="one per core")]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
-    option("Where the model runs; 'auto' uses a GPU if there is one."),
+    option("Where the model runs; 'auto' uses a GPU if available."),
 ]
 PrecisionOption = Annotated[
     Precision, option("Numeric precision; bfloat16 is coarser and usually faster.")
@@ -85,12 +85,12 @@ PrecisionOption = Annotated[
 
 
 def tag_of(output: Path, wanted: str | None) -> str:
-    """The tag of a run: what the user wants, or its file's name, which may hold no blank."""
+    """A run's tag: the user's choice or the file's name; it must not contain blanks."""
     return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
 
 
 def stem(path: Path) -> str:
-    """The file's name without its endings: ``bm25-k1=0.9.trec.gz`` gives ``bm25-k1=0.9``."""
+    """The file's name without suffixes: ``bm25-k1=0.9.trec.gz`` becomes ``bm25-k1=0.9``."""
     name = path.name
     while Path(name).suffix.lower() in _ENDINGS:
         name = Path(name).stem
@@ -98,18 +98,17 @@ def stem(path: Path) -> str:
 
 
 def system_names(runs: Sequence[Path]) -> dict[Path, str]:
-    """A name for every run, all of them different: its file's name without its endings.
+    """A distinct name for every run: its file's name without suffixes.
 
-    Runs of one name in different folders are called by as many of the folders above them as it
-    takes: ``2020/bm25``, ``2021/bm25``.
+    Runs of the same name get as many parent folders as needed: ``2020/bm25``, ``2021/bm25``.
     """
-    # What a pipe resolves to is another name each time.
+    # A pipe resolves to a different name each time.
     places = [Path(os.path.realpath(path) if path.is_file() else path.absolute()) for path in runs]
     for path, place in zip(runs, places, strict=True):
         if places.count(place) > 1:
-            raise UsageError(f"the run {path} is given twice.", hint="Give each run once.")
+            raise UsageError(f"the run {path} is repeated.", hint="Give each run once.")
     labels = [place.with_name(stem(place)) for place in places]
-    # bm25.trec and bm25.trec.gz in one folder: only the endings distinguish them.
+    # bm25.trec and bm25.trec.gz in one folder: only the suffixes distinguish them.
     labels = [
         place if labels.count(label) > 1 else label
         for place, label in zip(places, labels, strict=True)

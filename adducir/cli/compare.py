@@ -44,10 +44,10 @@ class Compare(Tabled):
 def compare(settings: Compare) -> None:
     """Test values per topic that any program computed, and print the table.
 
-    A file that names no system is of one system, named after the file. All systems of a topic set
-    need the same topics and measures. Topic sets are the groups of Adducir's own CSV. Of a
-    leaderboard, a CSV with a row per task and a column per model or MTEB's folder of results, tasks
-    are the units. Of outcomes that are 0 or 1, the sign test is McNemar's exact test.
+    A file without system names is taken as one system, named after the file. All systems of a topic
+    set need the same topics and measures. Topic sets are the groups of Adducir's own CSV. In a
+    leaderboard (a CSV with a row per task and a column per model, or MTEB's folder of results),
+    tasks take the place of topics. For outcomes of 0 or 1, the sign test is McNemar's exact test.
 
     Examples:
         adducir compare per-topic.csv --baseline BM25 --correction maxt
@@ -79,7 +79,7 @@ def _measures(texts: Sequence[str]) -> list[str]:
 def _directed(
     each: "Sequence[Scores]", higher: Sequence[str], lower: Sequence[str]
 ) -> "tuple[Scores, list[str]]":
-    """The scores with the direction of every measure, and what is said of it below the table."""
+    """The scores with the direction of every measure, and the notes on it below the table."""
     from adducir.evaluation.measures import NamedMeasure
     from adducir.evaluation.measures import lower_is_better as falls
     from adducir.evaluation.score_files import is_known, usually_falls
@@ -88,14 +88,14 @@ def _directed(
     told = dict.fromkeys(_measures(higher), False)
     for name in _measures(lower):
         if name in told:
-            raise UsageError(f"{name} is named by --higher-is-better and --lower-is-better.")
+            raise UsageError(f"{name} is in both --higher-is-better and --lower-is-better.")
         told[name] = True
-    hint = "Say so with --higher-is-better or --lower-is-better."
+    hint = "Choose --higher-is-better or --lower-is-better."
     every = [pair for one in each for pair in one.measures.items()]
     known = {name: falls(measure) for name, measure in every if is_known(measure)}
     for name, measure in every:
         if name not in told and is_known(measure) and falls(measure) != known[name]:
-            what = f"the files do not agree on whether higher values of {name} are better."
+            what = f"the files disagree on whether higher values of {name} are better."
             raise UsageError(what, hint=hint)
     scores = Scores.concat(each)
     _check(scores, told)
@@ -136,6 +136,6 @@ def _check(scores: "Scores", names: "Sequence[str] | dict[str, bool]") -> None:
     for name in names:
         if name not in scores.measures:
             raise UsageError(
-                f"{', '.join(scores.systems[:3])}: no values of {name}.",
-                hint=f"There are values of {', '.join(scores.measures)}.",
+                f"{', '.join(scores.systems[:3])}: values of {name} are missing.",
+                hint=f"The measures are {', '.join(scores.measures)}.",
             )

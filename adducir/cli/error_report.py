@@ -1,4 +1,4 @@
-"""What the user sees when a command does not end well: one paragraph and an exit code."""
+"""What users see when a command fails: one paragraph and an exit code."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from adducir.core.packages import blamed, lacking
 from adducir.core.texts import shortened, visible
 
 EXIT_READER_GONE = 141
-"""What a shell reports for a program whose reader went away (128 + SIGPIPE)."""
+"""What a shell reports for a closed pipe (128 + SIGPIPE)."""
 
 _LONGEST_LINE = 4000
 
@@ -27,7 +27,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, BrokenPipeError):
-        # Python's own last flush of stdout succeeds though nobody reads it.
+        # Makes Python's final flush of stdout succeed without a reader.
         with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return EXIT_READER_GONE
@@ -57,7 +57,7 @@ def print_error(message: str) -> None:
 
 
 def _meaning(error: BaseException) -> AdducirError | None:
-    """The error in words for the user, or None where only a programmer can fix it."""
+    """The error in words for the user, or None if only a programmer can fix it."""
     if isinstance(error, AdducirError):
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line

@@ -13,7 +13,7 @@ from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs
 
-MEASURES = "Measures as ir_measures, trec_eval or papers name them, separated by blanks."
+MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
 
 
@@ -23,7 +23,7 @@ class Evaluate(Tabled):
     measures: list[str] = option(
         MEASURES, "-m", default=[], shown="nDCG@10 AP R@100", panel=MEASURING
     )
-    skip_broken: bool = option("Leave out runs that cannot be read, and say which.", default=False)
+    skip_broken: bool = option("Skip unreadable runs, and list them.", default=False)
     per_topic: Annotated[
         bool, Needs("in HTML, which shows each topic anyway", lambda it: it.form != "html")
     ] = option("Show the values of each topic.", default=False, panel=LOOK)
@@ -38,8 +38,7 @@ class Evaluate(Tabled):
         "The title of the page or table; in LaTeX its caption.", default="", panel=LOOK
     )
     names: Annotated[tuple[str, ...], BeforeValidator(common.items)] = option(
-        "What systems are called in the table: their own names, = and the new ones, "
-        "comma-separated or repeated.",
+        "Systems' names in the table, as OLD=NEW, comma-separated or repeated.",
         default=(),
         metavar="SYSTEM=NAME",
         panel=LOOK,
@@ -50,14 +49,14 @@ class Evaluate(Tabled):
         rare=True,
     )
     unjudged: bool = option(
-        "State how far unjudged documents could move nDCG@k, AP@k and RBP.",
+        "Print how far unjudged documents could move nDCG@k, AP@k and RBP.",
         default=False,
         rare=True,
     )
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
     model_qrels: Annotated[str | None, needs("judge")] = option(
-        "A model's judgements of the topics of --qrels and of others: prediction-powered means and "
-        "differences are stated.",
+        "A model's judgements of the topics of --qrels and of others, for prediction-powered means "
+        "and differences.",
         default=None,
         reads=True,
         rare=True,
@@ -70,9 +69,9 @@ class Evaluate(Tabled):
 def evaluate(settings: Evaluate) -> None:
     """Evaluate runs, test their differences and print the table.
 
-    A system is named after its run's file, without the endings .gz, .trec, .txt, .run and .res;
-    where two names are equal, the folders above distinguish them. A baseline is named so, or by its
-    path. Every topic of the qrels counts; a topic that a run lacks counts 0.
+    A system is named after its run's file, without the suffixes .gz, .trec, .txt, .run and .res;
+    equal names are distinguished by their folders. Give baselines by name or path. Every topic of
+    the qrels counts; a topic missing from a run counts 0.
 
     Examples:
         adducir evaluate runs/bm25.trec.gz runs/rm3.trec.gz -q bundled:qrels --baseline bm25
@@ -96,7 +95,7 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.tables.notes import unmatched
     from adducir.tables.run_facts import RunFacts
 
-    with open_progress():  # ir_datasets may have to download them
+    with open_progress():  # ir_datasets may download them
         judged = load_qrels(settings.qrels)
         by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
         asked = load_topics(settings.topics) if settings.topics else None
@@ -116,7 +115,7 @@ def evaluate(settings: Evaluate) -> None:
     each = []
     for path, system in systems.items():
         try:
-            # Searching may find nothing; the metadata beside a run say that it was meant so.
+            # A search may find nothing; metadata beside the run show that this was intended.
             run = read_run(path, allow_empty=metadata_for(path).is_file())
         except InputError as error:
             if not settings.skip_broken:
@@ -152,7 +151,7 @@ def evaluate(settings: Evaluate) -> None:
 
 
 def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], dict[str, Any]]:
-    """Name the systems; a baseline that is a file and not among the runs is put before them."""
+    """Name the systems; a baseline file that is not among the runs is put first."""
     from adducir.cli.common import find_system, system_names
 
     named = system_names(runs)

@@ -33,7 +33,7 @@ class Experiment(Computing):
     threads: Annotated[common.Threads, RUN] = None
     device: Annotated[common.Device, RUN] = "auto"
     allow_code: Annotated[bool, RUN] = option(
-        "Allow the Python code that the file names to run, as it is now.", default=False
+        "Allow the Python code named in the file to run, in its current version.", default=False
     )
     format: Annotated[TableFormat, RUN] = None
     output: Table = None
@@ -42,7 +42,7 @@ class Experiment(Computing):
 def experiment(settings: Experiment) -> None:
     """Run an experiment file: build what is missing, evaluate, test and print the table.
 
-    All of the file is checked before anything runs. Only what is missing or out of date is built;
+    The whole file is checked before anything runs. Only what is missing or out of date is built;
     runs go to runs/, the table in all formats to a folder beside the file.
 
     Examples:
@@ -59,8 +59,8 @@ def experiment(settings: Experiment) -> None:
             return
         if output is not None and plan.study.tables > 1:
             raise UsageError(
-                f"this study has {plan.study.tables} tables, and --output is one file.",
-                hint=f"Leave it out: all formats go to {near(plan.output)}.",
+                f"this study has {plan.study.tables} tables, but --output is one file.",
+                hint=f"Omit it: all formats go to {near(plan.output)}.",
             )
         from adducir.experiments.experiment import run_experiment
         from adducir.experiments.step import Context
@@ -75,7 +75,7 @@ def experiment(settings: Experiment) -> None:
 
 
 def _planned(settings: Experiment) -> "Plan":
-    gc.disable()  # nearly all that is loaded and read here stays: a tenth of the time goes there
+    gc.disable()  # nearly everything loaded here stays in use; collection takes a tenth of the time
     try:
         from adducir.experiments.experiment import plan_experiment
 

@@ -29,7 +29,7 @@ class Fuse(Recipe):
 def fuse(settings: Fuse) -> None:
     """Fuse several runs into one.
 
-    Topics that only some of the runs have are fused from those, and reported.
+    Topics that only some runs have are fused from those, and reported.
 
     Examples:
         adducir fuse runs/bm25.trec.gz runs/qld.trec.gz --output runs/fused.trec.gz
@@ -55,5 +55,5 @@ def fuse(settings: Fuse) -> None:
     write_run(fused, settings.output, {"method": {"fusion": metadata}})
     for path, qids in zip(settings.runs, lacking(runs), strict=True):
         if qids:
-            note(f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}")
+            note(f"{path} lacks {len(qids):,} of the others' topics: {', '.join(qids[:5])}")
     note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")

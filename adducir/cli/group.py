@@ -1,9 +1,9 @@
-"""The list of commands, known without importing any of them.
+"""The list of commands, available without importing any of them.
 
-A command is a module of this package with a function of the same name, which takes a recipe
-(:mod:`adducir.cli.command`); the first line of its docstring is repeated here. A command of two
-words, such as ``deepct show``, is one of a group. Studies, and other packages, have groups of their
-own by entry points of the group ``adducir.commands``::
+A command is a module of this package with a function of the same name that takes a recipe
+(:mod:`adducir.cli.command`); the first line of its docstring is repeated here. A two-word command,
+such as ``deepct show``, belongs to a group. Studies and other packages add groups through entry
+points ``adducir.commands``::
 
     [project.entry-points."adducir.commands"]
     literary-evidence = "adducir.studies.literary_evidence.commands"
@@ -32,7 +32,7 @@ STUDIES = "The studies"
 
 
 class Entry(NamedTuple):
-    """One command in the list: what it does, the panel that shows it, its module if another."""
+    """One command: what it does, its help panel, and its module if the name differs."""
 
     help: str
     panel: str
@@ -60,7 +60,7 @@ COMMANDS = {
     "verify": Entry("Verify a study's archive, and evaluate its runs again.", CORE, "share"),
     "submit": Entry("Lay out a run for a shared task, with its metadata.", CORE, "share"),
     "train": Entry(
-        "Train a model by its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
+        "Train a model from its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
     ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
     "deepct evaluate": Entry(
@@ -69,7 +69,7 @@ COMMANDS = {
         "deepct",
     ),
     "deepct expand": Entry(
-        "Predict every word's weight in a corpus and write its words repeated by them.",
+        "Predict every word's weight in a corpus and repeat words accordingly.",
         MODELS,
         "deepct",
     ),
@@ -83,10 +83,10 @@ COMMANDS = {
 GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
 }
-"""The groups of commands, by their first word; :data:`STUDY_POINTS` has more."""
+"""Command groups by first word; :data:`STUDY_POINTS` has more."""
 STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
-line of the docstring of the package that it is in is the group's help."""
+line of its package's docstring is the group's help."""
 for _point in sorted(points_of("commands")):
     try:
         _package = import_module(_point.module.rpartition(".")[0] or _point.module)
@@ -99,14 +99,14 @@ _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
-    "file, 4 something missing on the machine, 5 a missing artifact, or one that Adducir did not "
-    "create, 6 incomplete work, 70 an error in Adducir itself, 130 interrupted, "
-    "141 nobody read the output."
+    "file, 4 something missing on the machine, 5 an artifact missing or not created by Adducir, 6 "
+    "incomplete work, 70 an error in Adducir itself, 130 interrupted, "
+    "141 output pipe closed."
 )
 
 
 class Stub(TyperCommand):
-    """The name and the help line of a command or a group, until it is called."""
+    """A stub with the name and help line of a command or group, until it is called."""
 
     whole_name: str
 
@@ -115,7 +115,7 @@ class Stub(TyperCommand):
 
 
 class Group(PlainHelp, TyperGroup):
-    """The program, or a group of its commands."""
+    """The program or a command group."""
 
     def add(self, name: str, entry: Entry, panel: str | None = None) -> None:
         style: dict[str, Any] = {"help": entry.help, "rich_help_panel": panel}
@@ -125,7 +125,7 @@ class Group(PlainHelp, TyperGroup):
 
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
-    """The functions of a study's commands by name, such as ``proxy-make``."""
+    """A study's command functions by name, such as ``proxy-make``."""
     commands = STUDY_POINTS[study].load().COMMANDS
     return {function.__name__.replace("_", "-"): function for function in commands}
 
@@ -135,7 +135,7 @@ def all_commands() -> list[str]:
 
 
 def load_command(name: str) -> "Command | Group":
-    """Import a command's module and make the command of its function; or a group of commands."""
+    """Import a command's module and build its command, or a group of commands."""
     first, _, second = name.partition(" ")
     if name in GROUPS:
         about = GROUPS[name].help
@@ -156,7 +156,7 @@ def load_command(name: str) -> "Command | Group":
 
 
 def build_group() -> Group:
-    """The program itself, with its commands as stubs."""
+    """The program, with stubs as commands."""
     app = typer.Typer(
         cls=Group, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
     )
@@ -169,7 +169,7 @@ def build_group() -> Group:
 
 
 def _options(
-    # None does anything here: main() has seen them.
+    # They do nothing here: main() has handled them.
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
@@ -178,8 +178,8 @@ def _options(
         bool,
         typer.Option(
             "--verify",
-            help="Read every file of the indexes and models that are opened, and compare its "
-            "digest, even if verified before; works anywhere.",
+            help="Verify the digest of every file of opened indexes and models, even if verified "
+            "before; works anywhere.",
         ),
     ] = False,
 ) -> None:

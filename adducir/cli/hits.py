@@ -1,4 +1,4 @@
-"""Hits for people, on the terminal: titles, excerpts, and the words of the query."""
+"""Hits on the terminal: titles, excerpts, and highlighted query words."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def console() -> Console:
 
 
 def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
-    """The documents that the index keeps; none where it keeps no texts."""
+    """The documents that the index stores; empty if it does not store texts."""
     try:
         return {docno: found for docno in docnos if (found := index.documents.find(docno))}
     except ArtifactError:
@@ -43,11 +43,11 @@ def title_of(document: Document) -> str:
 
 
 class Marker:
-    """Cuts texts to where they match a query, and marks the words that do."""
+    """Cuts texts to the part that matches a query, and marks matching words."""
 
     def __init__(self, query: str, index: "Index", texts: Sequence[str] = ()) -> None:
         words = sorted({word for text in [query, *texts] for word in re.findall(r"\w+", text)})
-        lexical = bool(index.default_model)  # a dense index has no analysis
+        lexical = bool(index.default_model)  # dense indexes lack an analyzer
         terms = index.analysis.terms(words) if lexical else [[word.lower()] for word in words]
         by_word = dict(zip(words, terms, strict=True))
         asked = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
@@ -96,6 +96,6 @@ def grade_style(grade: int | None) -> str:
 
 
 def graded(grades: Mapping[str, int], docno: str) -> Text:
-    """The grade of a document, or a dash where nobody judged it."""
+    """The grade of a document, or a dash if unjudged."""
     grade = grades.get(docno)
     return Text("–" if grade is None else str(grade), style=grade_style(grade))

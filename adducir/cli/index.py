@@ -37,7 +37,7 @@ class Index(Computing, Reading):
         "The fields to index, comma-separated or repeated.", default=(), shown="the corpus's texts"
     )
     engine: Literal["lucene", "memory", "dense"] | None = option(
-        "Lucene, arrays in memory that rank as Lucene does, or vectors of an encoder.",
+        "Lucene, arrays in memory that rank as Lucene does, or an encoder's vectors.",
         default=None,
         shown="lucene; with --weights memory",
     )
@@ -59,25 +59,25 @@ class Index(Computing, Reading):
     )
     threads: Annotated[common.Threads, TEXTS] = None
     positions: Annotated[bool, LUCENE, TEXTS] = option(
-        "Keep the positions of terms.", default=True, rare=True
+        "Store positions of terms.", default=True, rare=True
     )
     vectors: Annotated[bool, LUCENE, TEXTS] = option(
-        "Keep document vectors, for RM3.", default=True, rare=True
+        "Store document vectors, for RM3.", default=True, rare=True
     )
     accurate_length: Annotated[bool, LEXICAL] = option(
-        "Keep exact document lengths, for BM25 alone, instead of Lucene's one byte.",
+        "Store exact document lengths, for BM25 only, instead of Lucene's one byte.",
         default=False,
         rare=True,
     )
     rebuild: common.Rebuild = False
     encoder: Annotated[str | None, DENSE] = option(
-        "The encoder's folder or recipe, 'minilm', or a name of the Hub.",
+        "The encoder's folder or recipe, 'minilm', or a name on the Hub.",
         metavar="MODEL",
         default=None,
         panel=PANEL,
     )
     kind: Annotated[str, DENSE] = option(
-        "FAISS's index: Flat is exact; HNSW32, IVF1024,PQ48x8 are not: recall is measured.",
+        "FAISS's index: Flat is exact; HNSW32 or IVF1024,PQ48x8 are not, so recall is measured.",
         default="Flat",
         rare=True,
     )
@@ -97,8 +97,8 @@ class Index(Computing, Reading):
 def index(settings: Index) -> None:
     """Build an index from a corpus.
 
-    An index that is up to date is not rebuilt. A docno that is repeated and a malformed record end
-    the work; nothing half-made is left.
+    An index that is up to date is not rebuilt. Repeated docnos and malformed records are errors,
+    which leave nothing half-built.
 
     Examples:
         adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments

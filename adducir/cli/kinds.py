@@ -20,8 +20,8 @@ class Kinds(Recipe):
 def kinds(settings: Kinds) -> None:
     """List formats, methods, measures and models with their hyperparameters.
 
-    Those of installed packages are listed too, each with its package and version. The settings are
-    what commands take by --set KEY=VALUE.
+    Kinds of installed packages are listed with package and version. Settings are what commands take
+    as --set KEY=VALUE.
 
     Examples:
         adducir kinds
@@ -38,7 +38,7 @@ def kinds(settings: Kinds) -> None:
 
 
 def _settings() -> str:
-    """What is given by ``--set``, and the commands that take it."""
+    """The keys of ``--set``, and the commands that take them."""
     from adducir.cli.group import all_commands, load_command
 
     found: dict[tuple[str, str], list[str]] = {}

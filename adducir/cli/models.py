@@ -21,7 +21,7 @@ class Train(Recipe):
         "The model's folder.",
         "-o",
         default=None,
-        shown="the recipe's name without its ending",
+        shown="the recipe's name without suffix",
         writes=common.FOLDER,
     )
     changes: common.Changes = ()
@@ -36,14 +36,14 @@ class Train(Recipe):
 
 
 def train(settings: Train) -> None:
-    """Train a model by its recipe: a term weighter, an encoder, a reranker.
+    """Train a model from its recipe: a term weighter, an encoder, a reranker.
 
-    The recipe's key `kind` says what is trained: deepct, dual-encoder, cross-encoder, monobert,
-    complementary or drn. The weights are those of the lowest validation loss. A training that was
-    killed goes on from its last checkpoint, two minutes back at most; a model that is there already
-    and would be trained with the same settings is not rebuilt.
+    The recipe's key `kind` chooses the model: deepct, dual-encoder, cross-encoder, monobert,
+    complementary or drn. The weights with the lowest validation loss are kept. A killed training
+    resumes from its last checkpoint, at most two minutes old; a model that already exists with the
+    same settings is not trained again.
 
-    On several GPUs or machines, start it by torchrun: torchrun ... -m adducir train RECIPE.
+    On several GPUs or machines, use torchrun: torchrun ... -m adducir train RECIPE.
 
     Examples:
         adducir train encoders/egret.yaml
@@ -71,14 +71,14 @@ def train(settings: Train) -> None:
 class Encode(Computing, Reading):
     conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
     model: str = option(
-        "An encoder: its folder or recipe, 'minilm', a name of the Hub, or two of them with a "
-        "comma between (queries, documents).",
+        "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
+        "comma-separated (queries, documents).",
         "-m",
         metavar="MODEL",
     )
     output: Path = option("The folder of the vectors or weights.", "-o", writes=common.FOLDER)
     sparse: bool = option(
-        "Token weights by a learned sparse encoder (SPLADE, for example), instead of vectors.",
+        "Token weights of a learned sparse encoder (such as SPLADE), instead of vectors.",
         default=False,
     )
     corpus: str | None = option(
@@ -105,8 +105,8 @@ class Encode(Computing, Reading):
 def encode(settings: Encode) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
-    Work that was killed resumes. A digest ties the vectors to their docnos. With --sparse the
-    folder has weights.jsonl.gz, which `adducir index --weights` and `adducir search --topics` read.
+    Killed work resumes. A digest ties the vectors to their docnos. With --sparse, the folder
+    contains weights.jsonl.gz for `adducir index --weights` and `adducir search --topics`.
 
     Examples:
         adducir encode --model minilm --corpus corpus.jsonl --output vectors/corpus
@@ -115,7 +115,7 @@ def encode(settings: Encode) -> None:
         adducir encode --sparse --model naver/splade-v3 --topics topics.tsv -o weights/queries
     """
     if (settings.corpus, settings.spans, settings.topics).count(None) != 2:
-        raise UsageError("give one of --corpus, --spans and --topics.")
+        raise UsageError("give exactly one of --corpus, --spans and --topics.")
     if settings.sparse and settings.spans is not None:
         raise UsageError("--sparse encodes a corpus or topics, not spans.")
 

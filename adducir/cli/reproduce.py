@@ -27,18 +27,18 @@ class Reproduce(Printing):
     new_baseline: Annotated[Path | None, needs("original_baseline")] = option(
         "The baseline's run in the reproduction.", default=None, metavar="RUN"
     )
-    depth: int = option("Documents of a topic whose order is compared.", default=1000, ge=1)
+    depth: int = option("Documents per topic whose order is compared.", default=1000, ge=1)
     persistence: float = option("p of rank-biased overlap.", default=0.8, gt=0, lt=1)
     equivalence: float = option(
-        "Bound within which the two are tested for equivalence.", default=0.05, gt=0
+        "Bound of the equivalence test of the two runs.", default=0.05, gt=0
     )
 
 
 def reproduce(settings: Reproduce) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
-    Rank-biased overlap, root mean square error; with the baselines of both experiments the effect
-    ratio and the delta relative improvement.
+    Prints rank-biased overlap and root mean square error and, with the baselines of both
+    experiments, the effect ratio and the delta relative improvement.
 
     Examples:
         adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'
@@ -77,7 +77,7 @@ def reproduce(settings: Reproduce) -> None:
 
 def _of_effects(found: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
     errors = ", ".join(f"{measure} {one.rmse:.3f}" for measure, one in found.items())
-    yield f"Root mean square error of topics: {errors}."
+    yield f"Root mean square error per topic: {errors}."
     ratios = ", ".join(
         f"{measure} {one.effect_ratio:.3f} and {one.delta_improvement:+.3f}"
         for measure, one in found.items()
@@ -89,5 +89,5 @@ def _of_effects(found: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
     if same:
         yield (
             f"All {topics:,} topics have the same values in both: {', '.join(same)}. "
-            "Equivalence is not tested where so few topics differ."
+            "Equivalence is not tested when so few topics differ."
         )

@@ -7,23 +7,24 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
+from adducir.core.recipe import needs
+from adducir.corpora.reading import Reading
 
 
-class Rerank(Computing):
+class Rerank(Computing, Reading):
+    conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
-        "A recipe (rerankers/NAME.yaml), the folder of a trained model, or a pretrained model by "
-        "folder or Hub name, its kind before it where need be: maxsim:minilm.",
+        "A recipe (rerankers/NAME.yaml), a trained model's folder, or a pretrained model's folder "
+        "or Hub name, with its kind if needed: maxsim:minilm.",
         "-m",
         metavar="MODEL",
     )
     output: common.RunOutput
-    index: Path | None = option(
-        "The index that holds the texts.", "-i", metavar="FOLDER", default=None
-    )
+    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
     corpus: str | None = option(
-        "The corpus with the texts, without an index.",
+        "The corpus with the texts, instead of an index.",
         "-c",
         metavar="SOURCE",
         default=None,
@@ -46,19 +47,18 @@ class Rerank(Computing):
 def rerank(settings: Rerank) -> None:
     """Rerank the top documents of a run with a neural model.
 
-    Documents below the depth keep their order, below. Work that was killed resumes.
+    Documents below the depth follow in their old order. Killed work resumes.
 
     Examples:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
             -m maxsim:minilm -o runs/reranked.trec.gz
     """
     if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give either --index or --corpus, for the texts.")
+        raise UsageError("give either --index or --corpus for the texts.")
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream
-    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
@@ -76,7 +76,7 @@ def rerank(settings: Rerank) -> None:
     with (
         open_progress() as progress,
         using_threads(settings.threads),
-        # The nodes of a cluster see what lies beside the output.
+        # A cluster's nodes see files beside the output.
         TemporaryDirectory(
             dir=None if execution.is_local or is_stream(output) else output.absolute().parent,
             prefix=".adducir-",
@@ -89,7 +89,7 @@ def rerank(settings: Rerank) -> None:
             texts = Texts.stored(index.documents, fields or index.fields)
         else:
             docnos = candidates.top(settings.depth).frame["docno"]
-            source = open_corpus(settings.corpus or "")
+            source = settings.opened(settings.corpus or "")
             texts = texts_of(source, docnos, fields, folder=Path(scratch, "texts"))
         found = rerank_run(
             candidates,

@@ -53,10 +53,10 @@ class Search(Recipe):
         "The retrieval model.", default=None, shown="bm25"
     )
     feedback: Annotated[str | None, FEEDBACK] = option(
-        "Expand queries by their best documents.", default=None
+        "Expand queries with their best documents.", default=None
     )
-    k1: float | None = option("Of BM25: saturation of term frequency.", default=None, shown="0.9")
-    b: float | None = option("Of BM25: weight of document length.", default=None, shown="0.4")
+    k1: float | None = option("BM25's saturation of term frequency.", default=None, shown="0.9")
+    b: float | None = option("BM25's weight of document length.", default=None, shown="0.4")
     more: dict[str, str] = option(
         "A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as "
         "in mu=500 or fb_docs=5; can be repeated.",
@@ -65,10 +65,10 @@ class Search(Recipe):
         default={},
     )
     show_expansion: Annotated[bool, needs("feedback")] = option(
-        "Print the terms that feedback added.", default=False
+        "Print the terms that feedback adds.", default=False
     )
     encoder: str | None = option(
-        "The encoder of a dense index, if it is not found.", default=None, rare=True
+        "The encoder of a dense index, if it has moved.", default=None, rare=True
     )
     stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
     depth: common.Depth = 1000
@@ -79,8 +79,8 @@ class Search(Recipe):
 def search(settings: Search) -> None:
     """Show the best documents for a query, or write a TREC run for topics.
 
-    Without a query and topics, queries are asked for. A run's metadata is written beside it. A
-    topic without hits cannot stand in a run: it is reported here and named in the metadata.
+    Without a query or topics, search prompts for queries. A run's metadata is written beside it. A
+    topic without hits cannot appear in a run: it is reported and listed in the metadata.
 
     Examples:
         adducir search indexes/arguments "teacher tenure"
@@ -142,22 +142,22 @@ def search(settings: Search) -> None:
 
 
 def answer(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
-    """Show the hits of a query, or of each that is typed where there is none."""
+    """Show the hits of a query, or prompt for queries."""
     from adducir.cli.hits import print_hits
 
     if query:
         print_hits(index, query, search)
         return
     if not sys.stdin.isatty():
-        hint = "Give a query behind the index, or --topics and --output."
-        raise UsageError("there is neither a query nor topics.", hint=hint)
+        hint = "Give a query after the index, or --topics and --output."
+        raise UsageError("a query or topics are missing.", hint=hint)
     with suppress(EOFError):
         while typed := input("query: ").strip():
             print_hits(index, typed, search)
 
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":
-    """The model and the feedback method, with their hyperparameters."""
+    """The model and the feedback method with their hyperparameters."""
     given: dict[str, Any] = dict(settings.more)
     for key in ("k1", "b"):
         if getattr(settings, key) is not None:
@@ -176,9 +176,9 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | N
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:
-    """A line per topic: qid, query, and the terms that feedback added, heaviest first.
+    """A line per topic: qid, query, and the terms that feedback added, by descending weight.
 
-    The three stand between tabs.
+    The three are tab-separated.
     """
     own = index.analysis.terms(topics.queries)
     lines = []

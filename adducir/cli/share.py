@@ -19,14 +19,14 @@ class Share(Recipe):
         shown="STUDY.zip",
         writes=Writes("file", (".zip",)),
     )
-    largest: int = option("Leave out data files above so many MB.", default=100, ge=0)
+    largest: int = option("Leave out data files larger than this many MB.", default=100, ge=0)
 
 
 def share(settings: Share) -> None:
     """Pack a study for others: recipes, code, runs with metadata, tables, digests.
 
-    So is the data in the study's folder that recipes name. Indexes and models are left out: recipes
-    build them. Whoever gets the archive runs adducir verify.
+    The archive includes data in the study's folder that recipes name. Indexes and models are left
+    out, because recipes rebuild them. Recipients run adducir verify.
 
     Examples:
         adducir share my-study
@@ -38,19 +38,19 @@ def share(settings: Share) -> None:
 
     output = settings.output or Path(f"{settings.study.resolve().name}.zip")
     if settings.output is None and output.exists():
-        refuse_other(output, "this file is there already")
+        refuse_other(output, "this file already exists")
     with open_progress():
         guide = (STARTER / "verify.txt").read_text(encoding="utf-8")
         guide = guide.replace("{archive}", output.name)
         count, left_out = pack(settings.study, output, guide, settings.largest * 1_000_000)
     for path in left_out:
-        note(f"left out, as it is larger than {settings.largest} MB: {path}")
+        note(f"left out because it is larger than {settings.largest} MB: {path}")
     note(f"{output}: {count} files; to verify them: adducir verify {output}")
 
 
 class Verify(Recipe):
     archive: Path = option(
-        "An archive of adducir share, or the folder that it was unpacked into.",
+        "An archive from adducir share, or the unpacked folder.",
         metavar="ARCHIVE",
         argument=True,
     )
@@ -59,8 +59,8 @@ class Verify(Recipe):
 def verify(settings: Verify) -> int:
     """Verify a study's archive: digests, runs, and the tables, evaluated again.
 
-    Nothing of the archive is run or changed: its code is not imported, and indexes and models are
-    not needed. The exit code is 1 where something differs.
+    The archive is neither run nor changed: its code is not imported, and indexes and models are not
+    needed. The exit code is 1 if something differs.
 
     Examples:
         adducir verify my-study.zip
@@ -86,7 +86,7 @@ class Submit(Recipe):
         default="tira",
     )
     team: str = option("The team's name.")
-    goal: str = option("The research goal, in a sentence.")
+    goal: str = option("The research goal in one sentence.")
     repository: str = option("The address of the code.")
     fields: tuple[str, ...] = option(
         "Add or change a field of the metadata, as in method.indexing.stemmer=porter; can be "
@@ -127,14 +127,13 @@ def submit(settings: Submit) -> None:
             raise UsageError(what, hint="Write SNAPSHOT=RUN for each.")
         runs[name] = run = read_run(Path(file))
         if len(run) < 10 or len(run.qids) < 3:
-            what = (
-                f"TIRA takes 10 documents of 3 topics or more, not {len(run)} of {len(run.qids)}."
-            )
+            counts = f"{len(run)} and {len(run.qids)}"
+            what = f"TIRA requires 10 or more documents and 3 or more topics, not {counts}."
             raise InputError(what, path=run.path)
     first = next(iter(runs.values()))
     path = cast("Path", first.path)
     facts = read_metadata(path) if metadata_for(path).is_file() else {}
-    facts.pop("run file", None)  # which is of another file
+    facts.pop("run file", None)  # it describes another file
     facts["actor"] = {**part_of(facts, "actor"), "team": settings.team}
     facts["research goal"] = {**part_of(facts, "research goal"), "description": settings.goal}
     facts["implementation"] = {"source": {"repository": settings.repository}}

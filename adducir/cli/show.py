@@ -16,7 +16,7 @@ class Show(Recipe):
     )
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
     index: Path | None = option(
-        "An index that keeps the documents' texts.", "-i", default=None, metavar="FOLDER"
+        "An index that stores the documents' texts.", "-i", default=None, metavar="FOLDER"
     )
     depth: common.Depth = 10
 
@@ -24,8 +24,8 @@ class Show(Recipe):
 def show(settings: Show) -> None:
     """Show the hits of a topic, of two runs side by side.
 
-    Grades are shown where --qrels are given, texts where an --index is. Behind a document stands
-    its rank in the other run.
+    With --qrels grades are shown, with --index texts. A document's rank in the other run follows
+    it.
 
     Examples:
         adducir show runs/bm25.trec.gz --topic 12
@@ -44,12 +44,12 @@ def show(settings: Show) -> None:
     from adducir.runs.read import read_run
 
     if len(settings.runs) > 2:
-        raise UsageError("two runs fit side by side.", hint="Name one or two.")
+        raise UsageError("at most two runs can be shown.", hint="Name one or two.")
     rankings, topic = list[list[tuple[str, float]]](), settings.topic
     for path in settings.runs:
         frame = read_run(path).to_polars().filter(qid=topic)
         if not frame.height:
-            raise InputError(f"the run has no topic {topic!r}.", path=path)
+            raise InputError(f"the run lacks the topic {topic!r}.", path=path)
         rankings.append(list(zip(frame["docno"], frame["score"], strict=True)))
     judged = load_qrels(settings.qrels).frame.filter(qid=topic) if settings.qrels else None
     grades = dict(zip(judged["docno"], judged["grade"], strict=True)) if judged is not None else {}

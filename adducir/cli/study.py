@@ -18,15 +18,15 @@ STARTER = Path(__file__).parent / "starter"
 
 class New(Recipe):
     folder: Path = option("A new or empty folder.", metavar="FOLDER", argument=True)
-    plugin: bool = option("Create a package for measures and rerankers of your own.", default=False)
+    plugin: bool = option("Create a package for your own measures and rerankers.", default=False)
 
 
 def new(settings: New) -> None:
     """Create the folders of a new study, or a plug-in.
 
-    The study holds an experiment file that runs as it is, on the collection that comes with
-    Adducir. A plug-in is a package with a measure, a reranker, its recipe and their test, all of
-    which work once it is installed: pip install -e FOLDER.
+    The study contains an experiment file that runs unchanged on the bundled collection. A plug-in
+    is a package with a measure, a reranker, its recipe and their test, which work once it is
+    installed: pip install -e FOLDER.
 
     Examples:
         adducir new my-study
@@ -37,17 +37,19 @@ def new(settings: New) -> None:
     folder = settings.folder
     if settings.plugin:
         make_plugin(folder)
-        note(f"made the plug-in {folder}; try: pip install -e {folder} && adducir kinds measures")
+        note(
+            f"created the plug-in {folder}; try: pip install -e {folder} && adducir kinds measures"
+        )
     else:
         make_study(folder)
-        note(f"made the study {folder}; try: cd {folder} && adducir experiment {FILE}")
+        note(f"created the study {folder}; try: cd {folder} && adducir experiment {FILE}")
 
 
 class Demo(Recipe):
     folder: Path | None = option(
-        "The study to make or to use.",
+        "The study to create or use.",
         default=None,
-        shown=f"this one, if it has {FILE}, or else {DEMO}",
+        shown=f"this folder if it has {FILE}, else {DEMO}",
         writes=common.FOLDER,
     )
     rebuild: common.Rebuild = False
@@ -56,8 +58,8 @@ class Demo(Recipe):
 def demo(settings: Demo) -> None:
     """Run the bundled experiment, from corpus to table.
 
-    It indexes the collection that comes with Adducir, searches it with four systems, writes their
-    runs, evaluates them and prints the table. It needs no network and a few seconds.
+    It indexes the bundled collection, searches it with four systems, writes their runs, evaluates
+    them and prints the table, in a few seconds and without a network.
 
     Examples:
         adducir demo
@@ -69,9 +71,9 @@ def demo(settings: Demo) -> None:
     study = settings.folder or (Path() if FILE.is_file() else DEMO)
     if not (study / FILE).is_file():
         make_study(study)
-        note(f"made the study {study}")
+        note(f"created the study {study}")
     experiment(Experiment(file=study / FILE, rebuild=settings.rebuild))
-    note(f"the same again: adducir experiment {study / FILE}")
+    note(f"to run it again: adducir experiment {study / FILE}")
 
 
 def make_study(folder: Path) -> None:
@@ -88,7 +90,7 @@ def make_plugin(folder: Path) -> None:
     name = folder.resolve().name
     module = re.sub(r"[-. ]", "_", name).lower()
     if not (module.isidentifier() and module.isascii()) or find_spec(module) is not None:
-        what = f"{name!r} cannot be the name of a package: it is taken, or not a name in Python."
+        what = f"{name!r} cannot be a package's name: it is taken or not a valid Python name."
         raise UsageError(what, hint="Use letters, digits and hyphens, such as my-measures.")
     files = {
         Path("pyproject.toml"): "plugin/pyproject.txt",
@@ -103,20 +105,20 @@ def make_plugin(folder: Path) -> None:
 
 
 def _make(folder: Path, files: dict[Path, str], folders: Sequence[str] = (), **names: str) -> None:
-    """Write files by the starter's in a folder that does not exist yet, or holds only ``.git``.
+    """Write the starter's files into a new folder, or one with only ``.git``.
 
-    What a killed call left unfinished is finished: ``README.md`` comes last.
+    Completes the files of a killed call: ``README.md`` is written last.
     """
     if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file.", hint="Name a folder that does not exist yet.")
+        raise UsageError(f"{folder} is a file.", hint="Name a new folder.")
     there = {path.relative_to(folder) for path in folder.rglob("*")} if folder.is_dir() else set()
     there = {path for path in there if path.parts[0] != ".git"}
     own = {*map(Path, folders), *files, *(place for path in files for place in path.parents)}
     if strange := there - own or there & {Path("README.md")}:
         raise ArtifactError(
-            f"this folder is not empty: it holds {min(strange)}.",
+            f"this folder is not empty: it contains {min(strange)}.",
             path=folder,
-            hint="Name a folder that is empty or does not exist yet.",
+            hint="Name an empty or new folder.",
         )
     for child in folders:
         (folder / child).mkdir(parents=True, exist_ok=True)

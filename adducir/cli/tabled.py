@@ -1,4 +1,4 @@
-"""What the recipes of commands share that test differences and print a table."""
+"""Options of commands that test differences and print a table."""
 
 import shutil
 import sys
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 MEASURING = "Measures"
 WIDTH = 100
-"""Columns of the terminal format where it does not go to a terminal."""
+"""Columns of the terminal format without a terminal."""
 LOOK, TESTING = "The table", "Testing differences"
-NOT_IN_CSV = Needs("in CSV, which holds everything unrounded", lambda it: it.form != "csv")
+NOT_IN_CSV = Needs("in CSV, which contains everything unrounded", lambda it: it.form != "csv")
 IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
 IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
 
@@ -39,12 +39,12 @@ Table = Annotated[
 TableFormat = Annotated[
     str | None,
     TABLES,
-    option("The format; by default that of --output's ending.", "--format", shown="terminal"),
+    option("The format; by default from --output's suffix.", "--format", shown="terminal"),
 ]
 
 
 class Printing(Recipe):
-    """How a table looks, and where it goes."""
+    """A table's layout and destination."""
 
     format: TableFormat = None
     output: Table = None
@@ -53,7 +53,7 @@ class Printing(Recipe):
     )
     fit: Annotated[Fit, IN_LATEX] = option(
         "How LaTeX places it: in one column or across the whole page, scaled down if too wide; "
-        "auto goes by the number of columns.",
+        "auto decides by the number of columns.",
         default="auto",
         rare=True,
     )
@@ -84,10 +84,10 @@ class Printing(Recipe):
 
 
 class Tabled(Testing, Printing):
-    """What is tested, and how the table of it looks."""
+    """What is tested, and the layout of its table."""
 
     baseline: tuple[str, ...] = option(
-        "The system that all others are tested against, by name or by its file; can be repeated.",
+        "The system that all others are tested against, by name or file; can be repeated.",
         "-b",
         metavar="SYSTEM",
         default=(),
@@ -99,9 +99,9 @@ class Tabled(Testing, Printing):
         BeforeValidator(common.items),
         NOT_IN_CSV,
     ] = option(
-        "What to show below each mean, comma-separated or repeated: about the difference from the "
-        "baseline its size, ci (confidence interval), effect (size), wins (topics won, tied and "
-        "lost), p and p_corrected; about the equivalence test equivalence_p.",
+        "What to show below each mean, comma-separated or repeated. For the difference from the "
+        "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
+        "lost), p and p_corrected; for the equivalence test: equivalence_p.",
         default=(),
         metavar="DETAIL",
         panel=LOOK,
@@ -127,7 +127,7 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
 
 
 def form_of(output: Path | None, wanted: str | None = None) -> str:
-    """The format that is wanted, or else the one that a file's ending says."""
+    """The chosen format, or else the one of the file's suffix."""
     ending = Path(output.name.removesuffix(".gz")).suffix.lower() if output else ""
     kinds = TABLES.kinds().items() if ending and not wanted else ()
     return wanted or next((kind for kind, one in kinds if one.ending == ending), "terminal")
@@ -140,14 +140,14 @@ def show_table(
     *,
     per_topic: bool = False,
 ) -> None:
-    """Print a table, or write it to a file, with the values of each topic where that is asked."""
+    """Print a table or write it to a file, with values per topic on request."""
     from adducir.tables.build import topic_table
 
     format_name = form_of(output, wanted)
     topics = TABLES.kind(format_name).topics if per_topic else ""
     if topics == "nowhere":
         raise UsageError(
-            "the values of all topics are too many for a LaTeX table.",
+            "the values per topic are too many for a LaTeX table.",
             hint="Use --format csv for them.",
         )
     more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []

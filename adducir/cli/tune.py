@@ -1,4 +1,4 @@
-"""``adducir tune``: a tuned search of an experiment file, said by options."""
+"""``adducir tune``: an experiment file's tuned search, as options."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -29,27 +29,27 @@ class Tune(Recipe):
     qrels: common.Qrels
     grid: list[str] = option(
         "A parameter and its values: k1=0.5:2.5:0.5 (from, to, step; both ends included), or "
-        "b=0.2,0.4; can be repeated. Of equal settings the one with the smallest values is chosen, "
-        "the first parameter first. Parameters are the numbers of the model and the feedback.",
+        "b=0.2,0.4; can be repeated. Among equally good settings the smallest values win, the "
+        "first parameter first. Parameters are the numbers of the model and the feedback.",
         "-g",
         metavar="NAME=VALUES",
     )
     output: Path = option("The folder to write to.", "-o", writes=common.FOLDER)
     folds: str | None = option(
-        "How many folds to cut the topics into; 'topics': each source of topics is a fold; or a "
-        "file: JSON, a list of lists of qids, as Anserini has it.",
+        "The number of folds; 'topics': each source of topics is a fold; or a JSON file, a list of "
+        "lists of qids, as in Anserini.",
         metavar="K|topics|FILE",
         default=None,
         shown="topics if there are several, else 5",
     )
     measure: str | None = option(
-        "The measure whose mean is maximised.",
+        "The measure whose mean to maximise.",
         "-m",
         default=None,
         shown="nDCG@10",
     )
     changes: tuple[str, ...] = option(
-        "Change anything else, by the keys of an experiment file: system.rm3.fb_docs=5, "
+        "Change anything else, with the keys of an experiment file: system.rm3.fb_docs=5, "
         "system.tune.folds.seed=7, topics.field=title, negative_grades=trec_eval; can be repeated.",
         "--set",
         metavar="KEY=VALUE",
@@ -62,12 +62,12 @@ class Tune(Recipe):
         "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
     )
     feedback: Annotated[str | None, FEEDBACK] = option(
-        "Expand queries by their best documents.", default=None, panel=SYSTEM
+        "Expand queries with their best documents.", default=None, panel=SYSTEM
     )
 
 
 class Said(Recipe):
-    """What ``--set`` changes; ``system`` as in an experiment file."""
+    """Keys of ``--set``; ``system`` as in an experiment file."""
 
     system: dict[str, Any]
     topics: dict[str, str] = {}  # noqa: RUF012  (pydantic copies it)
@@ -77,9 +77,9 @@ class Said(Recipe):
 def tune(settings: Tune) -> None:
     """Tune parameters by cross-validated grid search.
 
-    For each fold the setting with the best mean over the topics of all other folds is chosen.
-    Only the held-out topics' figures are printed and pooled. The folder gets the whole grid, the
-    settings, the folds, and the pooled run, to be evaluated like any other.
+    Each fold uses the setting with the best mean over the topics of all other folds. Only figures
+    of held-out topics are printed and pooled. The whole grid, the settings, the folds, and the
+    pooled run are written to the folder; evaluate the run like any other.
 
     Examples:
         adducir tune -i indexes/arguments -t bundled:topics -q bundled:qrels \
@@ -126,7 +126,9 @@ def _system(settings: Tune) -> tuple[Said, Any]:
     for item in settings.grid:
         name, equals, values = (part.strip() for part in item.partition("="))
         if not (equals and name) or name in grid:
-            raise UsageError(f"--grid takes NAME=VALUES, such as k1=0.9,1.2, once: not {item!r}.")
+            raise UsageError(
+                f"--grid takes NAME=VALUES, such as k1=0.9,1.2, once per name, not {item!r}."
+            )
         ends = values.split(":")
         is_range = len(ends) == 3
         grid[name] = (
@@ -161,11 +163,10 @@ def _system(settings: Tune) -> tuple[Said, Any]:
 def _topic_sets(
     topics: Sequence[str], qrels: Sequence[str], field: str | None
 ) -> "list[JudgedTopics]":
-    """Topics and qrels in pairs; a single source of topics takes all qrels together."""
+    """Topics and qrels in pairs; a single source of topics takes all qrels."""
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):
         raise UsageError(
-            f"{len(topics)} --topics go with as many --qrels, or with one for all, not with "
-            f"{len(qrels)}."
+            f"{len(topics)} --topics need as many --qrels, or one for all, not {len(qrels)}."
         )
 
     from adducir.cli.common import stem
@@ -179,7 +180,7 @@ def _topic_sets(
         parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
     else:
         parts = [load_qrels(source) for source in qrels]
-    # A name for each: the last part of its source, as much as is needed to differ.
+    # A name for each: the shortest distinct end of its source.
     stems = [Path(stem(Path(source))).stem for source in topics]
     names = [
         "-".join([*Path(source).parts[:-1], name]).replace("/", "")
@@ -191,7 +192,7 @@ def _topic_sets(
 
 
 def summary(tuning: "Tuning") -> str:
-    """A line for each fold, and the pooled figure."""
+    """A line per fold, and the pooled figure."""
     from adducir.cli.console import columns
     from adducir.experiments.tuning.design import plain
 

@@ -1,4 +1,4 @@
-"""The options of commands whose work is made in chunks."""
+"""Options of commands that work in chunks."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +11,11 @@ if TYPE_CHECKING:
 
 
 class Workers(Recipe):
-    """Who makes chunks; nothing of it determines the result."""
+    """Who computes chunks; it does not affect the result."""
 
-    workers: int = option(
-        "Parallel processes, such as one per core or one per GPU.", default=1, ge=1
-    )
+    workers: int = option("Parallel processes, such as one per core or GPU.", default=1, ge=1)
     ray: str | None = option(
-        "Work on a Ray cluster: 'auto', or its address.", default=None, rare=True
+        "Work on a Ray cluster: 'auto' or its address.", default=None, rare=True
     )
     slurm: str | None = option(
         "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
@@ -32,7 +30,7 @@ class Workers(Recipe):
         return Execution(self.workers, self.ray, self.slurm)
 
     def running(self: Any) -> "Running":
-        """How the network of a command runs; it has device, threads and a batch's tokens, too."""
+        """How a command's network runs: also device, threads and tokens per batch."""
         from adducir.models.work import Running
 
         precision: Any = getattr(self, "precision", "float32")
@@ -40,10 +38,10 @@ class Workers(Recipe):
 
 
 class Computing(Workers):
-    """How chunks are made that a network computes."""
+    """How a network computes chunks."""
 
     batch_tokens: int | None = option(
-        "Padded tokens in a batch. The last digits of figures depend on it.",
+        "Padded tokens per batch, which affect the last digits of figures.",
         default=None,
         ge=1,
         shown="2,048 on a CPU, 16,384 on a GPU",

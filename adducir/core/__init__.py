@@ -1,4 +1,4 @@
-"""Recipes, fingerprints, artifacts and locks: what a study is made of; nothing of retrieval."""
+"""Recipes, fingerprints, artifacts and locks; this package knows nothing about retrieval."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -1,10 +1,10 @@
-"""Artifacts: folders that are built once, published whole, and never stale.
+"""Artifacts: folders that are built once, published atomically and never stale.
 
-An artifact is made in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``;
-its manifest is written last, an older artifact is moved aside to ``.NAME.old-…``, and one rename
+An artifact is built in the hidden sibling ``.NAME.building-PID-…`` under the lock ``.NAME.lock``;
+its manifest is written last, an older artifact is moved to ``.NAME.old-…``, and one rename
 publishes the new one. Whenever a build is killed, ``NAME`` is the old artifact, the new one, or
-missing: the next build there finishes or clears up. Work in chunks keeps what it has made in
-``.NAME.parts-DIGEST``. An artifact is opened only if its files are what its manifest says.
+missing: the next build finishes or cleans up. Chunked work keeps finished chunks in
+``.NAME.parts-DIGEST``. An artifact is opened only if its files match its manifest.
 """
 
 import json
@@ -40,7 +40,7 @@ from adducir.version import __version__
 MANIFEST = "manifest.json"
 FORMAT = "adducir-artifact/3"
 RESULTS = "results"
-"""The kind of a folder of tables and other files that belong together."""
+"""The kind of a folder of results: tables and related files."""
 
 MISSING = "it is missing"
 UNKNOWN = "whether it is up to date is unknown"
@@ -49,7 +49,7 @@ DAMAGED = "it is damaged"
 _CARD = "README.md"  # for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
-"""Fills an empty folder; returns its counts, as JSON can hold them."""
+"""Fills an empty folder; returns counts that can be written as JSON."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Manifest:
     recipe: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)  # fingerprints by name
     counts: Mapping[str, Any] = field(default_factory=dict)  # what the builder counted
-    started: str = ""  # UTC, ISO 8601; of results nothing, so that the same ones are equal
+    started: str = ""  # UTC, ISO 8601; empty for results, so that equal ones have equal bytes
     seconds: float = 0.0
 
 
@@ -78,10 +78,10 @@ def read_manifest(path: Path) -> Manifest:
     if not path.exists():
         under_way = _siblings(path, "building")
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
-        raise ArtifactError("no such artifact.", path=path, hint=hint)
+        raise ArtifactError("this artifact does not exist.", path=path, hint=hint)
     if not (path / MANIFEST).is_file():
-        what = f"this was not created by Adducir: it holds no {MANIFEST}."
-        hint = "Name the folder that was given as --output when it was built."
+        what = f"this was not created by Adducir: it does not contain a {MANIFEST}."
+        hint = "Give the folder that --output named when it was built."
         raise ArtifactError(what, path=path, hint=hint)
     try:
         found = json_document(path / MANIFEST)
@@ -89,8 +89,8 @@ def read_manifest(path: Path) -> Manifest:
         raise _damaged(path, error.what) from error
     form = found.get("format") if isinstance(found, dict) else None
     if form != FORMAT:
-        what = f"its {MANIFEST} is not of the format {FORMAT}, but {str(form)[:40]}."
-        hint = "Use the version of Adducir that made it; if none did, move that file away."
+        what = f"its {MANIFEST} has the format {str(form)[:40]}, not {FORMAT}."
+        hint = "Use the version of Adducir that wrote it; if none did, move that file away."
         raise ArtifactError(what, path=path, hint=hint)
     try:
         digest = found.pop("digest", None)
@@ -108,21 +108,21 @@ def _damaged(path: Path, why: str) -> ArtifactError:
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:
-    """The manifest of the artifact at ``path``, whose files are the ones that were written."""
+    """The manifest of the artifact at ``path``, after a check that its files are unchanged."""
     manifest = read_manifest(path)
     if kinds and manifest.kind not in kinds:
         wanted = " or ".join(map(repr, kinds))
-        what = f"this is an artifact of the kind {manifest.kind!r}, where {wanted} is needed."
+        what = f"this is an artifact of kind {manifest.kind!r}, but {wanted} is needed."
         raise ArtifactError(what, path=path)
     found = changes(path, manifest)
     if not found:
         return manifest
-    if read_manifest(path) != manifest:  # another process has replaced the artifact in between
+    if read_manifest(path) != manifest:  # another process replaced it meanwhile
         return open_artifact(path, *kinds)
     name, what = next(iter(found.items()))
     more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
     hint = "Build it again with --rebuild, or restore it from a copy."
-    what = f"this file is damaged ({what}){more}; nothing is computed from it."
+    what = f"this file is damaged ({what}){more}; it is not used."
     raise ArtifactError(what, path=path / name, hint=hint)
 
 
@@ -157,15 +157,15 @@ _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
 
 
 def replacing_anything(wanted: bool = True) -> AbstractContextManager[bool]:
-    """Inside the block, replace whatever stands where something is written: ``--force``."""
+    """Inside the block, overwrite any existing file or folder: ``--force``."""
     return setting(_anything, wanted)
 
 
 def refuse_other(path: Path, what: str) -> None:
-    """Raise ArtifactError unless anything may be replaced; ``what`` says what stands there."""
+    """Raise ArtifactError unless overwriting is allowed; ``what`` says what is there."""
     if not _anything.get():
-        hint = "Choose another place, or replace it with --force."
-        raise ArtifactError(f"{what}: it is not replaced.", path=path, hint=hint)
+        hint = "Choose another path, or overwrite it with --force."
+        raise ArtifactError(f"{what}; it is not overwritten.", path=path, hint=hint)
 
 
 def build(
@@ -179,11 +179,12 @@ def build(
     rebuild: bool = False,
     versions: Mapping[str, str] | None = None,
 ) -> Manifest:
-    """Build the artifact at ``path`` unless it is already there as it would be built.
+    """Build the artifact at ``path`` unless an up-to-date one is already there.
 
-    ``recipe`` is all that determines its content, as plain values, ``inputs`` the fingerprints of
-    what it is made from, and ``builder_version`` is raised whenever the builder's output changes.
-    Nothing of the build is left where ``make`` raises.
+    ``recipe`` holds every setting that determines its content, as plain values; ``inputs`` the
+    fingerprints of what it is built from; ``builder_version`` rises when the builder's output
+    changes.
+    If ``make`` raises, nothing is left behind.
     """
     target = Path(os.path.realpath(path))
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
@@ -193,10 +194,10 @@ def build(
     refuse_unwritable(target)
     with explaining_writes(target), locked(target):
         _clear_up(target)
-        # Another process may have built it while this one waited.
+        # Another process may have built it meanwhile.
         why = out_of_date(target, kind, lambda: recipe, wanted)
         if why is not None and why.startswith(DAMAGED):
-            progress().note(f"{target}: {why}; built again.")
+            progress().note(f"{target}: {why}; rebuilding.")
         if why is not None or rebuild:
             with _hidden(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
@@ -213,7 +214,7 @@ def build(
                 _replace(target, hidden)
         else:
             manifest = read_manifest(target)
-        # Under the lock: nobody else has parts here that are still of use.
+        # Under the lock: other processes' parts here are obsolete.
         remove_parts(target)
         return manifest
 
@@ -229,7 +230,7 @@ def is_current(path: Path, fingerprint: str) -> bool:
 def out_of_date(
     path: Path, kind: str, recipe: Callable[[], Mapping[str, Any]], fingerprint: str
 ) -> str | None:
-    """Why an artifact has to be built; None if the one of this fingerprint is there, undamaged."""
+    """Why an artifact has to be built; None if one with this fingerprint exists undamaged."""
     if is_absent(path):
         return MISSING
     if not is_known(fingerprint):
@@ -237,8 +238,8 @@ def out_of_date(
     if not (path / MANIFEST).is_file():
         if is_absent(path):  # another process is replacing it
             return MISSING
-        hint = "Choose another place, or move away what is there."
-        what = "an artifact is to be built here, but this was not created by Adducir."
+        hint = "Choose another path, or move the existing folder away."
+        what = "an artifact would be built here, but this was not created by Adducir."
         raise ArtifactError(what, path=path, hint=hint)
     manifest = read_manifest(path)
     if manifest.fingerprint == fingerprint:
@@ -253,7 +254,7 @@ def out_of_date(
 
 
 def is_absent(path: Path) -> bool:
-    """Whether there is nothing, or an empty folder; another process may be at work there."""
+    """Whether the path is missing or an empty folder; another process may be working there."""
     try:
         return next(path.iterdir(), None) is None
     except FileNotFoundError:
@@ -264,10 +265,10 @@ def is_absent(path: Path) -> bool:
 
 @contextmanager
 def publishing_results(path: Path) -> Iterator[Path]:
-    """Give a folder all its results (tables, the files of a tuning) at once, or leave it as it is.
+    """Write all results (tables, a tuning's files) into a folder at once, or leave it as it was.
 
-    The block writes into the empty folder it is given; when it fails, nothing of it is left. What
-    else lies in the folder (notes, other results below) stays; files of older results go.
+    The block writes into the empty folder it is given; if it fails, nothing is left. Other files in
+    the folder (notes, results in subfolders) stay; files of older results are removed.
     """
     refuse_other_results(path)
     target = Path(os.path.realpath(path))
@@ -288,21 +289,21 @@ def publishing_results(path: Path) -> Iterator[Path]:
 
 
 def refuse_other_results(path: Path) -> None:
-    """Refuse a folder that results cannot take the place of: an index, say, or a user's own."""
+    """Refuse a folder that results must not overwrite, such as an index or a user's own."""
     target = Path(os.path.realpath(path))
     if os.path.lexists(target) and not target.is_dir():
         raise InputError("this is a file, but a folder is needed.", path=path)
     if Path.cwd().is_relative_to(target):
-        hint = "Name a folder for them."
+        hint = "Give them a folder of their own."
         raise InputError("results cannot replace the current folder.", path=path, hint=hint)
     refuse_unwritable(target)
     if (target / MANIFEST).is_file():
         if (kind := read_manifest(target).kind) != RESULTS:
-            what = f"this is an artifact of the kind {kind!r}: it is not replaced."
-            raise ArtifactError(what, path=path, hint="Choose another place.")
+            what = f"this is an artifact of kind {kind!r}; it is not overwritten."
+            raise ArtifactError(what, path=path, hint="Choose another path.")
         return
     for one in filter(Path.is_file, target.rglob("*")):
-        # What a killed process left, and artifacts such as a tuning's, are ours.
+        # Leftovers of killed processes, and artifacts such as a tuning's, are ours.
         below = one.relative_to(target)
         is_hidden = any(part.startswith(".") for part in below.parts)
         if not is_hidden and not any((target / up / MANIFEST).is_file() for up in below.parents):
@@ -310,7 +311,7 @@ def refuse_other_results(path: Path) -> None:
 
 
 def parts_folder(artifact: Path, fingerprint: str) -> Path:
-    """Where finished parts of work on an artifact lie; several processes may use it at once."""
+    """Where an artifact's finished chunks are kept; several processes may use it at once."""
     target = Path(os.path.realpath(artifact))
     folder = target.with_name(f".{target.name}.parts-{fingerprint[:16]}")
     folder.mkdir(parents=True, exist_ok=True)
@@ -323,7 +324,7 @@ def remove_parts(artifact: Path) -> None:
 
 
 def clear_up_if_free(path: Path) -> None:
-    """Remove what killed processes left beside an output that needs no making itself."""
+    """Remove what killed processes left beside an output that is up to date."""
     target = Path(os.path.realpath(path))
     if any(_siblings(target, what) for what in ("building", "old", "parts")):
         with suppress(OSError, AdducirError), locked(target, wait=False):
@@ -357,7 +358,7 @@ def _replace(target: Path, hidden: Path) -> None:
 
 
 def _clear_up(target: Path) -> None:
-    """Finish or remove what killed builds left; to be called under the lock."""
+    """Finish or remove what killed builds left; call it under the lock."""
     begun, old = _siblings(target, "building"), _siblings(target, "old")
     if not os.path.lexists(target):
         # Killed between two renames: the new artifact is complete, or else the old one.

@@ -1,9 +1,9 @@
-"""Long work in chunks of fixed content that survive a kill, made here or by an executor.
+"""Long work in chunks of fixed content that survive a kill, computed here or by an executor.
 
-Items are cut, in their order, into chunks of one size, whose bytes depend on items and work alone.
-A chunk that was made is found again by the digest of its items: its file is called by its number
-and content, ``000003-0123456789abcdef``, and ``000003.json``, written last, says of which items it
-is. Any number of processes may share the folder.
+Items are cut in order into chunks of one size, whose bytes depend only on the items and the work. A
+finished chunk is found by the digest of its items: its file is named after its number and content,
+``000003-0123456789abcdef``, and ``000003.json``, written last, records which items it covers. Any
+number of processes may share the folder.
 """
 
 import json
@@ -42,21 +42,21 @@ from adducir.core.progress import progress
 from adducir.core.texts import listed
 
 ROUNDS = 3
-"""How often a chunk is tried whose worker died or failed without a known reason."""
+"""Attempts per chunk when its worker dies or fails for an unknown reason."""
 ANY = "any"
-"""The kind of device of chunks whose bytes no device determines."""
+"""The device type of chunks whose bytes do not depend on the device."""
 
 
 Maker = Callable[[Sequence[Any], Path], None]
-"""Writes the file of a chunk of some items; its bytes depend on nothing else.
+"""Writes the file of one chunk; its bytes depend only on the chunk's items.
 
 An InputError concerns these items alone; a MachineError ends all work."""
 
 
 class Work(ABC):
-    """Long work on a sequence of items; it can be pickled, and is small."""
+    """Long work on a sequence of items; small and picklable."""
 
-    doing: ClassVar[str]  # for the progress: "encoding"
+    doing: ClassVar[str]  # for the progress bar: "encoding"
     unit: ClassVar[str]  # "texts"
     size: int  # items in a chunk
 
@@ -66,15 +66,15 @@ class Work(ABC):
 
     @abstractmethod
     def identity(self) -> Mapping[str, Any]:
-        """What determines the bytes of chunks beside their items and the artifact's fingerprint."""
+        """What determines a chunk's bytes besides its items and the artifact's fingerprint."""
 
     def check(self) -> None:
-        """Refuse what no worker could load, as far as that can be seen at little cost."""
+        """Refuse what no worker could load, as far as a cheap check can tell."""
         return
 
     @abstractmethod
     def items(self, *, check: bool) -> Iterator[Any]:
-        """All items, anew at each call and in one order; ``check``: refuse two of one name."""
+        """All items, afresh at each call, in a fixed order; ``check``: refuse duplicates."""
 
     @abstractmethod
     def describe(self, item: Any) -> tuple[str, bytes]:
@@ -82,7 +82,7 @@ class Work(ABC):
 
     @abstractmethod
     def maker(self, place: Place) -> tuple[str, Maker]:
-        """Load what is needed: the kind of device, as far as it determines bytes, and the maker."""
+        """Load what is needed; return the device type, if it affects bytes, and the maker."""
 
     def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
         raise NotImplementedError
@@ -90,7 +90,7 @@ class Work(ABC):
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk that was made: of which items (their digest), in which file, where, in what time."""
+    """A finished chunk: the digest of its items, its file, where and how fast it was computed."""
 
     number: int
     items: str
@@ -102,7 +102,7 @@ class Chunk:
 
 @dataclass
 class Made:
-    """All chunks of some work in order, checked by their digests, with the names of their items."""
+    """All chunks of some work in order, checked against their digests, with their items' names."""
 
     files: list[Path] = field(default_factory=list)
     names: list[list[str]] = field(default_factory=list)
@@ -119,22 +119,22 @@ class Made:
 
 
 def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
-    """Make the chunks that are missing in a folder, and check all."""
+    """Compute a folder's missing chunks, and check all of them."""
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
     try:
         sent = work if execution.is_here else pickle.dumps(work)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        what = f"this work cannot be given to another process: {error}."
+        what = f"this work cannot be sent to another process: {error}."
         raise UsageError(what, hint="Run it in this process: --workers 1.") from error
     failed: dict[int, BaseException] = {}
     try:
         for attempt in range(1 if execution.is_here else ROUNDS):
-            # Data that cannot be processed will not be better the next time.
+            # Bad data does not get better on a second attempt.
             failed = {n: error for n, error in failed.items() if isinstance(error, InputError)}
             with execution.executor() as executor:
-                # One that kills its worker takes down all that this machine's processes make at
-                # that time; at last each is made alone, so that only the guilty one is named.
+                # One that kills its worker takes down all that this machine's processes compute at
+                # that time; the last attempts run alone, so that only the culprit is named.
                 alone = execution.is_local and attempt == ROUNDS - 1
                 key = f"{folder} {secrets.token_hex(4)}"
                 submit = partial(executor.submit, _make, key, sent, folder)
@@ -144,12 +144,10 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
                 break
     finally:
         _makers.clear()
-    if not made.device.startswith(("cpu", ANY)):  # its memory is for whoever comes next
+    if not made.device.startswith(("cpu", ANY)):  # free its memory for the next user
         end_processes()
     if failed:
-        lines = [
-            f"{len(failed):,} of {len(made.names):,} chunks could not be made; the others are kept."
-        ]
+        lines = [f"{len(failed):,} of {len(made.names):,} chunks failed; the others are kept."]
         for number, wrong in sorted(failed.items())[:10]:
             reason = f"{type(wrong).__name__}: {wrong}"
             if isinstance(wrong, BrokenExecutor):
@@ -163,7 +161,7 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
 
 @dataclass(frozen=True)
 class Chunking:
-    """How chunks of a run are made: kept beside ``output``, if any, till it is there."""
+    """How a run's chunks are computed: kept beside ``output``, if any, until that is written."""
 
     output: Path | None = None
     execution: Execution = HERE
@@ -213,7 +211,7 @@ class _ChunkError(Exception):
 
 
 class _CannotBeginError(Exception):
-    """What the work needs cannot be loaded: ``args[0]`` says why."""
+    """Something the work needs cannot be loaded: ``args[0]`` says why."""
 
 
 def _round(
@@ -236,7 +234,7 @@ def _round(
                 elif isinstance(error, _CannotBeginError):
                     raise error.args[0]
                 elif isinstance(error, AdducirError) and not isinstance(error, InputError):
-                    raise error  # no other chunk is worth trying
+                    raise error  # the other chunks would fail too
                 elif (own := machine_error(error)) is not None:
                     raise own from error
                 else:
@@ -251,9 +249,7 @@ def _round(
             made.names.append([name for name, _ in described])
             encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
             digest = digest_of(chain.from_iterable(encoded))
-            with suppress(
-                Exception
-            ):  # whatever hinders reading one that is there, it is made again
+            with suppress(Exception):  # an unreadable chunk is computed again
                 chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
                 if chunk.items == digest and file_digest(folder / chunk.file) == chunk.sha256:
                     found[number] = chunk
@@ -261,7 +257,7 @@ def _round(
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
-                # What waits is held in memory: no more than keeps the workers busy.
+                # Queued chunks are held in memory: queue just enough to keep the workers busy.
                 collect(at_once)
         collect(0)
     finally:
@@ -277,10 +273,10 @@ def _round(
     devices = sorted({chunk.device for chunk in chunks})
     if len(devices) > 1:
         raise ArtifactError(
-            f"different device types made the chunks: {', '.join(devices)}. Their figures differ "
-            "in the last digits.",
+            f"the chunks were computed on different device types: {', '.join(devices)}. Their "
+            "figures differ in the last digits.",
             path=folder,
-            hint="Use one type for all; delete this folder to start again.",
+            hint="Use one type for all; delete this folder to start over.",
         )
     made.device = devices[0] if devices else ANY
     made.files = [folder / chunk.file for chunk in chunks]
@@ -289,7 +285,7 @@ def _round(
 
 
 _makers: dict[str, tuple[str, Maker]] = {}
-"""In a worker: what makes the chunks of the last work, by its key."""
+"""In a worker: the maker of the latest work's chunks, by its key."""
 
 
 def _make(
@@ -321,7 +317,7 @@ def _make(
         _makers.clear()  # a GPU's context may fail for every other chunk, too
         if known := machine_error(error) or lacking(error) or blamed(error):
             raise known from error  # only here it is known where it was raised
-        # Not every error can be read back from its pickle.
+        # Not every error can be unpickled.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:
         hidden.unlink(missing_ok=True)

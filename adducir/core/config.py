@@ -1,9 +1,9 @@
-"""A recipe's file: its text, the document with the line of every key, the recipe.
+"""Recipe files: their text, the document with the line of every key, and the recipe.
 
-What is read is the core of YAML 1.2 and JSON (docs/recipes.md), because other readings change
-values silently; keys are always text, and tags that would make objects are refused. Changes from
-the command line are written ``a.b.0.c=value``: a number picks an item of a list, a key with a dot
-is taken as it is if the recipe has it, and one with ``=``, or a new one with a dot, is quoted:
+They are read as the core schema of YAML 1.2 or as JSON (docs/recipes.md), because other schemas
+change values silently; keys are always text, and tags that create objects are refused. Overrides
+from the command line are written ``a.b.0.c=value``: a number selects a list item, a key with a dot
+is taken literally if the recipe has it, and one with ``=``, or a new one with a dot, is quoted:
 ``systems."BM25 k1=1.2".depth=10``.
 """
 
@@ -34,7 +34,7 @@ R = TypeVar("R", bound=Recipe)
 _DEEPEST = 100
 _MOST_BYTES = 2 << 20  # a node tree takes a hundred times its text
 _MOST_VALUES = 1_000_000
-_LARGEST = 10**300  # a float can hold it as well
+_LARGEST = 10**300  # still fits a float
 _TAG = "tag:yaml.org,2002:"
 _PLAIN = {
     "bool": r"true|True|TRUE|false|False|FALSE",
@@ -68,7 +68,7 @@ class _Resolver(VersionedResolver):
 
 
 class _Values:
-    """Plain values of a file's nodes, each made once, and the lines of their parts by ids."""
+    """Plain values of a file's nodes, each built once, and the lines of their parts by id."""
 
     def __init__(self) -> None:
         self.lines: dict[int, dict[str | int, int]] = {}
@@ -77,12 +77,12 @@ class _Values:
     def of(self, node: Any) -> tuple[Any, int]:
         made = self._made.get(id(node))
         if made is None and id(node) in self._made:
-            raise _error(node, "this alias is inside what it refers to.")
+            raise _error(node, "this alias refers to a value that contains it.")
         if made is None:
             self._made[id(node)] = None
             self._made[id(node)] = made = self._value(node)
         if made[1] > _MOST_VALUES:
-            raise _error(node, f"aliases make more than {_MOST_VALUES:,} values of this.")
+            raise _error(node, f"aliases expand this to more than {_MOST_VALUES:,} values.")
         return made
 
     def _value(self, node: Any) -> tuple[Any, int]:
@@ -91,7 +91,7 @@ class _Values:
                 value = _SCALARS[node.tag](node.value)
             except (KeyError, ValueError) as error:
                 kind = str(node.tag).removeprefix(_TAG)
-                what = f"{shortened(node.value)!r} is not of the type {kind}."
+                what = f"{shortened(node.value)!r} does not have the type {kind}."
                 raise _error(node, what) from error
             if type(value) is int and abs(value) >= _LARGEST:
                 raise _error(node, f"the number {shortened(node.value)} is too large.")
@@ -152,7 +152,7 @@ def _composed(text: str) -> Any:
         if context and error.context_mark and error.context_mark.line != mark.line:
             context += f" that begins on line {error.context_mark.line + 1}"
         words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
-        hint = "Indent with spaces; quote a text that holds ': ' or begins with @, ` or %."
+        hint = "Indent with spaces; quote text that contains ': ' or begins with @, ` or %."
         what = f"this is not YAML: {words}."
         raise InputError(what, line=mark.line + 1, hint=hint) from error
     except ReaderError as error:
@@ -164,7 +164,7 @@ def _composed(text: str) -> Any:
 
 @dataclass(frozen=True)
 class Document:
-    """A YAML file as plain values, and its lines by ids of what they are in."""
+    """A YAML file as plain values, and its lines by the ids of their containers."""
 
     data: dict[str, Any]
     path: Path
@@ -190,12 +190,12 @@ class Document:
 
 def load(path: Path) -> Document:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        hint = "Is it the file that was meant?"
-        raise InputError(f"a recipe has at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
+        hint = "Is this the right file?"
+        raise InputError(f"a recipe may have at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
     try:
         text = read_text(path)
     except InputError as error:
-        error.absent = False  # a recipe is part of the study: a wrong name is a mistake
+        error.absent = False  # a recipe belongs to the study: a wrong name is a mistake
         raise
     return parse(text, path)
 
@@ -227,7 +227,7 @@ class Override(NamedTuple):
 
 
 def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
-    """``data`` with one override; what an alias shares elsewhere stays there what it was."""
+    """``data`` with one override; values shared through an alias do not change elsewhere."""
     match = _ASSIGNMENT.fullmatch(text)
     parts = list(_PART.finditer(match[1])) if match else []
     if match is None or ".".join(part[0] for part in parts) != match[1]:
@@ -255,7 +255,7 @@ def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tupl
     here = {} if here is None else here
     if not isinstance(here, dict):
         raise OverrideError(f"`{dotted(done)}` is {here!r}, which has no keys")
-    lengths = range(len(parts), 1, -1)  # the longest key that is there
+    lengths = range(len(parts), 1, -1)  # the longest existing key
     count = next((length for length in lengths if ".".join(parts[:length]) in here), 1)
     key = ".".join(parts[:count])
     inner, path = _changed(here.get(key), parts[count:], value, (*done, key))
@@ -267,13 +267,13 @@ class Reading(Generic[R]):
     document: Document
     model: type[R]
     data: dict[str, Any]  # after the overrides, not validated
-    recipe: R | None  # None where it has errors
+    recipe: R | None  # None if it has errors
     errors: tuple[ErrorDetail, ...]
-    overrides: tuple[Override, ...]  # those that were carried out
-    refused: tuple[tuple[str, str], ...]  # those that could not be, each with the reason
+    overrides: tuple[Override, ...]  # those that were applied
+    refused: tuple[tuple[str, str], ...]  # those that were not, each with the reason
 
     def in_part(self) -> tuple[R, list[ErrorDetail]]:
-        """The recipe without the keys that are wrong, and further errors found on the way."""
+        """The recipe without its wrong keys, and further errors found on the way."""
         recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
         data = copy.deepcopy(self.data) if news else {}
         while recipe is None and sum(_removed(data, problem.path) for problem in news):
@@ -293,7 +293,7 @@ class Reading(Generic[R]):
     def error(
         self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
     ) -> AdducirError | None:
-        """One error for all; of ``more``, what is near one of the recipe's own may only follow."""
+        """One error for all; ``more`` near one of the recipe's own errors may only follow it."""
         own = [problem.path for problem in self.errors]
         news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in own)]
         after = len(self.overrides)
@@ -304,7 +304,7 @@ class Reading(Generic[R]):
         found += [self._placed(problem) for problem in (*self.errors, *news)]
         if not found:
             return None
-        found.sort(key=lambda one: (one[0] is None, one[0] or one[1]))  # overrides stand last
+        found.sort(key=lambda one: (one[0] is None, one[0] or one[1]))  # overrides come last
         path = self.document.path
         if len(found) == 1:
             ((line, _, what),) = found
@@ -346,7 +346,7 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
 
 
 def _removed(data: Any, path: KeyPath) -> bool:
-    """Remove what is at a path, or else what holds it; False where there is nothing."""
+    """Remove the value at a path, or else its parent; False if neither exists."""
     for length in range(len(path), 0, -1):
         here = data
         for part in path[: length - 1]:

@@ -1,10 +1,10 @@
-r"""Tables and records: CSV as people open it, columns between tabs, JSON lines with an id.
+r"""Tables and records: CSV for spreadsheets, tab-separated columns, JSON lines with an id.
 
-Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line end for
-a formula, quoted or not, and what stands in documents, queries and ids is not ours. So a text cell
-that begins so is written with an apostrophe before it, unless it is a plain number; numbers are
-never changed. A text that begins with apostrophes and then such a character gets one more, and
-reading takes one off, so that what is read is what was written.
+Spreadsheets take a cell that begins with ``=``, ``+``, ``-``, ``@``, a tab or a line break for a
+formula, quoted or not, and documents, queries and ids come from strangers. So such a text cell is
+written with a leading apostrophe, unless it is a plain number; numbers are never changed. Text that
+begins with apostrophes followed by one of these characters gets one more, and reading removes one,
+so that what is read is what was written.
 """
 
 import csv
@@ -21,15 +21,14 @@ from adducir.core.texts import nearest, repeated
 _FORMULA = re.compile(r"'*+[=+\-@\t\r\n]")
 _GUARDED = re.compile(r"'++[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
-# Python's limit of 131,072 characters is there for readers of unknown dialects; a context that
-# judges get may be longer.
+# Python limits cells to 131,072 characters; a context shown to judges may be longer.
 _LONGEST_CELL = (1 << 31) - 1
 
 
 class CsvWriter:
     def __init__(self, handle: TextIO) -> None:
-        # The writer quotes a cell for the characters of its line end only, and readers want a
-        # carriage return to be quoted as well.
+        # The writer quotes a cell only for characters of its own line end, but readers need a
+        # carriage return quoted as well.
         self.write = lambda line: handle.write(f"{line[:-2]}\n")
         self._writer = csv.writer(self, lineterminator="\r\n")
 
@@ -42,7 +41,7 @@ class CsvWriter:
 
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The 1-based line each record begins in, and its cells as they were before being guarded."""
+    """The 1-based line where each record begins, and its cells without the guarding apostrophe."""
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader((f"{text}\n" for _, text in read_lines(path)), strict=True)
     begins = 1
@@ -60,7 +59,7 @@ def guarded(text: str) -> str:
 
 
 def first_line(path: Path) -> str:
-    """The first line of a file that is not blank; there must be one."""
+    """The first non-blank line of a file, which must have one."""
     first = next((text for _, text in read_lines(path) if text.strip()), None)
     if first is None:
         raise InputError("the file is empty.", path=path)
@@ -68,7 +67,7 @@ def first_line(path: Path) -> str:
 
 
 def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
-    """The records with the 1-based lines they begin in; JSON's null is an empty text."""
+    """The records with the 1-based lines where they begin; JSON's null becomes empty text."""
     first = first_line(path)
     if first.startswith("{"):
         for line, value in json_objects(path):
@@ -89,8 +88,8 @@ def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dic
                 raise InputError(f"the column {twice[0]!r} is duplicated.", path=path, line=line)
             continue
         if len(cells) != len(header):
-            what = f"this line has {len(cells)} cells, but the header names {len(header)}."
-            hint = None if tabs else "Quote a cell that holds a comma."
+            what = f"this line has {len(cells)} cells, but the header has {len(header)}."
+            hint = None if tabs else "Quote cells that contain a comma."
             raise InputError(what, path=path, line=line, hint=hint)
         yield line, {name: cell for name, cell in zip(header, cells, strict=True) if name}
 

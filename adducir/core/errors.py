@@ -18,7 +18,7 @@ EXIT_PROBLEMS_FOUND = 1
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
-# What the machine lacks or does, whatever file is concerned.
+# Faults of the machine, whatever the file.
 _FULL = ("no space is left on the disk.", "Free some space there, or write to another disk.")
 _MACHINE = {
     errno.ENOSPC: _FULL,
@@ -32,11 +32,11 @@ _MACHINE = {
     errno.ENFILE: ("too many files are open on this machine.", "Close other programs."),
     errno.ENOMEM: (
         "not enough memory.",
-        "Close other programs, raise a limit (ulimit -v), let networks compute smaller batches, or "
-        "use a machine with more.",
+        "Close other programs, raise a limit (ulimit -v), use smaller batches, or use a machine "
+        "with more memory.",
     ),
 }
-# Java, C++ and libraries written in Rust (safetensors, polars) say it in words.
+# Java, C++ and Rust libraries (safetensors, polars) report it in words.
 _WORDS = {
     errno.ENOSPC: re.compile("No space left on device|Disk quota exceeded"),
     errno.ENOMEM: re.compile(
@@ -49,9 +49,9 @@ _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
 class AdducirError(Exception):
-    """An error to show as one paragraph, without a traceback: what is wrong, where, what to do.
+    """An error shown as one paragraph without a traceback: what is wrong, where, what to do.
 
-    ``line`` is 1-based; ``what`` and ``hint`` are one sentence each; ``absent``: all that is wrong
+    ``line`` is 1-based; ``what`` and ``hint`` are one sentence each; ``absent``: the only problem
     is that something is not available (a file, a download, an optional package).
     """
 
@@ -75,7 +75,7 @@ class AdducirError(Exception):
         super().__init__(self.paragraph())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # From another process exceptions come by their arguments alone, unless told otherwise.
+        # By default, pickled exceptions carry only their arguments.
         return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
     @property
@@ -101,7 +101,7 @@ class AdducirError(Exception):
 
 @contextmanager
 def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
-    """Open several things; raises at the end for all that were not available."""
+    """Open several things; raises once for all that are not available."""
     missing: list[AdducirError] = []
 
     def each(opener: Callable[[], T]) -> T:
@@ -119,13 +119,13 @@ def gathering() -> Iterator[Callable[[Callable[[], T]], T]]:
 
 
 class UsageError(AdducirError):
-    """The command line, or the arguments of a Python call, make no sense."""
+    """The command line or the arguments of a Python call are wrong."""
 
     exit_code = 2
 
 
 class InputError(AdducirError):
-    """A file that the user gave cannot be used as it is."""
+    """A user's file cannot be used as it is."""
 
     exit_code = 3
 
@@ -137,19 +137,19 @@ class MachineError(AdducirError):
 
 
 class ArtifactError(AdducirError):
-    """A built thing (an index, say) is missing, not created by Adducir, stale or in use."""
+    """An artifact (such as an index) is missing, out of date, in use, or not Adducir's."""
 
     exit_code = 5
 
 
 class IncompleteError(AdducirError):
-    """A part of the work could not be done; what could be is kept, and is not done again."""
+    """Part of the work failed; the rest is kept and not repeated."""
 
     exit_code = 6
 
 
 def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
-    """The error for what the machine could not do; None where it is not the machine's."""
+    """The error for a fault of the machine; None for any other."""
     text = str(error)
     number = error.errno if isinstance(error, OSError) else None
     if number is None and (found := _IN_TEXT.search(text)):
@@ -208,7 +208,7 @@ def explaining_writes(path: Path) -> Iterator[None]:
             raise InputError("this is a file, but a folder is needed.", path=path) from error
         what = f"this cannot be written: {error.strerror or error}."
         if error.errno in _FORBIDDEN:
-            what = "permission denied: this place cannot be written."
+            what = "permission denied: this path cannot be written."
         hint = "Write to another folder, or change its permissions."
         raise MachineError(what, path=path, hint=hint) from error
 

@@ -1,4 +1,4 @@
-"""Where chunks are made: this process, local processes, Ray tasks, or Slurm jobs by submitit."""
+"""Where chunks are computed: this process, local processes, Ray tasks, or Slurm jobs (submitit)."""
 
 import logging
 import os
@@ -28,9 +28,9 @@ from adducir.core.processes import cores, share_cores
 
 @dataclass(frozen=True)
 class Place:
-    number: int = 0  # which of several GPUs it takes
-    count: int = 1  # cores are divided among so many
-    is_alone: bool = False  # it has its process to itself, and may settle how that computes
+    number: int = 0  # which of several GPUs it uses
+    count: int = 1  # how many share the cores
+    is_alone: bool = False  # alone in its process, so it may change global settings
 
     @classmethod
     def here(cls) -> "Place":
@@ -48,7 +48,7 @@ class Execution:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise UsageError(f"--workers is {self.workers}; it must be 1 or more.")
+            raise UsageError(f"--workers must be 1 or more, not {self.workers}.")
         if self.ray is not None and (self.slurm is not None or self.workers != 1):
             raise UsageError(
                 "ray cannot be combined with slurm or --workers: the cluster has its own workers."
@@ -63,7 +63,7 @@ class Execution:
         return self.ray is None and self.slurm is None
 
     def executor(self) -> "Here | Processes | Cluster":
-        """What makes chunks; a MachineError where a package or the cluster is missing."""
+        """The executor; a MachineError if a package or the cluster is missing."""
         if self.ray is not None:
             return RayTasks(self.ray)
         if self.slurm is not None:
@@ -77,7 +77,7 @@ HERE = Execution()
 
 class Here(Executor):
     capacity = 0
-    """How many calls are worth submitting before one is done."""
+    """How many calls to submit before one is done."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         future: Future[Any] = Future()
@@ -91,8 +91,8 @@ class Here(Executor):
 class Processes(Executor):
     """Spawned processes of this machine: one per core, or one per GPU.
 
-    They share nothing with this process (threads, a GPU's context, a JVM), serve one piece of work
-    after the other until :func:`end_processes`, and end when this process does.
+    They share nothing with this process (threads, GPU context, JVM), serve successive pieces of
+    work until :func:`end_processes`, and end with this process.
     """
 
     def __init__(self, count: int) -> None:
@@ -101,7 +101,7 @@ class Processes(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> "Future[Any]":
         try:
             return _pool(self._count).submit(function, *args)
-        except BrokenExecutor:  # it lost a process, and is replaced
+        except BrokenExecutor:  # it lost a process: replace it
             end_processes()
             return _pool(self._count).submit(function, *args)
 
@@ -123,7 +123,7 @@ def _pool(count: int) -> ProcessPoolExecutor:
 
 
 def end_processes() -> None:
-    """End the processes that are kept for further work, at once, whatever they do."""
+    """End the processes kept for further work at once, even busy ones."""
     while _pools:
         _, pool = _pools.popitem()
         running = list((pool._processes or {}).values())
@@ -141,7 +141,7 @@ def _start_process(started: Any, count: int, folder: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """A killed parent cannot end its processes; what they were making is left as if killed."""
+    """A killed parent cannot end its processes, so they end themselves, as if killed."""
     if (parent := parent_process()) is not None:
         parent.join()
         os._exit(1)
@@ -152,7 +152,7 @@ def _settle(place: Place, folder: str) -> None:
     if _place != place:
         _place = place
         share_cores(place.count)
-    with suppress(OSError):  # another machine may not have it: paths may be absolute
+    with suppress(OSError):  # another machine may not have it; paths may be absolute
         os.chdir(folder)
 
 
@@ -173,7 +173,7 @@ class Cluster(Executor):
 
     @abstractmethod
     def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a function there; BrokenExecutor stands for a worker that died."""
+        """Call a function there; BrokenExecutor means that its worker died."""
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
@@ -198,7 +198,7 @@ class RayTasks(Cluster):
                 what = (
                     f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."
                 )
-                hint = "Start one (ray start --head), and give its address or 'auto'."
+                hint = "Start one (ray start --head) and give its address or 'auto'."
                 raise MachineError(what, hint=hint) from error
         self._ray: Any = ray
         resources = self._ray.cluster_resources()
@@ -218,11 +218,11 @@ class RayTasks(Cluster):
 
 
 class SlurmJobs(Cluster):
-    """Slurm jobs, submitted by submitit; each makes one chunk, so many are queued at a time.
+    """Slurm jobs, submitted by submitit, one chunk each, many queued at a time.
 
     ``settings`` are ``KEY=VALUE,…`` as submitit's ``update_parameters`` takes them;
-    ``cluster=local`` runs jobs on this machine, ``folder=PATH`` says where calls and results lie,
-    which the nodes must see: by default in the user's cache.
+    ``cluster=local`` runs jobs on this machine; ``folder=PATH`` (by default in the user's cache)
+    holds calls and results and must be visible to the nodes.
     """
 
     def __init__(self, settings: str, at_once: int) -> None:
@@ -238,7 +238,7 @@ class SlurmJobs(Cluster):
                 raise UsageError(f"slurm: {one!r} is not KEY=VALUE.")
             given[key] = int(value) if value.isdigit() else value
         cluster, above = given.pop("cluster", None), given.pop("folder", None) or cache_folder()
-        # They are pickles, which can run code: nobody else may write there.
+        # Pickles can run code: nobody else may write there.
         self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
         try:
             self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
@@ -246,7 +246,7 @@ class SlurmJobs(Cluster):
         except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
             raise MachineError(
                 f"Slurm jobs cannot be submitted: {error}.",
-                hint="Run this where sbatch is, or give settings that submitit knows.",
+                hint="Run this where sbatch is available, or give settings that submitit knows.",
             ) from error
         self._jobs: list[Any] = []
         super().__init__(at_once if at_once > 1 else 64)  # 1 is the default of --workers
@@ -259,7 +259,7 @@ class SlurmJobs(Cluster):
             return job.result()
         except AdducirError:
             raise
-        except Exception as error:  # a lost job, or its own error as text
+        except Exception as error:  # a lost job, or the job's error as text
             raise BrokenExecutor(str(error)) from error
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:

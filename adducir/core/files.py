@@ -1,9 +1,9 @@
-r"""Reading files with exact errors, writing them whole or not at all; places of a study.
+r"""Read files with exact errors, write them whole or not at all; folders of a study.
 
-Text is UTF-8, a byte-order mark at the start is ignored, and a line ends with ``\n`` or ``\r\n``
-and with nothing else. Gzip and bzip2 are recognised by a file's first bytes; gzip is written where
-the name ends in ``.gz``. Of a file that is truncated or corrupt every byte before the error is
-read, so that the error can name the line. Whatever is read anywhere passes through here.
+Text is UTF-8, a byte-order mark at the start is ignored, and only ``\n`` or ``\r\n`` ends a line.
+Gzip and bzip2 are recognised by a file's first bytes; gzip is written if the name ends in ``.gz``.
+A truncated or corrupt file is read up to the error, so that the error can name the line. All files
+are read through this module.
 """
 
 import bz2
@@ -32,20 +32,20 @@ from adducir.core import setting
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.planning import NotRead, reads
 
-BLOCK = 1 << 17  # larger ones fall out of the processor's cache
+BLOCK = 1 << 17  # larger ones do not fit the processor's cache
 _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
 _UNREADABLE = {b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
 _PARQUET = b"PAR1"
 COMPRESSED = tuple(_MAGIC)
-"""The endings of compressed files that can be read; ``.gz`` is written as well."""
+"""Suffixes of compressed files that can be read; ``.gz`` is written as well."""
 
 
 class BrokenStream(InputError):  # noqa: N818
-    """The bytes are not available from here on: truncated, corrupt, of another form."""
+    """The rest cannot be read: truncated, corrupt, or another format."""
 
-    open_line = False  # the fault is in the line that follows the whole ones read, not behind them
+    open_line = False  # the fault is in the line after the whole ones read, not behind them
 
     def after(self, lines: int) -> InputError:
         line = (lines + self.open_line) or None
@@ -58,7 +58,7 @@ def plain_name(name: str) -> str:
 
 
 def suffix_of(path: Path) -> str:
-    """The ending of a file's name in lower case, such as ``.jsonl``, that of compression apart."""
+    """The suffix of a file's name in lower case, such as ``.jsonl``, without compression's."""
     return Path(plain_name(path.name.lower())).suffix
 
 
@@ -66,7 +66,7 @@ _pipes: ContextVar[dict[Path, bytes] | None] = ContextVar("what came through pip
 
 
 def keeping_pipes() -> AbstractContextManager[dict[Path, bytes] | None]:
-    """Inside the block, keep what comes through pipes, which can be read only once."""
+    """Inside the block, keep what is read from pipes, which can be read only once."""
     return setting(_pipes, {})
 
 
@@ -80,7 +80,7 @@ def open_input(path: Path) -> io.BufferedReader:
 
 
 def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
-    """A file's bytes, decompressed, in blocks; ``whole``: plain ones in a single one."""
+    """A file's decompressed bytes in blocks; ``whole``: a plain file in one block."""
     if not reads(path):
         raise NotRead(path)
     try:
@@ -95,7 +95,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
                 what, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
                 raise BrokenStream(what, path=path, hint=hint)
             if not head.startswith(_MAGIC.get(path.suffix, b"")):
-                what = f"the name ends in {path.suffix}, but the file is not compressed that way."
+                what = f"the name ends in {path.suffix}, but the file is not compressed."
                 hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
                 raise BrokenStream(what, path=path, hint=hint)
             if head.startswith(_GZIP):
@@ -103,7 +103,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             elif head.startswith(_BZIP2):
                 yield from _unpacked(bz2.BZ2File(handle), "bzip2", path)
             else:
-                if whole and handle.seekable():  # what was peeked would be joined to the rest
+                if whole and handle.seekable():  # else the peeked bytes would be copied
                     handle.seek(0, io.SEEK_END)
                     handle.seek(0)
                 size = -1 if whole else BLOCK
@@ -127,15 +127,15 @@ def _unpacked(packed: gzip.GzipFile | bz2.BZ2File, name: str, path: Path) -> Ite
         raise BrokenStream(what, path=path, hint=_AGAIN) from error
 
 
-# Level 6 is a third of level 9's time for runs that are 2 % larger.
+# Level 6 takes a third of level 9's time; runs get 2 % larger.
 _GZIP_LEVEL = 6
-_LEFT_BEHIND = 24 * 3600  # seconds without a change: a writer on another machine is gone
+_LEFT_BEHIND = 24 * 3600  # seconds without a change: its writer is dead
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a text file, plain or compressed, with their 1-based numbers, in little memory.
+    """The lines of a plain or compressed text file with their 1-based numbers, in little memory.
 
-    Of a file that is truncated, corrupt or not UTF-8 the lines before the error are yielded.
+    Lines before the first error (truncated, corrupt, not UTF-8) are yielded.
     """
     done = 0
     rest: list[str] = []
@@ -157,9 +157,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def read_pieces(path: Path) -> Iterator[str]:
-    """Read a text file in pieces, in constant memory however long its lines are.
+    """Read a text file in pieces, in constant memory even for very long lines.
 
-    Line breaks are kept. Raises BrokenStream where the caller has to find the line.
+    Line breaks are kept. Raises BrokenStream; the caller finds the line.
     """
     decode = codecs.getincrementaldecoder("utf-8-sig")().decode
     for block in chain(blocks(path), [b""]):
@@ -177,7 +177,7 @@ def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
     broken = BrokenStream(
         f"the byte 0x{error.object[error.start]:02x} in this line is not UTF-8.",
         path=path,
-        hint="Convert the file to UTF-8, with iconv for example.",
+        hint="Convert the file to UTF-8, for example with iconv.",
     )
     broken.open_line = True
     return broken
@@ -191,7 +191,7 @@ def read_bytes(path: Path) -> bytes:
     except BrokenStream as broken:
         raise broken.after(sum(part.count(b"\n") for part in parts)) from broken
     data = b"".join(parts).removeprefix(codecs.BOM_UTF8)
-    # Runs and qrels are ASCII nearly always, and that is known at memory speed.
+    # Runs and qrels are nearly always ASCII, which is checked at memory speed.
     if not data.isascii():
         try:
             data.decode()
@@ -206,12 +206,12 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def publishing(path: Path) -> Iterator[Path]:
-    """Give a file its content at once, and only when that is whole.
+    """Write a file atomically, and only once it is complete.
 
-    The block writes the hidden sibling that it is given, which then takes the place of ``path``, or
-    is removed where the block fails. Missing folders above ``path`` are made. A link is followed,
-    what is not an ordinary file (a pipe) is written in place, and ``-`` is standard output. A file
-    that is replaced leaves its mode to the new one.
+    The block writes the hidden sibling it is given, which then replaces ``path``, or is removed if
+    the block fails. Missing parent folders are created. A link is followed, anything but an
+    ordinary file (a pipe) is written in place, and ``-`` is standard output. A new file inherits
+    the mode of the one it replaces.
     """
     if is_standard_output(path):
         with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
@@ -223,10 +223,10 @@ def publishing(path: Path) -> Iterator[Path]:
             sys.stdout.buffer.flush()
         return
     if path.is_dir():
-        raise InputError("this is a folder, but a file is to be written.", path=path)
+        raise InputError("this is a folder, but a file would be written here.", path=path)
     if path.suffix == ".bz2":
-        hint = "Use a name that ends in .gz, or in neither."
-        raise InputError("bzip2 is read but not written.", path=path, hint=hint)
+        hint = "Use a name that ends in .gz or has neither suffix."
+        raise InputError("bzip2 can be read but not written.", path=path, hint=hint)
     if path.exists() and not path.is_file():
         with explaining_writes(path):
             yield path
@@ -253,7 +253,7 @@ def publishing(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def writing_bytes(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for bytes, gzip where its name ends in ``.gz``, without time or name."""
+    """Open a file for bytes; gzip, without time or name, if its name ends in ``.gz``."""
     with publishing(path) as hidden, hidden.open("wb") as raw:
         if path.suffix != ".gz":
             yield raw
@@ -273,9 +273,9 @@ def writing_text(path: Path) -> Iterator[TextIO]:
             yield text
     except UnicodeEncodeError as error:
         raise InputError(
-            f"a text cannot be written as UTF-8: it holds {error.object[error.start]!r}.",
+            f"a text contains {error.object[error.start]!r}, which cannot be written as UTF-8.",
             path=path,
-            hint="Correct the text where it comes from.",
+            hint="Correct the text at its source.",
         ) from error
 
 
@@ -323,7 +323,7 @@ def study_folder(recipe: Path) -> Path:
 
 
 def cache_folder() -> Path | None:
-    """The user's folder for what can be made again; None where it cannot be written."""
+    """The user's cache folder; None if it cannot be written."""
     try:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adducir"
         cache.mkdir(parents=True, exist_ok=True)
@@ -337,13 +337,13 @@ def is_standard_output(path: Path) -> bool:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether nothing can be kept beside a path: standard output, a pipe, a device."""
+    """Whether a path is standard output, a pipe or a device, with nothing beside it."""
     is_special = path.exists() and not path.is_file() and not path.is_dir()
     return is_standard_output(path) or is_special
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a place that cannot be written, or has no right to write: root too keeps to that."""
+    """Refuse a path that is not writable or read-only, even for root."""
     target = there = Path(os.path.realpath(path))
     try:
         while not there.exists():
@@ -353,13 +353,13 @@ def refuse_unwritable(path: Path) -> None:
     for one in {there, there.parent if there == target else there}:
         is_own = one.is_file() or one.is_dir()
         if is_own and not (one.stat().st_mode & 0o222 and os.access(one, os.W_OK)):
-            hint = "Change its permissions (chmod u+w), or write to another place."
-            what = "permission denied: this is read-only, and is not replaced."
+            hint = "Change its permissions (chmod u+w), or write to another path."
+            what = "permission denied: this is read-only and is not overwritten."
             raise MachineError(what, path=one, hint=hint)
 
 
 def give_default_rights(folder: Path) -> None:
-    """Give every file in a new folder the mode of any new file: safetensors writes 0600."""
+    """Give every file in a new folder the default mode: safetensors writes 0600."""
     mode = _default_mode()
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():

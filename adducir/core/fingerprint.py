@@ -1,9 +1,9 @@
 """One digest for equal values, and the SHA-256 of files, each read once per machine.
 
 The canonical form of a value is JSON (RFC 8259) in ASCII: keys sorted by code point, no spaces,
-floats in Python's shortest round-trip form. Of a file that was read, inode, size, times of change
-and digest are kept in a table in the user's cache folder: while the first four are the same, it is
-not read again. To lose the table costs time only.
+floats in Python's shortest round-trip form. The inode, size, times of change and digest of each
+file read are kept in the user's cache folder: while the others stay the same, it is not read
+again. Losing that table only costs time.
 """
 
 import json
@@ -22,11 +22,11 @@ from adducir.core.files import cache_folder, file_digest
 from adducir.core.planning import reads
 
 UNREAD = "~not known~"
-"""A digest that is not known, and is not an artifact's: of what a dry run does not read."""
+"""Stands for the digest of a file that a dry run does not read."""
 
 
 def canonical(value: Any) -> str:
-    """The canonical JSON of a value; what is not a finite number is a ValueError."""
+    """The canonical JSON of a value; a ValueError for a number that is not finite."""
     options: Any = {"separators": (",", ":"), "allow_nan": False, "default": _plain}
     return json.dumps(value, sort_keys=True, **options)
 
@@ -41,11 +41,11 @@ def _plain(value: Any) -> Any:
             return float(value)
         case Mapping():
             return dict(value)
-    raise TypeError(f"{value!r} is of type {type(value).__name__}, which has no canonical form")
+    raise TypeError(f"{value!r} has type {type(value).__name__}, which has no canonical form")
 
 
 def fingerprint(value: Any) -> str:
-    """The SHA-256, in hexadecimal, of :func:`canonical`; not known where a digest in it is not."""
+    """The SHA-256 of :func:`canonical` in hexadecimal; not known if a digest in it is not."""
     text = canonical(value)
     return UNREAD * (UNREAD in text) + sha256(text.encode("ascii")).hexdigest()
 
@@ -63,12 +63,12 @@ def is_known(fingerprint: str) -> bool:
 
 
 VERIFY_VARIABLE = "ADDUCIR_VERIFY"
-"""Set to 1, it makes every process read every file of what it opens; ``--verify`` sets it."""
+"""If 1, processes read every file of what they open; ``--verify`` sets it."""
 READERS = 4  # hashing releases Python's lock
 _SECOND = 1_000_000_000
 _MOST_KEPT = 100_000
 _known: dict[str, tuple[str, str]] = {}
-"""By file: inode, size and times of change, and the SHA-256, of what was read as it is now."""
+"""By file: inode, size, times of change, and the SHA-256 of its content then."""
 
 
 def source_digest(path: Path) -> str:
@@ -81,7 +81,7 @@ def source_digests(paths: Sequence[Path]) -> list[str]:
 
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:
-    """The digest of each file; None for one that would have to be read, and is not in a dry run."""
+    """The digest of each file; None for one that a dry run would have to read."""
     begun, places = time.time_ns(), list(map(os.path.realpath, paths))
     stamps = dict[str, list[int]]()
     for path, place in zip(paths, places, strict=True):
@@ -107,7 +107,7 @@ def known_digests(paths: Sequence[Path]) -> list[str | None]:
             for path, digest in zip(unread, readers.map(file_digest, unread), strict=True):
                 stamp = stamps[str(path)]
                 found[str(path)] = digest
-                # Kept only if a later change would show: kernels count times in ticks of some
+                # Kept only if a later change would show: kernels count time in ticks of some
                 # milliseconds, some file systems in whole seconds.
                 grain = 2 * _SECOND if any(t % _SECOND == 0 for t in stamp[2:]) else _SECOND // 20
                 if max(stamp[2:]) < begun - grain:

@@ -1,7 +1,7 @@
-"""JSON from users: lines, whole files, and values of large files in bounded memory.
+"""JSON from users: lines, whole files, and large files value by value in bounded memory.
 
-Every reader of JSON passes through here, so that what is not JSON is refused with file and line.
-(ijson would be shorter, but it gives no lines.)
+All user JSON is read here, so that errors name file and line. (ijson would be shorter, but does not
+report lines.)
 """
 
 import json
@@ -15,22 +15,22 @@ from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
 
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
-_CUT_OFF = 32  # an error so near to the end of what was read may be that the rest is missing
+_CUT_OFF = 32  # an error this close to the end may mean that the rest is missing
 _decode = json.JSONDecoder().raw_decode
 
 
 def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
-    """The value of each line that is not blank, with its 1-based number."""
+    """The value of each non-blank line with its 1-based number."""
     for number, line in read_lines(path):
         if line and not line.isspace():
             yield number, json_value(line, path, number, hint)
 
 
 def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The same, of a file whose values must be objects."""
+    """The same, for a file whose values must be objects."""
     for number, value in json_values(path, hint):
         if type(value) is not dict:
-            what = f"this is not a JSON object but a {type(value).__name__}."
+            what = f"this should be a JSON object, not a {type(value).__name__}."
             raise InputError(what, path=path, line=number, hint=hint)
         yield number, value
 
@@ -59,9 +59,8 @@ def json_object(path: Path) -> dict[str, Any]:
 def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each object of a file with the 1-based line where it begins.
 
-    The file holds one array of objects (as HotpotQA's and ELI5-Category's own files), or objects
-    with white space between them (JSONL). ``wrapped``: the array is the only member of an object,
-    as in args.me's own files.
+    The file holds one array of objects (HotpotQA, ELI5-Category) or objects separated by white
+    space (JSONL). ``wrapped``: the array is the only member of an object (args.me).
     """
     text = JsonText(path)
     wrapped = wrapped and text.take("{")
@@ -85,15 +84,15 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
 
 
 def is_json(head: str) -> bool:
-    """Whether a text begins like one JSON object or an array of values, and not like prose.
+    """Whether a text begins like a JSON object or array rather than prose.
 
-    ``[Illustration]``, ``[1]`` and ``{Note}`` open books; ``[{``, ``["``, ``[[`` and ``{"`` JSON.
+    Books begin ``[Illustration]``, ``[1]`` or ``{Note}``; JSON ``[{``, ``["``, ``[[`` or ``{"``.
     """
     return re.match(r"[\ufeff \t\r\n]*(\[[ \t\r\n]*[{\[\"]|\{[ \t\r\n]*[\"}])", head) is not None
 
 
 class JsonText:
-    """What of a file is not decoded yet, read on as it is needed; ``line`` is that of the place."""
+    """The undecoded rest of a file, read as needed; ``line`` is the current one."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 1
@@ -124,7 +123,7 @@ class JsonText:
             raise self._error("something follows the end.")
 
     def names(self) -> Iterator[str]:
-        """The keys of the object that begins here; whoever takes one reads its value."""
+        """The keys of the object that begins here; the caller reads each value."""
         self.want("{")
         more = not self.take("}")
         while more:
@@ -148,10 +147,10 @@ class JsonText:
                 if not (near or error.msg.startswith("Unterminated")) or not self._read_on():
                     self._advance(error.pos)
                     raise self._error(f"this is not JSON: {error.msg}.") from None
-            except (RecursionError, ValueError) as error:  # thousands of brackets, or of digits
+            except (RecursionError, ValueError) as error:  # thousands of brackets or digits
                 raise self._error(f"this is not usable JSON: {error}.") from None
             else:
-                if end < len(self._text) or not self._read_on():  # 12 may be the beginning of 123
+                if end < len(self._text) or not self._read_on():  # 12 may be the start of 123
                     self._advance(end)
                     return value
 
@@ -163,7 +162,7 @@ class JsonText:
         self._at = place
 
     def _read_on(self) -> bool:
-        """Read as much again as is in memory, so that a long value is not scanned too often."""
+        """Double what is in memory, so that a long value is not scanned too often."""
         parts = [self._text[self._at :]]
         wanted = max(1, len(parts[0]))
         try:

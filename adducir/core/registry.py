@@ -1,14 +1,14 @@
 """Families of kinds: retrieval models, fusion methods, rerankers and the like.
 
-A family knows its kinds by name: those that come with Adducir, and those that installed packages
-declare as entry points of the group ``adducir.<family>``::
+A family finds its kinds by name: Adducir's own, and those that installed packages declare as entry
+points of the group ``adducir.<family>``::
 
     [project.entry-points."adducir.fusion"]
     borda = "my_package.borda:Borda"
 
-A kind is a recipe whose fields are its hyperparameters: from that one definition come the keys of
-an experiment file, the options of a command and their help, the defaults and what can be tuned.
-Names are known without importing any kind; a kind is imported when it is first used.
+A kind is a recipe whose fields are its hyperparameters: this one definition yields the keys of
+experiment files, command-line options and their help, defaults and tuning grids. Names are known
+without importing any kind; a kind is imported on first use.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,14 +29,14 @@ from adducir.core.texts import nearest
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
 
-_OWN = "adducir"  # the studies' kinds are entry points of this package itself
+_OWN = "adducir"  # the studies' kinds are entry points of this package
 
 
 class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
-    ``name`` is that of the group of entry points behind ``adducir.``; ``base`` is a class or, like
-    those in ``own``, the home of one, as ``module:class``; ``what`` calls a kind in messages.
+    ``name`` is the entry-point group without ``adducir.``; ``base`` is a class or, like those in
+    ``own``, its path ``module:class``; ``what`` is a kind's name in messages.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Family(Generic[K]):
         return found
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Makes ``Annotated[str, FAMILY]`` in a recipe the name of one of the kinds."""
+        """Lets a recipe write ``Annotated[str, FAMILY]`` for the name of a kind."""
 
         def checked(name: str | None) -> str | None:
             if name is not None and name not in self:
@@ -138,7 +138,7 @@ class Family(Generic[K]):
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
-    """A validator: an entry is of the kind whose name is one of its keys, as ``{fuse: [A, B]}``."""
+    """A validator: an entry's kind is the one named by a key, as in ``{fuse: [A, B]}``."""
 
     def choose(value: Any) -> Any:
         if not isinstance(value, Mapping):
@@ -152,7 +152,7 @@ def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
 
 
 def keys_of(family: Family[Any], name: str) -> Collection[str]:
-    """The keys that an entry of a kind can have; none where the kind is not available."""
+    """The keys that an entry of a kind can have; none if the kind is not available."""
     try:
         kind = family.kind(name)
     except AdducirError:
@@ -161,7 +161,7 @@ def keys_of(family: Family[Any], name: str) -> Collection[str]:
 
 
 def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
-    """An entry as a recipe of its kind; a ValueError where it is not one, or has no such kind."""
+    """An entry as a recipe of its kind; a ValueError if it is not one or the kind is unknown."""
     try:
         kind = family.kind(name)
     except AdducirError as error:

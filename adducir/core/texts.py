@@ -1,4 +1,4 @@
-"""Texts and numbers from users' files, and as users read them: harmless, shortened, alike."""
+"""Texts and numbers from users' files, and how they are shown: escaped, shortened, uniform."""
 
 import difflib
 import re
@@ -12,23 +12,23 @@ from adducir.core.errors import UsageError
 Item = TypeVar("Item", str, int)
 
 LARGEST = 2**63 - 1
-"""The greatest integer that arrays, and most programs, can hold."""
+"""The largest integer that arrays and most programs can hold."""
 STOP_WORDS = (
     "a an and are as at be but by for if in into is it no not of on or such that the their then "
     "there these they this to was will with"
 )
 """Lucene's, of English, between blanks."""
 MOST_ROWS = 10
-"""Rows that a notebook is shown of what has more."""
-# C0 but tab and line feed, DEL, C1, Unicode's line separators, and what turns the direction of the
-# text that follows (UAX #9).
+"""How many rows a notebook shows at most."""
+# C0 except tab and line feed, DEL, C1, Unicode's line separators, and characters that change the
+# direction of the text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def visible(text: str) -> str:
-    r"""The text with control characters written out (``\x1b``): a terminal obeys them.
+    r"""The text with control characters escaped (``\x1b``), because a terminal would obey them.
 
-    Tabs and line feeds stay; so does all that a script needs (joiners, direction marks).
+    Tabs and line feeds stay, as do characters that scripts need (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
@@ -41,7 +41,7 @@ def refuse_text(values: object, what: str) -> None:
     if isinstance(values, str):
         raise UsageError(
             f"{what} must be a list, not one text ({shortened(values)!r}).",
-            hint="Put a single one into a list: [...].",
+            hint="Put a single one in a list: [...].",
         )
 
 
@@ -62,7 +62,7 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """``; did you mean `x`?`` for the word of ``words`` most like ``word``, else nothing."""
+    """``; did you mean `x`?`` for the word in ``words`` closest to ``word``, or nothing."""
     fold = str.maketrans("- ", "__")
     folded = {other.casefold().translate(fold): other for other in sorted(words, reverse=True)}
     found = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
@@ -70,14 +70,14 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
-    """The integer, from 0 to ``most``, that a text of ASCII digits is; None if it is not one."""
+    """The integer from 0 to ``most`` written in ASCII digits; None if the text is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
     value = int(digits[1] or "0") if digits else None
     return None if value is None or value > most else value
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table for a notebook; numbers with four digits after the point, None as nothing."""
+    """A table for a notebook; numbers to four decimals, None as an empty cell."""
     names, lines = "".join(f"<th>{escape(name)}</th>" for name in head), list[str]()
     for row in rows:
         given = ("" if one is None else one for one in row)

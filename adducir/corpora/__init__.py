@@ -1,1 +1,1 @@
-"""Documents, topics and judgements: from ir_datasets, from local files, from the bundle."""
+"""Documents, topics and judgements: from ir_datasets, local files and the bundle."""

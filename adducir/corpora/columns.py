@@ -1,7 +1,7 @@
-"""Text files of columns, runs and qrels: read at once, and the line of whatever is wrong.
+"""Column files (runs and qrels): read in bulk, with the line of each error.
 
-Columns stand between blanks or tabs (what C's ``isspace`` names, whatever the language). Neither
-``#`` nor a quotation mark means anything: docnos hold both. Blank lines are ignored.
+White space (C's ``isspace`` in any locale) separates columns. ``#`` and quotation marks have no
+special meaning: docnos contain both. Blank lines are ignored.
 """
 
 import math
@@ -17,13 +17,13 @@ from adducir.core.errors import InputError
 from adducir.corpora.frames import Integers, repeated_rows
 
 MOST_FAULTS = 20
-_BLOCK = 1 << 19  # bytes looked at together, so that what is derived stays in cache
+_BLOCK = 1 << 19  # bytes per block, so that intermediate arrays stay in cache
 _LIMIT = 2**53  # from here on a float64 no longer holds every integer
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
 class Layout(NamedTuple):
-    """A format: what its files are called, its columns, and which of them is a number."""
+    """A format: the name of its files, its columns, and which of them is numeric."""
 
     kind: str
     columns: tuple[str, ...]
@@ -36,7 +36,7 @@ QRELS = Layout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an int
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line, or with the file (0)."""
+    """An error in a line, or in the file (0)."""
 
     line: int
     code: str
@@ -47,7 +47,7 @@ class Fault(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The good lines of a file, their numbers (None: 1, 2, ...), and the others' first faults."""
+    """A file's valid lines, their numbers (None: 1, 2, ...), and the first faults of the others."""
 
     frame: pl.DataFrame
     lines: Integers | None = None
@@ -59,7 +59,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
-    """Read some columns of a content, the number as Float64; a repeated pair is a fault too."""
+    """Read some columns, the numeric one as Float64; a repeated pair is a fault too."""
     width = len(layout.columns)
     lines = regular_lines(data, width)
     if lines is None:
@@ -74,7 +74,7 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
-    """The number of lines, if single blanks cut them into ``width`` columns on average, or None."""
+    """The number of lines if single blanks make ``width`` columns per line on average, or None."""
     text = np.frombuffer(data, dtype=np.uint8)
     blanks = breaks = 0
     if not len(text) or text[0] <= 32:
@@ -95,7 +95,7 @@ def regular_lines(data: bytes, width: int) -> int | None:
 
 
 def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame | None:
-    """The columns of a regular file; None where a line has other columns, or no number."""
+    """The columns of a regular file; None if a line has other columns or lacks the number."""
     schema = dict.fromkeys(layout.columns, pl.String) | {layout.number: pl.Float64}
     columns = list(map(layout.columns.index, wanted))
     try:
@@ -104,7 +104,7 @@ def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame 
         )
     except pl.exceptions.PolarsError:
         return None
-    # So many blanks on average, none without a last column: then every line has as many.
+    # The average is right and every line has a last column, so every line has that many blanks.
     if sum(frame.null_count().row(0)):
         return None
     number = frame[layout.number].to_numpy()
@@ -128,7 +128,7 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
             lines.append(line)
             continue
         faults.append(fault)
-        if fault.code in ("run", "qrels"):  # it is a file of another kind
+        if fault.code in ("run", "qrels"):  # it is another kind of file
             break
     if not rows and not faults:
         faults = [Fault(0, "empty", f"the {layout.kind} is empty.")]
@@ -140,7 +140,7 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
 def _fault(
     line: int, cells: list[str], layout: Layout, seen: dict[tuple[str, str], int]
 ) -> Fault | None:
-    """What is wrong with a line; ``seen`` has the lines of the documents so far."""
+    """What is wrong with a line; ``seen`` maps documents so far to their lines."""
     if len(cells) != len(layout.columns):
         other = QRELS if layout is RUN else RUN
         what = f"this line has {len(cells)}, not {_shown(layout)}."
@@ -159,7 +159,7 @@ def _fault(
         return Fault(line, layout.number, what)
     pair = row["qid"], row["docno"]
     if seen.setdefault(pair, line) != line:
-        what = "document {1} of topic {0} is repeated: line {2} has it as well."
+        what = "document {1} of topic {0} is repeated; it is also on line {2}."
         return Fault(line, "duplicate", what.format(*pair, seen[pair]))
     return None
 

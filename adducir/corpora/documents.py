@@ -1,4 +1,4 @@
-"""Documents and corpora: what an index is built from, and the texts that values of records make."""
+"""Documents and corpora, from which indexes are built, and the text of a record's values."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,9 +8,9 @@ from adducir.core.errors import InputError
 from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
-"""Bytes of a docno, at most. Lucene's dictionary takes two milliseconds for one of 10,000."""
+"""The maximum bytes of a docno. Lucene's dictionary takes two milliseconds for 10,000 bytes."""
 ARGUMENT_FIELDS = ("conclusion", "premise")
-"""What is searched in an argument: the fields of args.me that hold its text."""
+"""The fields of args.me that hold an argument's text and are searched."""
 
 
 class Document(NamedTuple):
@@ -24,7 +24,7 @@ class Document(NamedTuple):
 class Corpus(Protocol):
     """A source of documents that can be read again and again in the same order.
 
-    A malformed record, or no document at all, is an :class:`InputError`.
+    A malformed record or an empty corpus is an :class:`InputError`.
     """
 
     @property
@@ -33,40 +33,40 @@ class Corpus(Protocol):
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """The fields to index where the user names none; reads the first documents."""
+        """The fields to index by default; reads the first documents."""
 
     def __iter__(self) -> Iterator[Document]: ...
 
     def identity(self) -> dict[str, Any]:
-        """What the documents depend on, for fingerprints: digests, not names."""
+        """What determines the documents, for fingerprints: digests, not names."""
 
     def size_hint(self) -> int | None:
-        """The number of documents, or None where counting means reading them all."""
+        """The number of documents, or None if counting would read them all."""
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
-        """Files and 1-based lines of the documents of this docno; empty where not known."""
+        """Files and 1-based lines of the documents with this docno; empty if not known."""
 
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
-    """The texts of these fields joined by newlines; what is empty or missing takes no line."""
+    """The texts of these fields joined by newlines; empty or missing ones are skipped."""
     refuse_text(fields, "fields")
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
 
 
 def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:
-    """Refuse a docno that a TREC run cannot hold, or longer than :data:`LONGEST_DOCNO`."""
+    """Refuse a docno that does not fit a TREC run or is longer than :data:`LONGEST_DOCNO`."""
     if len(docno) > LONGEST_DOCNO / 4 and len(docno.encode(errors="replace")) > LONGEST_DOCNO:
         raise InputError(
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
             path=path,
             line=line,
-            hint="Is it the right field? Name another with --docno-field, or shorten the docnos.",
+            hint="Is it the right field? Choose another with --docno-field, or shorten the docnos.",
         )
     if docno.split() != [docno] or "\0" in docno:
-        what = f"{docno!r} holds white space or a NUL" if docno.strip() else "is empty"
+        what = f"{docno!r} contains white space or a NUL" if docno.strip() else "is empty"
         raise InputError(
-            f"the docno {what}, which a TREC run cannot hold.",
+            f"the docno {what}, so it does not fit a TREC run.",
             path=path,
             line=line,
             hint="Give every document a docno without white space.",
@@ -92,7 +92,7 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
 
 
 def as_text(value: Any) -> str | None:
-    """The text of a value, of a list by lines; None for what has no text to search."""
+    """The text of a value, a list's items as lines; None for a value without searchable text."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -107,10 +107,10 @@ def as_text(value: Any) -> str | None:
 
 
 def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of a record without its docno; of an argument conclusion, premise, stance, topic.
+    """A record's fields without the docno; an argument's conclusion, premise, stance, topic.
 
-    Args.me's own form (Ajjour et al., 2019) has a list of premises and a context; in the flat one,
-    the stance may be a truth value (true: PRO).
+    The form of args.me (Ajjour et al., 2019) has a list of premises and a context; in the flat
+    form, the stance may be a boolean (true: PRO).
     """
     if isinstance(record.get("premises"), list) and "conclusion" in record:
         items = [one if isinstance(one, dict) else {"text": one} for one in record["premises"]]
@@ -132,7 +132,7 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
 
 
 def default_fields_of(names: Collection[str]) -> tuple[str, ...]:
-    """The fields to search among these, where the user names none."""
+    """Which of these fields to search by default."""
     if set(ARGUMENT_FIELDS) <= set(names):
         return ARGUMENT_FIELDS
     if "contents" in names:

@@ -1,8 +1,8 @@
-"""How documents stand in files: all formats but TREC's.
+"""Document file formats, except TREC's.
 
-JSON may be an array, alone or as the one member of an object, ``arguments`` (args.me's own files).
-In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header; nothing is quoted.
-CSV has a header, and cells may be quoted, as spreadsheets and pandas write it.
+JSON may be an array, alone or as ``arguments``, the only member of an object (args.me).
+In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header, and quotes are
+literal. CSV has a header, and cells may be quoted, as spreadsheets and pandas write it.
 """
 
 import re
@@ -29,33 +29,33 @@ _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
 
 class CorpusFormat(Recipe):
-    """How documents stand in a file."""
+    """A file format of documents."""
 
     suffixes: ClassVar[tuple[str, ...]] = ()
-    """Of the names of its files, without that of their compression; none: it has to be named."""
+    """File name suffixes without compression's; none: the user has to name the format."""
     is_whole_file: ClassVar[bool] = False
     """Whether each file is one document."""
     default_fields: ClassVar[tuple[str, ...] | None] = None
-    """The fields to index where the user names none; None: those of the first documents."""
+    """The fields to index by default; None: those of the first documents."""
     is_last_resort: ClassVar[bool] = False
-    """Whether its files are read only where a folder has no others."""
+    """Whether its files are read only if a folder has no others."""
 
     @abstractmethod
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         """Yield each document of a file with its 1-based line.
 
-        ``docno_field`` is the field of the docno, where the user named it; ``folder`` what the user
-        named, or the file's own. Files are read by :func:`adducir.core.files.read_lines`, docnos
-        checked by :func:`adducir.corpora.documents.check_docno`.
+        ``docno_field`` is the docno's field if the user named it; ``folder`` what the user named,
+        or the file's own. Read files with :func:`adducir.core.files.read_lines`, and check docnos
+        with :func:`adducir.corpora.documents.check_docno`.
         """
 
     def accepts(self, path: Path) -> bool:
-        """Whether a file of a folder may be one of the format, by what stands in it."""
+        """Whether a file in a folder may have this format, judged by its content."""
         return True
 
 
 class JSONL(CorpusFormat):
-    """One JSON object a line, or one array of them."""
+    """One JSON object per line, or one array of them."""
 
     suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
 
@@ -68,14 +68,14 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     is_array = _ARRAY.match(next(read_pieces(path), ""))
     records = read_objects(path, wrapped=True) if is_array else json_objects(path)
     for number, docno, record in with_docnos(records, path, docno_field):
-        is_text = set(map(type, record.values())) == {str}  # the usual case costs little
+        is_text = set(map(type, record.values())) == {str}  # the usual case is cheap
         yield number, Document(docno, record if is_text else fields_of(record))
 
 
 def with_docnos(
     records: Iterable[tuple[int, dict[str, Any]]], path: Path, docno_field: str | None = None
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """The line, the docno and the rest of each record; all have it in the field of the first."""
+    """The line, docno and rest of each record; the first record determines the docno's field."""
     key = docno_field
     for number, record in records:
         if key is None:
@@ -84,18 +84,18 @@ def with_docnos(
         if type(docno) is int:
             docno = str(docno)
         if type(docno) is not str:
-            what = f"this document has no docno: no field is called {key or _ANY_DOCNO}."
+            what = f"this document does not have a docno: the field {key or _ANY_DOCNO} is missing."
             if docno is not None:
                 what = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
             fields = ", ".join(record) or "no others"
-            hint = f"Name the field that holds it with --docno-field (there are {fields})."
+            hint = f"Name its field with --docno-field; the fields here are {fields}."
             raise InputError(what, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record
 
 
 class Table(CorpusFormat):
-    """CSV with a header, or Parquet: a row is a document, each column a field."""
+    """CSV with a header, or Parquet: each row is a document, each column a field."""
 
     suffixes: ClassVar = TABLES
 
@@ -124,7 +124,7 @@ def tsv_records(
     text_name: str,
     has_header: bool = False,
 ) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The line, the id and the fields of each line; a first line that names an id is a header."""
+    """The number, id and fields of each line; a first line that names an id is a header."""
     header: list[str] | None = None
     key, is_first = 0, True
     for number, line in lines:
@@ -139,13 +139,13 @@ def tsv_records(
                 raise InputError(what, path=path, line=number)
         elif header is not None:
             if len(cells) != len(header):
-                what = f"this line has {len(cells)} columns, but the header names {len(header)}."
+                what = f"this line has {len(cells)} columns, but the header has {len(header)}."
                 raise InputError(what, path=path, line=number)
             fields = dict(zip(header, cells, strict=True))
             yield number, fields.pop(header[key]), fields
         elif len(cells) < 2:
-            what = f"no tab between {ids[0]} and {text_name}."
-            hint = f"Write: {ids[0]}, a tab, {text_name}; or name another format."
+            what = f"the tab between {ids[0]} and {text_name} is missing."
+            hint = f"Write: {ids[0]}, a tab, {text_name}; or choose another format."
             raise InputError(what, path=path, line=number, hint=hint)
         else:
             yield number, cells[0], {text_name: "\t".join(cells[1:])}
@@ -167,12 +167,12 @@ class Text(CorpusFormat):
 
 
 def docno_of(path: Path, folder: Path) -> str:
-    """The docno of a file: its path below a folder, ``_`` in place of white space."""
+    """The docno of a file: its path relative to the folder, with ``_`` for white space."""
     return "_".join(path.relative_to(folder).as_posix().split())
 
 
 class CACM(CorpusFormat):
-    """The collection CACM as JSON lines, with ten texts made whole.
+    """The CACM collection as JSON lines, with ten truncated texts restored.
 
     In copies (fields docid, contents, html_text), an HTML parser took a "<" within ten abstracts
     for a tag, and ``html_text`` ends there. The rest of the abstract is taken from ``contents``,
@@ -187,7 +187,7 @@ class CACM(CorpusFormat):
         links = defaultdict[int, list[tuple[int, int]]](list)
         for line, document in documents:
             if not {"contents", "html_text"} <= document.fields.keys():
-                what = "a document of the format cacm has the fields contents and html_text."
+                what = "documents in the format cacm have the fields contents and html_text."
                 raise InputError(what, path=path, line=line)
             page = _number(document.docno)
             for other, kind, _ in _LINK.findall(document.fields["html_text"]):
@@ -195,7 +195,7 @@ class CACM(CorpusFormat):
                     links[int(other)].append((page, int(kind)))
         for line, document in documents:
             fields = document.fields
-            # The parser stopped at this sign; a page without one is whole.
+            # The parser stopped at this character; a page without one is complete.
             if "<" in fields["contents"] and "<" not in fields["html_text"]:
                 paper = _number(document.docno)
                 own = [4 if other < paper else 6 for other, kind in links[paper] if kind == 5]

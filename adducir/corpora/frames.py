@@ -24,16 +24,16 @@ SCORE = ("score",)
 GRADE = ("grade", "label", "relevance", "rel", "score")
 QUERY = ("query", "text", "title")
 
-# Odd, so that topic numbers are spread over 64 bits one to one (the golden ratio's fraction).
+# Odd, so that topic numbers spread over 64 bits one to one (fraction of the golden ratio).
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Framed(ABC):
-    """What is a data frame as well."""
+    """An object that converts to a data frame."""
 
     @abstractmethod
     def to_polars(self) -> pl.DataFrame:
-        """It as a frame."""
+        """The object as a frame."""
 
     def to_pandas(self) -> "pd.DataFrame":
         import pandas as pd
@@ -48,12 +48,12 @@ class Framed(ABC):
 
 
 def topic_numbers(qids: pl.Series) -> Integers:
-    """(n,) the topic of each row, numbered from 0 by first appearance."""
+    """(n,) the topic of each row, numbered from 0 in order of first appearance."""
     blocks = qids.rle().struct.unnest()
     names, lengths = blocks["value"], blocks["len"].to_numpy().astype(np.int64)
     numbers = np.arange(len(names), dtype=np.int64)
     distinct = names.unique(maintain_order=True)
-    if len(distinct) < len(names):  # a topic's rows are not all neighbours
+    if len(distinct) < len(names):  # a topic's rows are not contiguous
         found = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
         numbers = found.to_numpy().astype(np.int64)
     return np.repeat(numbers, lengths)
@@ -66,18 +66,18 @@ def pair_keys(docnos: pl.Series, topics: Integers) -> NDArray[np.uint64]:
 
 
 def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Integers:
-    """The rows whose qid and docno an earlier row has; ``topics`` as of :func:`topic_numbers`."""
+    """Rows that repeat an earlier row's qid and docno; ``topics`` from :func:`topic_numbers`."""
     keys = np.sort(
         pair_keys(frame["docno"], topic_numbers(frame["qid"]) if topics is None else topics)
     )
     if not (keys[1:] == keys[:-1]).any():
         return np.empty(0, dtype=np.int64)
-    pairs = frame.select(pl.struct("qid", "docno")).to_series()  # the hashes alone may err
+    pairs = frame.select(pl.struct("qid", "docno")).to_series()  # hashes may collide
     return np.flatnonzero(~pairs.is_first_distinct().to_numpy())
 
 
 def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataFrame:
-    """Columns qid, docno, ``value[0]`` of dicts or a frame; ``value`` has the names it may have."""
+    """Columns qid, docno, ``value[0]`` of dicts or a frame; ``value`` lists its accepted names."""
     if isinstance(data, Mapping):
         wrong = next((type(each) for each in data.values() if not isinstance(each, Mapping)), None)
         if wrong is not None:
@@ -92,26 +92,25 @@ def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataF
 
 
 def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:
-    """The values of the first of these columns that a data frame has."""
+    """The first of these columns that a data frame has."""
     columns = getattr(frame, "columns", None) if hasattr(frame, "shape") else None
     if columns is None:
         raise UsageError(
-            f"{what} is made from a data frame of pandas or polars, or from a dict, not from "
-            f"{type(frame).__name__}."
+            f"{what} needs a pandas or polars data frame or a dict, not {type(frame).__name__}."
         )
     for name in names:
         if name in columns:
             return frame[name].to_list()
     raise UsageError(
-        f"{what} needs a column {' or '.join(names)}; there are {', '.join(map(str, columns))}."
+        f"{what} needs a column {' or '.join(names)}; here are {', '.join(map(str, columns))}."
     )
 
 
 def ids_of(values: Sequence[Any], what: str) -> pl.Series:
-    """Ids as text; integers are written out, floats refused: their digits would not be certain."""
+    """Ids as text; integers are converted, floats refused because their digits are ambiguous."""
     for value in values:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
             raise UsageError(
-                f"a {what} is text or an integer, not {value!r} ({type(value).__name__})."
+                f"a {what} must be text or an integer, not {value!r} ({type(value).__name__})."
             )
     return pl.Series(what, [str(value) for value in values], dtype=pl.String)

@@ -1,4 +1,4 @@
-"""ir_datasets: its documents, topics and judgements; what it logs goes to the caller's progress."""
+"""ir_datasets: documents, topics and judgements; its log goes to the caller's progress."""
 
 import difflib
 import io
@@ -22,7 +22,7 @@ from adducir.corpora.documents import ARGUMENT_FIELDS, Document, check_docno, fi
 from adducir.corpora.passages import passages_of
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
-# What ir_datasets and its parsers raise over a network, a disk or a broken download.
+# What ir_datasets and its parsers raise for network, disk or broken-download errors.
 _ERRORS = (
     *(OSError, RuntimeError, ImportError, ValueError, KeyError, EOFError, AssertionError),
     *(SyntaxError, zipfile.BadZipFile, tarfile.TarError, zlib.error),
@@ -37,7 +37,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Route what ir_datasets logs, and keep its progress bars off the terminal."""
+    """Redirect ir_datasets' log, and keep its progress bars off the terminal."""
     import ir_datasets
     from ir_datasets import lazy_libs
 
@@ -59,39 +59,39 @@ def _quietly() -> Iterator[None]:
 
 
 def open_dataset(name: str, part: str) -> Any:
-    """The ir_datasets object of an id that has a part (docs, queries, qrels); nothing is loaded."""
+    """The ir_datasets object of an id that has a part (docs, queries, qrels); loads no data."""
     try:
         import ir_datasets
     except (ImportError, OSError) as error:
-        hint = "Its folder must be writable; IR_DATASETS_HOME names another."
+        hint = "Make its folder writable, or choose another with IR_DATASETS_HOME."
         raise MachineError(f"ir_datasets cannot be used: {error}.", hint=hint) from error
     with _quietly():
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
-            what = f"{name!r} is neither a file here nor an ir_datasets id."
+            what = f"{name!r} is neither an existing file nor an ir_datasets id."
             raise InputError(what, hint=_near(name, part)) from None
-        except _ERRORS as error:  # some ids download a list of files at once
+        except _ERRORS as error:  # some ids download a list of files immediately
             raise _unavailable(name, part, error) from error
         if not dataset.has(part):
-            what = f"{name} of ir_datasets has no {_PARTS[part]}."
+            what = f"{name} of ir_datasets does not have {_PARTS[part]}."
             raise InputError(what, hint=_near(name, part))
     return dataset
 
 
 def _near(name: str, part: str) -> str:
-    """Name the ids near to this one that have the part, those within it first."""
+    """Suggest similar ids that have the part, starting with this id's subsets."""
     from ir_datasets import registry
 
     with Progress(), _quietly():
         known = [other for other in registry if registry[other].has(part)]
     inside = [other for other in known if other.startswith(f"{name}/")]
     near = inside[:5] or difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"Near it: {', '.join(near)}." if near else "See https://ir-datasets.com for the ids."
+    return f"Similar: {', '.join(near)}." if near else "See https://ir-datasets.com for the ids."
 
 
 def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
-    """The documents, topics or judgements of a data set, downloading what is missing."""
+    """A data set's documents, topics or judgements; downloads what is missing."""
     iterator: Iterator[Any] | None = None
     with _quietly():
         while True:
@@ -112,15 +112,15 @@ def _unavailable(name: str, part: str, error: Exception) -> MachineError:
         return MachineError(f"{what}, which ir_datasets downloads.", absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
     what += f" could not be loaded from ir_datasets ({type(error).__name__}: {text})."
-    hint = "Check the network and what is installed, or name a local file instead of the id."
+    hint = "Check the network and installed packages, or name a local file instead of the id."
     return MachineError(what, hint=hint, absent=not isinstance(error, ImportError))
 
 
 @dataclass(frozen=True)
 class IrdsCorpus:
-    """The documents of an ir_datasets id; every attribute that has text is a field.
+    """The documents of an ir_datasets id; every text attribute is a field.
 
-    Where there are several, ``default_text`` is what ir_datasets takes for the document's text.
+    If there are several, ``default_text`` is what ir_datasets considers the document's text.
     """
 
     source: str
@@ -129,7 +129,7 @@ class IrdsCorpus:
 
     @classmethod
     def open(cls, name: str, passages: int | None = None) -> "IrdsCorpus":
-        """The corpus of an id; a plan learns that its documents may have to be downloaded."""
+        """The corpus of an id; tells a plan that its documents may have to be downloaded."""
         dataset = open_dataset(name, "docs")
 
         def is_here() -> bool:
@@ -145,7 +145,7 @@ class IrdsCorpus:
         return cls(name, dataset, passages)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Another process opens the data set anew, and reports to nobody.
+        # Another process reopens the data set, and does not report progress.
         return IrdsCorpus.open, (self.source, self.passages)
 
     @property
@@ -172,7 +172,7 @@ class IrdsCorpus:
                 given["default_text"] = record.default_text()
             yield from passages_of(Document(record.doc_id, fields_of(given)), self.passages)
         if record is None:
-            raise InputError(f"{self.source} of ir_datasets gave no documents.")
+            raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 
     def identity(self) -> dict[str, Any]:
         import ir_datasets

@@ -1,4 +1,4 @@
-"""The family of corpus formats; packages add some by the entry-point group ``adducir.formats``."""
+"""The family of corpus formats; packages add some through entry points ``adducir.formats``."""
 
 from typing import TYPE_CHECKING
 

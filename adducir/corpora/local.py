@@ -35,7 +35,7 @@ _PEEKED = 20
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, a kind of :data:`adducir.corpora.kinds.FORMATS`."""
+    """Documents in files of one format, a kind in :data:`adducir.corpora.kinds.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]
@@ -101,14 +101,14 @@ def open_local(
     format: str | None = None,  # noqa: A002
     passages: int | None = None,
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; files of the folder that are not read are noted."""
+    """The corpus in an existing file or folder; skipped files of a folder are reported."""
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
-        what = f"docno_field has no effect with the format {format}: paths are the docnos."
+        what = f"docno_field does not apply to the format {format}, whose docnos are paths."
         raise UsageError(what)
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
-            progress().note(skipped_note(path, skipped, f"not of the format {kind}"))
+            progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
         missing = {end for end, package in PACKAGES.items() if find_spec(package) is None}
         readable = [one for one in chosen if suffix_of(one) not in missing]
         if 0 < len(readable) < len(chosen):
@@ -117,7 +117,7 @@ def open_local(
             chosen = readable
         return LocalCorpus(source, tuple(chosen), kind, docno_field, path, passages)
     if not path.is_file():
-        what = "this is a pipe or a device, which cannot be read twice."
+        what = "this is a pipe or a device and cannot be read twice."
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
     is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
@@ -127,7 +127,7 @@ def open_local(
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
-    """The format of a folder, its files of that format, and those that are ignored."""
+    """A folder's format, its files in that format, and those that are ignored."""
     files = sorted(files_below(folder))
     by_format: dict[str, list[Path]] = {}
     for file in files:
@@ -153,7 +153,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
 
 
 def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
-    """What to tell users of files of a folder that are not read: how many, why, some names."""
+    """A note on files of a folder that are skipped: how many, why, and some names."""
     shown = ", ".join(path.relative_to(folder).as_posix() for path in paths[:3])
     are = "file is" if len(paths) == 1 else "files are"
     dots = ", …" if len(paths) > 3 else ""
@@ -161,9 +161,9 @@ def skipped_note(folder: Path, paths: Sequence[Path], reason: str) -> str:
 
 
 def files_below(folder: Path) -> Iterable[Path]:
-    """The files below a folder that are not hidden; linked folders are followed, each once.
+    """The non-hidden files below a folder; linked folders are followed once each.
 
-    What Adducir made below it (an index, say) is left out.
+    Adducir's own artifacts (such as an index) are skipped.
     """
 
     def forbidden(error: OSError) -> NoReturn:
@@ -181,7 +181,7 @@ def files_below(folder: Path) -> Iterable[Path]:
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(where, name) for name in names if not name.startswith(".")):
-            if path.is_file() or not path.exists():  # a broken link is for its reader to report
+            if path.is_file() or not path.exists():  # its reader reports a broken link
                 yield path
 
 
@@ -200,6 +200,6 @@ def _format_of(path: Path) -> str | None:
 def _formats() -> str:
     endings = dict.fromkeys(end for one in FORMATS.kinds().values() for end in one.suffixes)
     return (
-        f"Names end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
-        f"format, one of {', '.join(FORMATS)}."
+        f"Names may end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
+        f"format: {', '.join(FORMATS)}."
     )

@@ -1,18 +1,17 @@
-"""The markup of SGML that documents and topics share: elements, entities, comments."""
+"""SGML markup in documents and topics: elements, entities, comments."""
 
 import html
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# Repeats that follow one another give nothing back (*+): else a long tag that never closes takes
-# time in proportion to its square.
+# Adjacent repeats are possessive (*+); otherwise a long unclosed tag takes quadratic time.
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
 
 
 class Element(NamedTuple):
-    """An outermost element: its name in lower case and its content, tags and all."""
+    """An outermost element: its name in lower case and its content, including tags."""
 
     name: str
     content: str
@@ -21,7 +20,7 @@ class Element(NamedTuple):
 
 
 def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
-    """The outermost elements of a piece of SGML; ``unclosed`` ones may end at the next tag."""
+    """The outermost elements of some SGML; ``unclosed`` ones may end at the next tag."""
     tags, last_close = list(_TAG.finditer(body)), dict[str, int]()
     for tag in tags:
         if tag[1]:
@@ -41,12 +40,12 @@ def elements(body: str, *, unclosed: bool = False) -> Iterator[Element]:
 
 
 def without_comments(body: str) -> str:
-    """The text without ``<!-- -->``; the newlines of a comment stay, so that lines count."""
+    """The text without ``<!-- -->``; newlines in comments stay, so that line numbers hold."""
     kept: list[str] = []
     position = 0
     while (start := body.find("<!--", position)) >= 0:
         end = body.find("-->", start + 4)
-        if end < 0:  # nor does any later one close
+        if end < 0:  # later ones are not closed either
             break
         kept += [body[position:start], "\n" * body.count("\n", start, end)]
         position = end + 3
@@ -54,7 +53,7 @@ def without_comments(body: str) -> str:
 
 
 def plain(content: str) -> str:
-    """The text of a piece of SGML: tags become blanks, entities that HTML knows characters."""
+    """The text of some SGML: tags become blanks, HTML's entities become characters."""
     text = _TAG.sub(" ", content) if "<" in content else content
     if "&" in text:
         text = _ENTITY.sub(lambda match: html.unescape(match[0]), text)

@@ -1,8 +1,8 @@
-"""Relevance judgements (qrels): which document answers which topic how well.
+"""Relevance judgements (qrels): how well each document answers a topic.
 
 A source is ``bundled:qrels``, an ir_datasets id, or a file, also compressed: TREC's four columns
-``qid iteration docno grade``, of which the iteration is ignored, as by trec_eval, and ``4.0``
-counts as 4; three columns ``qid docno grade``; a table with a header, as TSV, CSV or Parquet
+``qid iteration docno grade``, where the iteration is ignored, as in trec_eval, and ``4.0`` counts
+as 4; three columns ``qid docno grade``; a table with a header, as TSV, CSV or Parquet
 (BEIR's ``query-id corpus-id score``, PyTerrier's ``qid docno label``); or JSON, ``{qid: {docno:
 grade}}``.
 """
@@ -33,7 +33,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 @dataclass(frozen=True, eq=False)
 class Qrels:
-    """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), each pair once, in file order."""
+    """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), unique pairs in file order."""
 
     frame: pl.DataFrame
     source: str
@@ -46,7 +46,7 @@ class Qrels:
     ) -> "Qrels":
         """Make judgements of a frame (qid, docno, grade) or a dict ``{qid: {docno: grade}}``.
 
-        Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is the name
+        Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is their name
         in messages.
         """
         rows = rows_of(data, GRADE, "qrels")
@@ -67,27 +67,27 @@ class Qrels:
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
     def restricted(self, qids: Iterable[str]) -> "Qrels":
-        """The judgements of these topics only, in the same order; unknown qids are ignored."""
+        """Only the judgements of these topics, in the same order; unknown qids are ignored."""
         refuse_text(qids, "qids")
         wanted = pl.Series("qid", list(qids), dtype=pl.String)
         return Qrels(self.frame.filter(pl.col("qid").is_in(wanted.implode())), self.source)
 
     def identity(self) -> dict[str, str]:
-        """A digest of the judgements, for fingerprints; the source's name is not in it."""
+        """A digest of the judgements for fingerprints, independent of the source's name."""
         return {"qrels": digest_of([self.frame.write_csv(separator=" ", quote_style="never")])}
 
 
 def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
-    """Read judgements, of several sources together, in which no document is judged twice."""
+    """Read judgements from one or more sources; no document may be judged twice."""
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
-        raise InputError("no qrels are named.")
+        raise InputError("qrels are missing.")
     with gathering() as each:
         found = [each(partial(resolve, one)) for one in sources]
     with gathering() as each:
         read = [each(partial(_read, one)) for one in found]
     frame = pl.concat([columns.frame for columns in read]).cast({"grade": pl.Int64})
-    for row in repeated_rows(frame)[:1]:  # of one file each were refused above
+    for row in repeated_rows(frame)[:1]:  # repeats within one file were refused above
         qid, docno, _ = frame.row(int(row))
         is_it = (pl.col("qid") == qid) & (pl.col("docno") == docno)
         places = [
@@ -109,7 +109,7 @@ def _read(found: Path | str) -> Columns:
             for qrel in irds.records(dataset, found, "qrels")
         ]
         if not rows:
-            raise InputError(f"{found} of ir_datasets gave no judgements.")
+            raise InputError(f"{found} of ir_datasets does not contain any judgements.")
         schema = SCHEMA | {"grade": pl.Float64}
         return Columns(pl.DataFrame(rows, schema=schema, orient="row"))
     if found.is_dir():
@@ -119,8 +119,8 @@ def _read(found: Path | str) -> Columns:
     if data[:64].lstrip()[:1] == b"{":
         try:
             judged = json_value(data.decode(), found)
-        except InputError as error:  # documents, as a rule
-            what = "these are not qrels: neither TREC's columns nor {qid: {docno: grade}}."
+        except InputError as error:  # usually documents
+            what = "these are not qrels: use TREC's columns or {qid: {docno: grade}}."
             raise InputError(what, path=found, line=1) from error
     if judged is not None:
         try:

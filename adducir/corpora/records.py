@@ -14,23 +14,23 @@ from adducir.core.recipe import told
 from adducir.core.texts import repeated
 
 R = TypeVar("R", bound=Any)
-"""What has an ``id``, unique in its file."""
+"""A record with an ``id``, unique in its file."""
 T = TypeVar("T")
 Values = TypeVar("Values", bound=tuple[Any, ...])
 
 
 def _unbroken(name: str) -> str:
     if name.split() != [name] or "\0" in name:
-        raise ValueError(f"an id is text without white space, not {name!r}")
+        raise ValueError(f"an id must be text without white space, not {name!r}")
     return name
 
 
 Id = Annotated[str, AfterValidator(_unbroken)]
-"""A field of a record that names something."""
+"""A record's field that is an id."""
 
 
 def all_different(values: Values) -> Values:
-    """Refuse a value that is duplicated; for fields of records."""
+    """Refuse duplicate values; for fields of records."""
     if len(set(values)) < len(values):
         raise ValueError(f"{repeated(values)[0]!r} is duplicated")
     return values
@@ -42,9 +42,9 @@ def read_values(
     hint: str | None = None,
     values: Iterable[tuple[int, Any]] | None = None,
 ) -> Iterator[tuple[int, T]]:
-    """Yield what each line holds, or each of ``values``, with its 1-based number.
+    """Yield the record of each line, or of each of ``values``, with its 1-based number.
 
-    ``value_of`` makes it of a JSON value and raises a UsageError for a wrong one.
+    ``value_of`` converts a JSON value and raises a UsageError for a wrong one.
     """
     for line, value in json_values(path) if values is None else values:
         try:
@@ -56,20 +56,20 @@ def read_values(
 def read_records(
     path: Path,
     record_of: Callable[[Any], R],
-    hint: str = "Every line needs an id of its own.",
+    hint: str = "Every line needs a unique id.",
     values: Iterable[tuple[int, Any]] | None = None,
 ) -> Iterator[R]:
     """Yield the values, whose ids must be unique."""
     lines: dict[str, int] = {}
     for line, record in read_values(path, record_of, hint, values):
         if lines.setdefault(record.id, line) != line:
-            what = f"the id {record.id!r} is used in line {lines[record.id]} already."
+            what = f"the id {record.id!r} is already used on line {lines[record.id]}."
             raise InputError(what, path=path, line=line, hint=hint)
         yield record
 
 
 def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]) -> int:
-    """Write records as JSONL, whole or not at all, also gzipped; returns how many there were."""
+    """Write records as JSONL (gzipped by suffix) atomically; returns their number."""
     seen = set[str]()
     with writing_text(path) as handle:
         for record in records:
@@ -84,7 +84,7 @@ def write_records(records: Iterable[R], path: Path, value_of: Callable[[R], Any]
 
 
 def parsed_as(kind: type[T]) -> Callable[[Any], T]:
-    """Makes records of a pydantic dataclass from JSON values; UsageError where a value is wrong."""
+    """Converts JSON values to a pydantic dataclass; a UsageError for a wrong value."""
     validate = TypeAdapter(kind).validate_python
 
     def parse(value: Any) -> T:

@@ -1,4 +1,4 @@
-"""What a source names: a part of the bundle, a file or folder, or an ir_datasets id, in this order.
+"""A source is a part of the bundle, a file or folder, or an ir_datasets id, tried in this order.
 
 1. ``bundled:arguments``, ``bundled:topics``, ``bundled:qrels``: the collection that comes with
    Adducir, short arguments with topics and graded judgements;
@@ -33,15 +33,15 @@ _DATA_SUFFIXES = frozenset(
 
 
 def resolve(source: str | Path) -> Path | str:
-    """The existing path that a source names, or the unchanged id, which is not looked up yet."""
+    """The existing path of a source, or the unchanged id, not looked up yet."""
     text = str(source)
     if not text.strip() or "\0" in text:
         hint = "Name a file, a folder or an ir_datasets id."
         raise InputError(f"{text!r} does not name a source.", hint=hint)
     if text.startswith(PREFIX):
         if text not in BUNDLED:
-            hint = f"There are {', '.join(BUNDLED)}."
-            raise InputError(f"{text!r} does not come with Adducir.", hint=hint)
+            hint = f"Choose one of {', '.join(BUNDLED)}."
+            raise InputError(f"{text!r} is not part of Adducir.", hint=hint)
         return BUNDLED[text]
     path = Path(source).expanduser() if text.startswith("~") else Path(source)
     try:
@@ -49,10 +49,10 @@ def resolve(source: str | Path) -> Path | str:
             return path
     except OSError as error:
         raise InputError(f"cannot be looked up: {error.strerror}.", path=path) from error
-    # Nobody would write an ir_datasets id like this:
+    # Clearly not an ir_datasets id:
     reads_like_a_path = text.startswith(("/", ".", "~")) or text.endswith("/")
     if isinstance(source, Path) or reads_like_a_path or path.suffix.lower() in _DATA_SUFFIXES:
-        hint = f"The name was looked up from {Path.cwd()}."
+        hint = f"It was looked up in {Path.cwd()}."
         raise InputError("no such file or folder.", path=path, hint=hint, absent=True)
     return text
 
@@ -64,12 +64,12 @@ def open_corpus(
     format: str | None = None,  # noqa: A002  (the word users know)
     passages: int | None = None,
 ) -> "Corpus":
-    """Find the corpus that a source names; its documents are not read yet.
+    """Find a source's corpus without reading its documents yet.
 
-    A data frame (docno, text, ...) is a corpus itself.
+    A data frame (docno, text, ...) is itself a corpus.
 
-    For local files, ``docno_field`` names the field of the docno, where it has none of the usual
-    names, and ``format`` the kind of :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
+    For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
+    a kind in :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
     documents are passages of at most so many words: see :mod:`adducir.corpora.passages`.
     """
     if not isinstance(source, str | Path):
@@ -89,7 +89,7 @@ def open_corpus(
 
 
 def expanded(source: str) -> str:
-    """The source with each ``${NAME}`` replaced by that environment variable."""
+    """The source with each ``${NAME}`` replaced by the environment variable's value."""
 
     def value(match: re.Match[str]) -> str:
         if found := os.environ.get(match[1]):
@@ -97,7 +97,7 @@ def expanded(source: str) -> str:
         raise InputError(
             f"the environment variable {match[1]} is not set.",
             path=source,
-            hint=f"Set it to the folder it stands for: export {match[1]}=/path/to/folder",
+            hint=f"Set it to the folder: export {match[1]}=/path/to/folder",
             absent=True,
         )
 
@@ -105,7 +105,7 @@ def expanded(source: str) -> str:
 
 
 def source_path(source: str, folder: Path) -> str:
-    """The source with its variables replaced; a relative path starts at ``folder``, an id stays."""
+    """The source with variables replaced; relative paths start at ``folder``, ids stay."""
     full = expanded(source)
     if not full.strip() or full.startswith((PREFIX, "~")) or Path(full).is_absolute():
         return full
@@ -118,7 +118,7 @@ def source_path(source: str, folder: Path) -> str:
     except InputError as error:
         raise InputError(error.what, path=path, hint=hint, absent=error.absent) from error
     if is_elsewhere:
-        what = "no such file or folder; one of that name is in the current folder."
+        what = "no such file or folder; the current folder contains one with that name."
         raise InputError(what, path=path, hint=hint)
     return full
 

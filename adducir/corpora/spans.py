@@ -1,6 +1,6 @@
-"""Masked spans: a piece of a text, what stands around it, and the file of them.
+"""Masked spans: a piece of a text and its context, and files of spans.
 
-A file is JSONL, gzipped where its name ends in ``.gz``, one span per line::
+A file is JSONL, gzipped if its name ends in ``.gz``, with one span per line::
 
     {"id": "5abc-1:0", "group": "5abc", "left": ["Some fish live in salt and in fresh water",
      ...], "span": ["(e.g. flounder)."], "right": [...], "candidate": "5abc-1:0", "extra": {...}}
@@ -34,14 +34,14 @@ class MaskedSpan:
     """A span of a text, and the text around it.
 
     Attributes:
-        id: Names the span, and as qid its context; unique in a file.
-        group: The book or question it comes from, which splits keep whole.
+        id: Names the span and, as qid, its context; unique in a file.
+        group: Its book or question, which splits keep together.
         left: Sentences before it, in reading order; the last may be a fragment of the span's own.
         span: The sentences of the masked text.
         right: Sentences after it; the first may be the rest of the span's own.
-        candidate: The docno of the gold item among the candidates, where that is not ``id``.
-        negatives: Texts that look as if they fit the gap and do not, hardest first.
-        extra: What else is known (marker, offsets, source, kind), of JSON's types.
+        candidate: The docno of the gold item among the candidates, if it is not ``id``.
+        negatives: Plausible texts that do not fit the gap, hardest first.
+        extra: Other facts (marker, offsets, source, kind), as JSON values.
     """
 
     id: Id
@@ -66,7 +66,7 @@ _SPAN = TypeAdapter(MaskedSpan)
 
 
 def read_spans(*paths: Path) -> Iterator[MaskedSpan]:
-    """The spans of files, one file after the other; ids are unique in a file."""
+    """The spans of files in order; ids are unique within a file."""
     for path in paths:
         yield from read_records(path, parsed_as(MaskedSpan))
 
@@ -83,7 +83,7 @@ def context(
     right: int | None = None,
     words: int | None = None,
 ) -> tuple[str, str]:
-    """The text on either side of the mask: the nearest sentences, of these the nearest words."""
+    """The text on either side of the mask: the nearest sentences, cut to the nearest words."""
     before = " ".join(span.left if left is None else span.left[max(0, len(span.left) - left) :])
     after = " ".join(span.right[:right])
     if words is None:
@@ -98,7 +98,7 @@ def context(
 
 
 def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
-    """The texts of the different candidates by their docnos, in order of appearance."""
+    """The text of each distinct candidate by docno, in order of appearance."""
     texts: dict[str, str] = {}
     for span in spans:
         if texts.setdefault(span.docno, span.text) != span.text:

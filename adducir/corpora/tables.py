@@ -1,7 +1,7 @@
 """Tables with named columns, as pandas, polars, ranx or a spreadsheet write them: CSV and Parquet.
 
-A corpus is read row by row. Topics, qrels and runs are small, and become frames: of CSV or TSV with
-a header, Parquet, or three columns without a header (MS MARCO's, BEIR's without its own).
+A corpus is read row by row. Topics, qrels and runs are small and become frames: from CSV or TSV
+with a header, Parquet, or three columns without a header (MS MARCO, BEIR without its header).
 """
 
 import csv
@@ -28,7 +28,7 @@ _ROWS = 10_000
 
 
 def table_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The line (in Parquet the row) and the values of each row; empty cells are left out."""
+    """The line (in Parquet, the row) and values of each row; empty cells are left out."""
     rows = _parquet_rows(path) if suffix_of(path) == PARQUET else _csv_rows(path)
     for line, record in rows:
         yield line, {name: value for name, value in record.items() if value not in (None, "")}
@@ -41,13 +41,13 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
     names = [name.strip() for name in header]
     if len(names) < 2 or len(set(names)) < len(names):
-        what = f"the first line must name two columns or more, each once; it is {first.strip()!r}."
+        what = f"the first line must name at least two different columns; it is {first.strip()!r}."
         raise InputError(what, path=path, line=1)
     reader, begin = csv.reader(lines, delimiter=delimiter_of(first), strict=True), 2
     try:
         for cells in reader:
             if cells and len(cells) != len(names):
-                what = f"this line has {len(cells)} columns, but the header names {len(names)}."
+                what = f"this line has {len(cells)} columns, but the header has {len(names)}."
                 raise InputError(what, path=path, line=begin)
             if cells:
                 yield begin, dict(zip(names, cells, strict=True))
@@ -68,9 +68,9 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
-    """The bytes of a file, and its rows where it is a table: with a header, or of 3 columns.
+    """A file's bytes, and its rows if it is a table with a header or of 3 columns.
 
-    Three columns without a header are qid, docno and ``third``. An InputError says what is wrong.
+    Three columns without a header are qid, docno and ``third``. An InputError reports errors.
     """
     if suffix_of(path) == PARQUET:
         data = b"".join(blocks(path, whole=True))
@@ -98,20 +98,20 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     for line, text in enumerate(data.decode().split("\n"), 1):
         row = cell.findall(text)
         if len(row) not in (0, 3):
-            what = f"this line has {len(row)} columns, where the first has 3."
+            what = f"this line has {len(row)} columns, but the first has 3."
             raise InputError(what, path=path, line=line)
         rows += [row] if row else []
     return data, pl.DataFrame(rows, schema=["qid", "docno", third], orient="row")
 
 
 def delimiter_of(line: str, delimiters: Sequence[str] = ("\t", ",", ";")) -> str:
-    """What separates the columns of a table, by its first line."""
+    """The column separator of a table, from its first line."""
     return max(delimiters, key=line.count)
 
 
 @dataclass(frozen=True)
 class FrameCorpus:
-    """The rows of a frame as documents, each with a docno; the other columns are its fields."""
+    """The rows of a frame as documents, with a docno and the other columns as fields."""
 
     documents: Sequence[Document]
     source: str = "frame"

@@ -1,12 +1,12 @@
-"""Tokens with weights: what learned sparse models make of documents and of queries.
+"""Token weights, the output of learned sparse models for documents and queries.
 
-A document is a line of JSON, as Anserini's and pyserini's JsonVectorCollection has it (SPLADE,
+A document is a line of JSON, as in Anserini's and pyserini's JsonVectorCollection (SPLADE,
 uniCOIL, DeepImpact, ...), or as ``adducir deepct expand --pairs`` writes it::
 
     {"id": "d1", "contents": "the text", "vector": {"token": 3, "other": 0.5}}
     {"docno": "d1", "weights": {"word": 3, "other": 0.5}}
 
-A source is a file, also compressed, or a folder of such files. Weights are 0 or more.
+A source is a file, also compressed, or a folder of them. Weights are 0 or more.
 """
 
 import math
@@ -21,7 +21,7 @@ from adducir.corpora.formats import with_docnos
 from adducir.corpora.local import choose_files
 
 WEIGHT_KEYS = ("vector", "weights")
-_SHAPE = 'A line reads {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
+_SHAPE = 'Write lines such as {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
 
 TokenWeights = dict[str, float]
 
@@ -51,22 +51,22 @@ def identity_of(source: Path) -> list[str]:
 def weights_in(
     record: Mapping[str, Any], path: Path, line: int, keys: tuple[str, ...] = WEIGHT_KEYS
 ) -> TokenWeights | None:
-    """The weights under the first of the keys that a JSON object has; None where it has none."""
+    """The weights under the first of these keys in a JSON object; None if it has none of them."""
     key = next((key for key in keys if key in record), None)
     if key is None:
         return None
     found = record[key]
     if not isinstance(found, dict):
         kind = "a list, as of a dense vector" if isinstance(found, list) else repr(found)
-        what = f"`{key}` is not an object but {kind}."
+        what = f"`{key}` must be an object, not {kind}."
         raise InputError(what, path=path, line=line, hint=_SHAPE)
     for token, weight in found.items():
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not (is_number and math.isfinite(weight) and weight >= 0):
-            what = f"the weight of {token!r} is {weight!r}, not a number from 0 up."
+            what = f"the weight of {token!r} must be a number of 0 or more, not {weight!r}."
             raise InputError(what, path=path, line=line, hint=_SHAPE)
         if "\n" in token or "\r" in token:
-            what = f"the token {token!r} holds the end of a line."
+            what = f"the token {token!r} contains a line break."
             raise InputError(what, path=path, line=line, hint=_SHAPE)
     return found
 

@@ -1,12 +1,12 @@
 """Topics: the queries of a test collection, each with its qid.
 
-A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose content shows
-its form: XML (``<topic>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON lines or
+A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose format is
+detected from its
+content: XML (``<topic>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON lines or
 an array, of texts or token weights; TSV, CSV or Parquet. docs/formats.md shows each.
 
-Tags are read by one scanner that knows HTML's entities; a file that declares others is refused.
-White space within a query becomes single blanks. An empty query is kept, because its topic counts
-in every mean.
+HTML's entities are decoded; a file that declares others is refused. White space within a query
+becomes single blanks. An empty query is kept, because its topic counts in every mean.
 """
 
 import html
@@ -50,7 +50,7 @@ _NO_TOPICS = "these are qrels or a run, not topics:"
 
 
 class _RawTopic(NamedTuple):
-    """A topic with all its fields, the 1-based line it begins in, and weights of its tokens."""
+    """A topic with all its fields, the 1-based line where it begins, and its token weights."""
 
     qid: str
     fields: Mapping[str, str]
@@ -63,10 +63,10 @@ class Topics:
     """Queries in the order of their source.
 
     Attributes:
-        qids: The topics' ids, each once.
-        queries: One query a topic; may be empty.
-        field: The field or fields (``title+description``) the queries were taken from.
-        vectors: Token weights, one mapping a topic, that are searched in place of the queries.
+        qids: The topics' unique ids.
+        queries: One query per topic; may be empty.
+        field: The field or fields (``title+description``) of the queries.
+        vectors: Token weights, one mapping per topic, searched instead of the queries.
     """
 
     qids: list[str]
@@ -87,7 +87,7 @@ class Topics:
         qids = ids_of(given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, str):
-                raise UsageError(f"the query of topic {qid} is {query!r}, not text.")
+                raise UsageError(f"the query of topic {qid} must be text, not {query!r}.")
         for qid in repeated(qids):
             raise UsageError(f"the qid {qid!r} is repeated.")
         return cls(qids, [collapse(query) for query in queries], source)
@@ -101,10 +101,10 @@ class Topics:
 
     @property
     def texts(self) -> list[str]:
-        """The queries, for what reads texts only; a UsageError for token weights without text."""
+        """The queries as text; a UsageError for token weights without text."""
         if self.vectors is not None and self.empty:
-            what = f"the topic {self.empty[0]} of {self.source} has token weights and no text."
-            raise UsageError(what, hint="Give its text beside them, as `query` or `text`.")
+            what = f"topic {self.empty[0]} of {self.source} has token weights but no text."
+            raise UsageError(what, hint="Add its text as `query` or `text`.")
         return self.queries
 
     def frame(self) -> "pd.DataFrame":
@@ -117,7 +117,7 @@ class Topics:
         return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
 
     def identity(self) -> dict[str, str]:
-        """A digest of what is searched, with qids, for fingerprints; no source's name is in it."""
+        """A fingerprint of qids and what is searched, independent of the source's name."""
         pairs = (text for pair in zip(self.qids, self.queries, strict=True) for text in pair)
         details = {"topics": digest_of(pairs)}
         if self.vectors is None:
@@ -126,9 +126,9 @@ class Topics:
 
 
 def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
-    """Read topics; ``field`` is what to search with, by default the token weights or ``title``.
+    """Read topics; ``field`` is what to search with, by default token weights or ``title``.
 
-    Several are joined by ``+``, and a topic that lacks one is searched with the others.
+    Join several with ``+``; a topic that lacks one is searched with the others.
     """
     found = resolve(source)
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
@@ -139,7 +139,7 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     vectors: list[Mapping[str, float]] = []
     for topic in raw:
         if topic.qid.split() != [topic.qid] or topic.qid in lines:
-            wrong = "repeated" if topic.qid in lines else "empty or holds white space"
+            wrong = "repeated" if topic.qid in lines else "empty or contains white space"
             raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
         lines[topic.qid] = topic.line
         present |= topic.fields
@@ -149,8 +149,8 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
         raise InputError("it contains no topics.", path=source)
     if vectors and len(vectors) < len(raw):
         lacks = next(topic for topic in raw if topic.vector is None)
-        what = f"the topic {lacks.qid!r} has no token weights, which others have."
-        hint = "Give them to all, or name a field to search with."
+        what = f"topic {lacks.qid!r} lacks token weights, but others have them."
+        hint = "Add them to all topics, or name a field to search with."
         raise InputError(what, path=found, line=lacks.line, hint=hint)
     if vectors and not present:
         return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
@@ -183,7 +183,7 @@ def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Se
     else:
         names = [name.strip() for name in field.split("+")]
         unknown = [name for name in names if name not in present]
-        what, names = f"no topic has a field {unknown[:1]}.", [] if unknown else names
+        what, names = f"none of the topics has a field {unknown[:1]}.", [] if unknown else names
     if not names:
         hint = f"The topics' fields are: {', '.join(present) or 'none'}."
         raise InputError(what, path=source, hint=hint)
@@ -215,7 +215,7 @@ def _read_topics(path: Path) -> list[_RawTopic]:
     from adducir.corpora.formats import tsv_records
 
     if _JUDGED.match(text):
-        raise InputError(f"{_NO_TOPICS} its lines hold docnos.", path=path, line=1)
+        raise InputError(f"{_NO_TOPICS} its lines contain docnos.", path=path, line=1)
     return [
         _RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
         for line, qid, fields in tsv_records(lines, path, QID_FIELDS, "query")
@@ -231,21 +231,24 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
     key = next((name for name in QID_FIELDS if name in record), None)
     qid = as_text(record.pop(key)) if key else None
     if qid is None:
-        hint = f"Give it in one of {', '.join(QID_FIELDS)}."
-        raise InputError("this topic has no qid.", path=path, line=line, hint=hint)
+        hint = f"Add it as one of {', '.join(QID_FIELDS)}."
+        raise InputError("this topic lacks a qid.", path=path, line=line, hint=hint)
     fields = fields_of(record)
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
     vector = weights_in(record, path, line, tuple(objects))
     if not fields and vector is None:
-        raise InputError(f"the topic {qid!r} has no text.", path=path, line=line)
+        raise InputError(f"topic {qid!r} does not have any text.", path=path, line=line)
     return _RawTopic(qid, fields, line, vector)
 
 
 def _tagged_topics(text: str, path: Path) -> list[_RawTopic]:
-    """Topics in ``<topic>`` (XML) or ``<top>`` (TREC's classic form, whose tags need no end)."""
+    """Topics in ``<topic>`` (XML) or ``<top>`` (TREC's classic form, without end tags)."""
     text = _CDATA.sub(lambda match: html.escape(match[1]), without_comments(text))
     if declared := _ENTITY.search(text):
-        what, hint = "declared entities are not read.", "Replace them by the text they stand for."
+        what, hint = (
+            "declared entities are not supported.",
+            "Replace them with their text.",
+        )
         line = text.count("\n", 0, declared.start()) + 1
         raise InputError(what, path=path, line=line, hint=hint)
     topics, line, counted = list[_RawTopic](), 1, 0
@@ -253,7 +256,7 @@ def _tagged_topics(text: str, path: Path) -> list[_RawTopic]:
     for opened, closed in zip_longest(tags[::2], tags[1::2]):
         line, counted = line + text.count("\n", counted, opened.start()), opened.start()
         if opened[1] or closed is None or not closed[1]:
-            what = "closes nothing" if opened[1] else "is not closed"
+            what = "does not close anything" if opened[1] else "is not closed"
             raise InputError(f"this {opened[0]} {what}.", path=path, line=line)
         topics.append(_tagged_topic(opened, text[opened.end() : closed.start()], path, line))
     return topics
@@ -273,10 +276,10 @@ def _tagged_topic(tag: re.Match[str], body: str, path: Path, line: int) -> _RawT
         if name in fields or name in attributes:
             key = name
     if key is None:
-        hint = "Write <number>1</number> in it."
-        raise InputError("this topic has no number.", path=path, line=line, hint=hint)
+        hint = "Add <number>1</number> to it."
+        raise InputError("this topic lacks a number.", path=path, line=line, hint=hint)
     qid = fields.pop(key, attributes.get(key, ""))
-    if is_classic:  # TREC's first topics say 051 where their qrels say 51
+    if is_classic:  # TREC's first topics have 051, their qrels 51
         qid = qid.split(" ")[0]
         qid = qid.lstrip("0") or qid if qid.isdigit() else qid
     return _RawTopic(qid, fields, line)

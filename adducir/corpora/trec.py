@@ -1,10 +1,10 @@
 """Documents in TREC's SGML.
 
-``<DOC> <DOCNO> .. </DOCNO> ... </DOC>``: the field ``text`` is the whole text of a document but its
-docno, tags stripped and entities written out. The outermost elements are fields of their own, named
-in lower case (``headline``, ``title``); the element ``<TEXT>`` is called ``body``, because ``text``
-is the whole. An element that is repeated is joined by newlines. ``<DOCHDR>`` (the web collections'
-HTTP header) and comments are left out, and so is what stands between documents.
+``<DOC> <DOCNO> .. </DOCNO> ... </DOC>``: the field ``text`` is a document's whole text except its
+docno, with tags stripped and entities decoded. The outermost elements are fields with lower-case
+names (``headline``, ``title``); the element ``<TEXT>`` becomes ``body``, because ``text`` is the
+whole. Repeated elements are joined by newlines. ``<DOCHDR>`` (the web collections' HTTP header),
+comments and text between documents are left out.
 """
 
 import re
@@ -23,7 +23,7 @@ _EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
 
 
 class TREC(CorpusFormat):
-    """TREC's SGML, one ``<DOC>`` a document."""
+    """TREC's SGML, one ``<DOC>`` per document."""
 
     suffixes: ClassVar = (".trec", ".sgml", ".sgm", ".txt", ".xml")
     default_fields: ClassVar = ("text",)
@@ -39,7 +39,7 @@ class TREC(CorpusFormat):
             is_trec = suffix_of(path) in self.suffixes[:3]
             return is_trec or _BEGINS.search(next(blocks(path), b"")[: 1 << 16]) is not None
         except BrokenStream:
-            return True  # its reader says what is wrong with it
+            return True  # its reader reports the error
 
 
 def trec_documents(
@@ -47,7 +47,7 @@ def trec_documents(
 ) -> Iterator[tuple[int, Document]]:
     """Each document of the lines of a file, with the line of its ``<DOC>``."""
     key = re.escape(docno_field or "docno")
-    # Two searches: one pattern for both would look for the end anew from every further beginning.
+    # Two searches: one pattern for both would search for the end again from every beginning.
     opening, closing = re.compile(f"<{key}>", re.I), re.compile(rf"</{key}\s*+>", re.I)
     start, parts = 0, list[str]()
     found = strayed = False
@@ -66,7 +66,7 @@ def trec_documents(
                 first = opening.search(body)
                 last = first and closing.search(body, first.end())
                 if first is None or last is None:
-                    what = f"this document has no <{key.upper()}>: {collapse(plain(body))[:40]!r}"
+                    what = f"this document lacks <{key.upper()}>: {collapse(plain(body))[:40]!r}"
                     raise InputError(what, path=path, line=start)
                 docno = plain(body[first.end() : last.start()])
                 check_docno(docno, path, start)
@@ -74,7 +74,7 @@ def trec_documents(
                 yield start, Document(docno, _fields(rest))
                 start, found = 0, True
             elif start:
-                raise unclosed(f"the next one in line {number}")
+                raise unclosed(f"the next one on line {number}")
             else:
                 start, parts = number, []
             position = edge.end()
@@ -86,10 +86,10 @@ def trec_documents(
         raise unclosed("the file ends")
     if strayed and not found:
         raise InputError(
-            "there is no <DOC> in this file, so it is not in TREC's format.",
+            "this file does not contain <DOC>, so it is not in TREC's format.",
             path=path,
-            hint="JSONL, TREC SGML, TSV and plain text can be read; name the format where the "
-            "file name does not show it. With the format text the whole file is one document.",
+            hint="Supported are JSONL, TREC SGML, TSV and plain text; name the format if the file "
+            "name does not show it. With the format text, the whole file is one document.",
         )
 
 

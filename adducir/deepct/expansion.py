@@ -1,18 +1,18 @@
-"""Corpora expanded by the predicted weights of their words: repeated, or (word, count) pairs.
+"""Corpora expanded with predicted word weights: repeated words, or (word, count) pairs.
 
-A word of weight w is repeated round(scale * w) times, or round(scale * sqrt(w)); weights below 0
-count as 0, and halves are rounded to the even number, as numpy.round and so the original do. A word
-that occurs several times in a passage (in the same lower-case form) counts once, with the greatest
-of its weights; a word of several passages counts in each, since passages are joined again. A
-document of which no word is left keeps each of its words once, so that none is lost.
+A word with weight w is repeated round(scale * w) times, or round(scale * sqrt(w)); weights below 0
+count as 0, and halves are rounded to even, as in numpy.round and the original. A word that occurs
+several times in a passage (ignoring case) counts once, with its largest weight; a word in several
+passages counts in each, because passages are joined again. A document without remaining words keeps
+each of its words once, so that no document is lost.
 
-Documents keep all their fields and get the field ``weighted``. So an index chooses what it counts:
-``[conclusion, weighted]`` replaces the text by its weighted words, as the DeepCT study of argument
-retrieval does; ``[conclusion, premise, weighted]`` adds them to it.
+Documents keep all their fields and gain the field ``weighted``. So an index chooses what to count:
+``[conclusion, weighted]`` replaces the text with its weighted words, as in the DeepCT study of
+argument retrieval; ``[conclusion, premise, weighted]`` adds them to it.
 
-The weights are predicted in chunks, whose files hold:
+Weights are predicted in chunks, whose files contain:
 
-``values``    float32, a weight for each word, in the order of documents, fields, words
+``values``    float32, a weight per word, in the order of documents, fields, words
 ``passages``  int32, how many words each passage owns
 ``texts``     int32, how many passages each field of each document has
 """
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 KIND = "term-weights"
 WEIGHTED = "weighted"
 CHUNK = 1000
-"""Documents in a chunk: what a kill can lose."""
+"""Documents per chunk: the most that a kill can lose."""
 
 _VERSION = 4
 _NAME = "weights-{:06d}.safetensors"
@@ -72,9 +72,9 @@ def predict_corpus_weights(
     *,
     rebuild: bool = False,
 ) -> Manifest:
-    """Predict the weights of all documents, unless ``output`` holds them; killed work goes on.
+    """Predict all documents' weights unless ``output`` is up to date; killed work resumes.
 
-    ``model`` is the folder of a term weighter, whose text fields documents may lack.
+    ``model`` is a term weighter's folder; documents may lack its text fields.
     """
     return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
         output,
@@ -156,7 +156,7 @@ def stored_weights(
             weights, owned = next(stored, (None, []))
             if weights is None or len(weights) != len(inside):
                 raise ArtifactError(
-                    f"these weights are not of {corpus.source}: they differ from "
+                    f"these weights do not belong to {corpus.source}: they differ from "
                     f"{document.docno!r} on.",
                     path=folder,
                     hint="Predict the weights of the corpus again.",
@@ -182,7 +182,7 @@ class Rendering(Recipe):
         return has_words and not any(self.repetitions(text.weights).any() for text in texts)
 
     def counts(self, texts: Sequence[Weighted]) -> Iterator[dict[str, int]]:
-        """For each passage the count of each word in lower case, in order of first appearance."""
+        """For each passage, the count of each lower-case word, in order of first appearance."""
         if self.is_lost(texts):
             yield {word.text.lower(): 1 for text in texts for word in text.words}
             return
@@ -193,7 +193,7 @@ class Rendering(Recipe):
                 here = slice(start, start + size)
                 for word, count in zip(text.words[here], counts[here], strict=True):
                     key = word.text.lower()
-                    if count > found.get(key, 0):  # what was seen keeps its place in the order
+                    if count > found.get(key, 0):  # seen words keep their position
                         found[key] = count
                 yield found
                 start += size
@@ -201,7 +201,7 @@ class Rendering(Recipe):
 
 @dataclass(frozen=True)
 class ExpandedCorpus:
-    """The documents of a corpus with their weighted words; weights are opened when it is read."""
+    """A corpus's documents with weighted words; weights are opened when it is read."""
 
     base: Corpus
     weights: Path
@@ -251,10 +251,10 @@ class ExpandedCorpus:
     def write(
         self, output: Path, *, pairs: bool = False, keep: Sequence[str] = ()
     ) -> tuple[int, int]:
-        """Write JSON lines: documents, or ``{"docno": …, "weights": {…}}``, how often words count.
+        """Write JSON lines: documents, or ``{"docno": …, "weights": {…}}`` with word counts.
 
-        Words of the fields ``keep`` count as often as they occur, beside the weighted ones. Returns
-        how many documents there are, and how many keep their words once.
+        Words of the fields ``keep`` count as often as they occur, besides the weighted ones.
+        Returns the number of documents, and of those that keep each word once.
         """
         count = lost = 0
         with (

@@ -1,8 +1,8 @@
-"""The term weighter: an encoder and a linear head that gives each word of a text a weight.
+"""The term weighter: an encoder and a linear head that assigns each word of a text a weight.
 
 DeepCT (Dai and Callan, 2020) regresses a word's weight from the contextual vector of its first word
-piece: weight = w · T + b. The network is transformers' token classifier with one label, so that the
-weights load there as well.
+piece: weight = w · T + b. The network is transformers' token classifier with one label, so the
+weights load there, too.
 """
 
 from collections.abc import Sequence
@@ -34,21 +34,21 @@ _REMEMBERED = 1 << 18
 
 
 class Encoded(NamedTuple):
-    """A passage's ids, and where in them each word begins: -1 for one that has no piece."""
+    """A passage's ids, and where each word begins in them: -1 for a word without pieces."""
 
     ids: NDArray[np.int64]
     firsts: NDArray[np.int64]
 
 
 class Cut(NamedTuple):
-    """A passage of a text: its text and its words, which lie there."""
+    """A passage: its text, and words located in it."""
 
     text: str
     words: list[Word]
 
 
 class Weighted(NamedTuple):
-    """The weights of the words of one text, and how many of these each passage owns."""
+    """The weights of one text's words, and the number of words per passage."""
 
     words: list[Word]
     weights: Floats
@@ -56,7 +56,7 @@ class Weighted(NamedTuple):
 
 
 class Reader:
-    """Cuts texts into passages, and passages into word pieces; needs no network."""
+    """Splits texts into passages, and passages into word pieces, without a network."""
 
     def __init__(self, tokenizer: Any, longest: int, settings: Settings) -> None:
         self.tokenizer, self.longest, self.settings = tokenizer, longest, settings
@@ -65,12 +65,12 @@ class Reader:
 
     @classmethod
     def of(cls, source: ModelSource, settings: Settings) -> "Reader":
-        """That of a pretrained model, whose weights are not loaded."""
+        """A pretrained model's, without loading its weights."""
         tokenizer = load_tokenizer(source)
         return cls(tokenizer, longest_input(load_config(source), tokenizer), settings)
 
     def count_pieces(self, chunks: list[str]) -> list[int]:
-        """The word pieces of each of some chunks of text; the first 262,144 are remembered."""
+        """The word pieces of chunks of text; the first 262,144 are cached."""
         new = list(dict.fromkeys(chunk for chunk in chunks if chunk not in self._counts))
         encodings = self.tokenizer.backend_tokenizer.encode_batch(new, add_special_tokens=False)
         counts = {chunk: len(one) for chunk, one in zip(new, encodings, strict=True)}
@@ -79,7 +79,7 @@ class Reader:
         return [counts[c] if c in counts else self._counts[c] for c in chunks]
 
     def cut(self, text: str) -> list[Cut]:
-        """The passages of a text; a word belongs to the passage that it begins in."""
+        """The passages of a text; a word belongs to the passage where it begins."""
         settings, count = self.settings, self.count_pieces
         inside = words(text, whole=settings.tokenization == "lucene")
         starts = np.array([word.start for word in inside], dtype=np.int64)
@@ -91,14 +91,14 @@ class Reader:
         return found
 
     def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[Encoded]:
-        """Token ids of passages, at most ``longest``, and where in them each word begins."""
+        """Token ids of passages, at most ``longest``, and where each word begins in them."""
         longest, found = min(longest or self.longest, self.longest), []
         encodings = self.tokenizer.backend_tokenizer.encode_batch([one.text for one in cuts])
         for encoding, one in zip(encodings, cuts, strict=True):
             ids = np.array(encoding.ids, dtype=np.int64)
             offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
             special = np.array(encoding.special_tokens_mask, dtype=np.int64)
-            if len(ids) > longest:  # the closing special token stays
+            if len(ids) > longest:  # keep the closing special token
                 kept = np.r_[: longest - 1, len(ids) - 1]
                 ids, offsets, special = ids[kept], offsets[kept], special[kept]
             places, firsts = np.flatnonzero(special == 0), np.full(len(one.words), -1)
@@ -130,10 +130,10 @@ class TermWeighter:
         return self
 
     def weights(self, encoded: Sequence[Encoded], running: Running = PLAIN) -> list[Floats]:
-        """The weight of every word of some passages, 0 for a word without a piece."""
+        """The weight of every word of some passages, 0 for words without pieces."""
         network = self.network
         if running.precision != "float32":
-            # Its weights are cast once, which is several times faster than casting as it runs.
+            # Casting the weights once is several times faster than casting on the fly.
             network = self._half = self._half or halved(network)
         filler = self.reader.tokenizer.pad_token_id or 0
 
@@ -150,7 +150,7 @@ class TermWeighter:
         return computed(network, [len(one.ids) for one in encoded], compute, running)
 
     def weigh(self, texts: Sequence[str], running: Running = PLAIN) -> list[Weighted]:
-        """The weights of the words of texts of any length; a text without a word has none."""
+        """The weights of texts' words, for texts of any length."""
         cuts = [self.reader.cut(text) for text in texts]
         encoded = self.reader.encode([passage for some in cuts for passage in some])
         found, weighted = iter(self.weights(encoded, running)), []
@@ -158,7 +158,7 @@ class TermWeighter:
             values = [np.zeros(0, dtype=np.float32), *(next(found) for _ in some)]
             inside = words(text, whole=self.settings.tokenization == "lucene")
             weights = np.concatenate(values)
-            if silent := self.settings.silent:  # nothing was learned about them
+            if silent := self.settings.silent:  # the model was not trained on them
                 weights[[match_key(word.text) in silent for word in inside]] = 0.0
             weighted.append(Weighted(inside, weights, [len(passage.words) for passage in some]))
         return weighted

@@ -1,4 +1,4 @@
-"""The recipe of a term weighter, and the settings that are kept beside its weights."""
+"""The recipe of a term weighter, and the settings stored beside its weights."""
 
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -14,7 +14,7 @@ from adducir.training.recipe import ModelRecipe, Several
 
 
 class PassageRecipe(Recipe):
-    """How texts are cut into passages; see :func:`adducir.deepct.terms.passages`."""
+    """How texts are split into passages; see :func:`adducir.deepct.terms.passages`."""
 
     length: Annotated[int, Field(ge=1)] = 510
     unit: Unit = "pieces"
@@ -26,11 +26,11 @@ class Settings(ModelSettings):
     file: ClassVar = "deepct.json"
     what: ClassVar = "not a term weighter"
 
-    text: tuple[str, ...]  # the fields whose words are weighted
+    text: tuple[str, ...]  # the fields with the words to weight
     tokenization: Tokenization = "lucene"  # see terms.py
     activation: Literal["sigmoid", "none"] = "sigmoid"  # of a word's first piece
     passages: PassageRecipe = PassageRecipe()
-    stop_words: tuple[str, ...] = ()  # nothing was learned about them: weight 0; sorted
+    stop_words: tuple[str, ...] = ()  # not trained, so weight 0; sorted
 
     @cached_property
     def silent(self) -> frozenset[str]:
@@ -46,11 +46,11 @@ NAMED = {
     },
     "adducir": {},
 }
-"""What the named settings say; a recipe's own keys override them.
+"""The named settings; a recipe's own keys override them.
 
-``original`` is what AdeDZY/DeepCT does: the weight of one of BERT's basic words is the raw logit of
-its first word piece, stop words and punctuation marks are in the loss with target 0, and the input
-has 128 pieces. What lies beyond is lost there; here it is a passage of its own.
+``original`` follows AdeDZY/DeepCT: the weight of a BERT basic word is the raw logit of its first
+word piece, stop words and punctuation are in the loss with target 0, and inputs have 128 pieces.
+There the rest is lost; here it becomes further passages.
 """
 
 
@@ -59,14 +59,14 @@ class TopicsPart(Recipe):
 
     source: str
     qrels: Several
-    field: str | None = None  # the topics' field that is the query
-    grade: int = 1  # the least that makes a topic a query of the document
+    field: str | None = None  # the topics' field with the query
+    grade: int = 1  # the lowest grade that makes a topic a query of the document
 
 
 class HeldOutPart(HeldOut):
-    """What is kept from training: shares of the documents, or of groups of them."""
+    """What is held out from training: shares of the documents, or of groups of them."""
 
-    by: str | None = None  # the field whose documents stay together
+    by: str | None = None  # documents with the same value of this field stay together
 
 
 class DeepCTRecipe(ModelRecipe):
@@ -92,7 +92,7 @@ class DeepCTRecipe(ModelRecipe):
     @model_validator(mode="before")
     @classmethod
     def _named_settings(cls, data: Any) -> Any:
-        """What the named settings say, where the recipe itself says nothing."""
+        """Fill in the named settings for keys that the recipe omits."""
         if not isinstance(data, dict) or data.get("settings") not in NAMED:
             return data
         named: dict[str, Any] = NAMED[data["settings"]]

@@ -1,26 +1,25 @@
-"""Words and terms of texts, and how much each word of a passage matters: query term recall.
+"""Words and terms of texts, and query term recall, a word's importance in a passage.
 
 :func:`words` breaks a text as Lucene's StandardTokenizer does (Unicode's word boundaries, UAX #29),
-because the weights end in a Lucene index: "don't" and "1,000.5" are one word, "e-mail" two, and
-every Han or Hiragana character is one. Unlike Lucene it gives no word for an emoji.
+because the weights end up in a Lucene index: "don't" and "1,000.5" are one word, "e-mail" two, and
+every Han or Hiragana character is one. Unlike Lucene, it skips emoji.
 
-:func:`passages` cuts a text into parts that fit a model's input: at white space, and inside a chunk
-without any (a web address, Chinese) only where the chunk alone is too long, then at BERT's basic
-words. Joined, passages are the text again: white space belongs to the passage before it.
+:func:`passages` splits a text into parts that fit a model's input: at white space, or at BERT's
+basic words inside a chunk without white space (a web address, Chinese) that is too long by itself.
+Joined passages equal the text: white space belongs to the passage before it.
 
-QTR(t, d) is the share of a document's queries that hold the term t (Dai and Callan, 2020). Where a
-field of the document stands in for a query (the content-based weak supervision of Dai and Callan,
-2020a, which the DeepCT study of argument retrieval takes), it is the one query, and targets are 1
-or 0. Terms are Porter stems; stop words are not terms, on either side. Two ways to find them:
+QTR(t, d) is the share of a document's queries that contain the term t (Dai and Callan, 2020). If a
+field of the document serves as the query (the content-based weak supervision of Dai and Callan,
+2020a, used in the DeepCT study of argument retrieval), targets are 1 or
+0. Terms are Porter stems; stop words are not terms, on either side. Two tokenizations:
 
 ``lucene``
     The words of :func:`words`, without a possessive ``'s``, in lower case.
 ``bert``
     Those of the published script get_training_query_term_recall.py: every ``'s`` (and no other form
     of it) becomes a blank, then every character that is not an ASCII letter or digit, and NLTK's
-    word tokenizer cuts what is left ("cannot" into "can" and "not"). The words that look their
-    target up are BERT's basic words: "café" is looked up as "cafe", was kept as "caf", and has no
-    target.
+    word tokenizer cuts what is left ("cannot" into "can" and "not"). Targets are looked up by
+    BERT's basic words: "café" is looked up as "cafe" but was stored as "caf", so it lacks a target.
 
 Stop lists: ``english`` (our own function words), ``nltk`` (as in the study; a download), ``lucene``
 (the 33 that an index drops), ``none``, or a file with one word per line.
@@ -48,13 +47,13 @@ _NOT_ASCII_ALNUM = re.compile(r"[^a-zA-Z0-9]")
 # Lucene cuts a longer word into parts of this length (StandardTokenizer's maxTokenLength).
 LONGEST = 255
 CountPieces = Callable[[list[str]], Iterable[int]]
-"""Counts the word pieces of each of some chunks of text, as if each stood between blanks."""
+"""Counts the word pieces of chunks of text, as if each were between blanks."""
 Unit = Literal["pieces", "words"]
 _CHUNK = re.compile(r"\S+")
 
 
 class Word(NamedTuple):
-    """A word: ``text`` stands in the passage from ``start`` to ``end`` (characters)."""
+    """A word: ``text`` is in the passage from ``start`` to ``end`` (characters)."""
 
     start: int
     end: int
@@ -62,7 +61,7 @@ class Word(NamedTuple):
 
 
 def words(text: str, *, whole: bool = True) -> list[Word]:
-    """The words of a text in order, as an index has them; if not ``whole``, :func:`basic_words`."""
+    """The words of a text in order, as in an index; if not ``whole``, :func:`basic_words`."""
     if not whole:
         return basic_words(text)
     # A pattern of Unicode properties takes five times as long, and most texts need none.
@@ -78,7 +77,7 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
 
 
 def basic_words(text: str) -> list[Word]:
-    """The words of BERT's basic tokenisation (uncased), by which the original DeepCT looks up.
+    """The words of BERT's basic tokenisation (uncased), the original DeepCT's look-up keys.
 
     A word's text, in lower case and without accents, may differ in length from its slice.
     """
@@ -93,9 +92,9 @@ def basic_words(text: str) -> list[Word]:
 
 
 def match_key(word: str) -> str:
-    """What two words must share (before stemming) to be one term: lower case, no possessive ``'s``.
+    """A word's key before stemming: lower case, without possessive ``'s``.
 
-    As Lucene's filters have it; but "don’t" is the stop word "don't".
+    As in Lucene's filters, but "don’t" is the stop word "don't".
     """
     key = word.lower()
     if not key.isascii():
@@ -106,14 +105,14 @@ def match_key(word: str) -> str:
 def passages(
     text: str, count_pieces: CountPieces, *, length: int, unit: Unit = "pieces"
 ) -> list[tuple[int, int]]:
-    """Where passages of at most ``length`` pieces or words, as long as possible, begin and end.
+    """Starts and ends of passages, as long as possible within ``length`` pieces or words.
 
-    A single word of more pieces is a passage of its own, and so is a text of white space only.
+    A single longer word is its own passage, and so is a text of only white space.
     """
     if unit == "words":
         count_pieces = partial(map, count_words)
     spans = [match.span() for match in _CHUNK.finditer(text)]
-    steps: list[tuple[int, int]] = []  # what is never cut: where it begins, and its pieces
+    steps: list[tuple[int, int]] = []  # indivisible parts: start and number of pieces
     counts = count_pieces([text[start:end] for start, end in spans]) if spans else []
     for (start, end), pieces in zip(spans, counts, strict=True):
         if pieces <= length:
@@ -129,7 +128,7 @@ def passages(
 
 @lru_cache(maxsize=1 << 18)
 def count_words(chunk: str) -> int:
-    """How many words a chunk has, at least 1."""
+    """The number of words in a chunk, at least 1."""
     return max(1, len(words(chunk)))
 
 
@@ -150,9 +149,9 @@ def stop_words(name: str | Path) -> frozenset[str]:
             return frozenset(word.lower() for word in stopwords.words("english"))
         except LookupError as error:
             raise MachineError(
-                "NLTK's stop words are not on this machine: its package does not hold them.",
+                "NLTK's stop words are not installed: its package does not include them.",
                 hint="Get them with `python -m nltk.downloader stopwords`, or choose `english`, "
-                "the list that comes with Adducir.",
+                "Adducir's own list.",
                 absent=True,
             ) from error
     if name in ("lucene", "none"):
@@ -169,15 +168,15 @@ def stop_words(name: str | Path) -> frozenset[str]:
         if not word or word.startswith("#"):
             continue
         if len(word.split()) > 1:
-            what = f"there are several words in this line: {word!r}."
-            hint = "A stop list has one word per line."
+            what = f"this line has several words: {word!r}."
+            hint = "Write one stop word per line."
             raise InputError(what, path=path, line=number, hint=hint)
         found.add(word)
     return frozenset(found)
 
 
 class Targets(NamedTuple):
-    """A passage's words, the target of each (0 to 1; 0 for a stop word), and if it is a stop."""
+    """A passage's words, their targets (0 to 1; 0 for stop words), and which are stop words."""
 
     words: list[Word]
     values: list[float]
@@ -190,7 +189,7 @@ class Matcher:
     tokenization: Tokenization = "lucene"
 
     def recall(self, queries: Sequence[str]) -> dict[str, float]:
-        """QTR: for each stem of the queries the share of them that hold it; empty ones count."""
+        """QTR: for each stem, the share of queries that contain it; empty queries count."""
         held: dict[str, int] = {}
         for query in queries:
             for stem in {porter(form) for form in self._forms(query)}:
@@ -244,7 +243,7 @@ def _nltk() -> tuple[Any, Any]:
     """Stemmer and tokenizer of NLTK, which takes more than a second to import."""
     from nltk.stem.porter import PorterStemmer
 
-    # The part of word_tokenize that works within sentences; without marks there is only one.
+    # word_tokenize's part within sentences; without punctuation there is only one.
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return PorterStemmer(), NLTKWordTokenizer()
@@ -252,8 +251,8 @@ def _nltk() -> tuple[Any, Any]:
 
 _APOSTROPHES = str.maketrans("’＇", "''")
 
-# What follows writes rules WB4 to WB13b of UAX #29 as one pattern. Every character takes with it
-# the marks that extend it (WB4).
+# The following expresses rules WB4 to WB13b of UAX #29 as one pattern. Every character includes the
+# marks that extend it (WB4).
 _MARKS = r"[\p{WB=Extend}\p{WB=Format}\p{WB=ZWJ}]*+"
 _LETTER = r"[\p{WB=ALetter}\p{WB=Hebrew_Letter}]" + _MARKS
 _DIGIT = r"[\p{WB=Numeric}０-９]" + _MARKS
@@ -266,13 +265,13 @@ _IN_NUMBER = r"[\p{WB=MidNum}\p{WB=MidNumLet}']" + _MARKS
 def _pattern(
     opening: str, letter: str, digit: str, joiner: str, in_word: str, in_number: str
 ) -> str:
-    """Letters and digits, joined by low lines, points and the like where these stand inside."""
+    """Letters and digits, joined by underscores, dots and the like inside words."""
     run = f"{letter}(?:(?:{in_word})?{letter})*|{digit}(?:(?:{in_number})?{digit})*"
     return f"{opening}(?:{run})(?:{run}|(?:{joiner})+)*"
 
 
-# A row of joiners without a word is read once: in ASCII it is tried from its first only, else it is
-# skipped as a whole. Tried from each of them, it would take time in proportion to its square.
+# A row of joiners without a word is read once: ASCII tries only its first, else it is skipped as a
+# whole. Trying each of them would take quadratic time.
 # Groups are not possessive: Python before 3.11.5 matches such groups wrongly (gh-106052).
 _ASCII = re.compile(_pattern("(?:_(?<!__)_*+)?", "[A-Za-z]", "[0-9]", "_", "[:.']", "[,;.']"))
 _UNICODE = regex.compile(

@@ -1,13 +1,12 @@
 """The training of a term weighter: from a recipe in ``deepct/`` to a model's folder.
 
-A row is a passage: its word pieces, and of each of its words the place of its first piece and its
-target. The loss is the mean squared error of the words' weights. Documents that leak control names
-are left out, and with them their copies: documents whose text is the same but for case and white
-space. Nothing of the rows depends on chance.
+A row is a passage: its word pieces, and for each word the index of its first piece and its target.
+The loss is the mean squared error of word weights. Leak control leaves out documents and their
+copies, documents whose text differs only in case and white space. Rows are deterministic.
 
-How well weights recover a passage's reference terms is average precision: its words are ranked by
-weight, stop words left out; those with a positive target are relevant. Where weights tie, it is the
-exact mean over all orders of the tied words, so that constant weights get what chance gets.
+How well weights recover a passage's reference terms is measured by average precision: its words
+except stop words are ranked by weight; those with a positive target are relevant. Ties use the
+exact mean over all orders of the tied words, so that constant weights equal chance.
 """
 
 import math
@@ -47,15 +46,15 @@ if TYPE_CHECKING:
 _COLUMNS = {"docno": "string", "keys": "[string]", "ids": "[int32]", "firsts": "[int32]"}
 _COLUMNS |= {"targets": "[float32]", "is_stop": "[bool]", "length": "int32"}
 _COUNTED = (
-    "without_reference",  # of documents; what follows is of the others' passages
+    "without_reference",  # of documents; the following are of the others' passages
     *("passages", "without_words", "without_positive"),
     *("examples", "words", "stop_words", "positives"),
 )
 _TOGETHER = 256
 _MEASURED, _KNOWN = 500, 20_000
-"""Passages that a trained model is measured on, and that tf-idf has its idf of."""
+"""Passages to evaluate a trained model, and for tf-idf's idf."""
 Row = Mapping[str, Any]
-"""A passage: docno, and of its words keys, firsts, targets, is_stop; its ids."""
+"""A passage: docno, its words' keys, firsts, targets, is_stop; its ids."""
 Weigh = Callable[[Sequence[Row]], Sequence[NDArray[np.floating[Any]]]]
 RESAMPLES = 10_000
 
@@ -65,8 +64,8 @@ class DeepCT(Trainable[DeepCTRecipe]):
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")
     unit = "passages"
-    card = """A DeepCT term weighter (Dai and Callan, 2020): it gives each word of a passage a
-weight, how much the word matters to what the passage is about, from its first word piece.
+    card = """A DeepCT term weighter (Dai and Callan, 2020): it assigns each word of a passage a
+weight, its importance to the passage's topic, from its first word piece.
 
 ## Use
 
@@ -93,13 +92,13 @@ The network is a token classifier with one label:
         shared = sorted(set(listed(recipe.text)) & set(self._reference))
         if shared:
             raise UsageError(
-                f"the field {shared[0]!r} is in the text as well as the reference, so that every "
-                "word of it is a target by itself.",
-                hint="Have the model read fields other than those it is to predict.",
+                f"the field {shared[0]!r} is in both text and reference, so its words would be "
+                "their own targets.",
+                hint="Let the model read other fields than those to predict.",
             )
 
     def _known_queries(self) -> dict[str, Any]:
-        """What the queries of documents depend on; with topics, they are read."""
+        """What determines documents' queries; with topics, reads them."""
         part = self.recipe.topics
         if part is None:
             return {"reference": list(self._reference)}
@@ -111,9 +110,9 @@ The network is a token classifier with one label:
                 self._queries_of.setdefault(docno, []).append(texts[qid])
         if not self._queries_of:
             raise InputError(
-                f"{qrels.source} judges no document {part.grade} or better for a topic of "
+                f"{qrels.source} does not judge any document {part.grade} or better for a topic of "
                 f"{topics.source}.",
-                hint="Give the judgements that belong to the topics, or a lower grade.",
+                hint="Give the topics' judgements, or a lower grade.",
             )
         return {**topics.identity(), **qrels.identity(), "grade": part.grade}
 
@@ -196,11 +195,11 @@ The network is a token classifier with one label:
         counts.update({name: found[name] for name in _COUNTED})
         if not found["examples"]:
             raise InputError(
-                f"of {counts['documents']:,} documents no training example is left: "
+                f"{counts['documents']:,} documents leave no training examples: "
                 f"{counts['excluded']:,} are left out by leak control, "
-                f"{found['without_reference']:,} have no reference.",
+                f"{found['without_reference']:,} lack a reference.",
                 path=self.corpus.source,
-                hint="Look at the fields and at what is left out.",
+                hint="Check the fields and what is left out.",
             )
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
@@ -215,9 +214,9 @@ The network is a token classifier with one label:
             yield document
         if missing and known:
             raise InputError(
-                f"no document has a field {min(missing)!r}.",
+                f"the documents lack the field {min(missing)!r}.",
                 path=self.corpus.source,
-                hint=f"The documents' fields are: {', '.join(sorted(known))}.",
+                hint=f"The fields are {', '.join(sorted(known))}.",
             )
 
     def model(self) -> "torch.nn.Module":
@@ -289,7 +288,7 @@ The network is a token classifier with one label:
         rows = list(sample(held_out.select(can_be), measured, 0))
         if not rows:
             return None
-        progress().note(f"measuring the model on {len(rows):,} {part} passages")
+        progress().note(f"evaluating the model on {len(rows):,} {part} passages")
         tf_idf = by_tf_idf(sample(data.train, known, 0)["keys"])
         found = recoveries({**ways, "tf-idf": tf_idf, "constant": constant}, rows)
         return {"part": part, "ways": [asdict(one) for one in found]}
@@ -306,7 +305,7 @@ The network is a token classifier with one label:
 
 
 def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -> list[str]:
-    """How well a model, the untrained one, tf-idf and chance recover terms of passages held out."""
+    """How well a model, the untrained one, tf-idf and chance recover terms of held-out passages."""
     place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
     with TemporaryDirectory() as folder:
@@ -316,13 +315,15 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
         ways = {name: by_model(one, running) for name, one in weighters.items()}
         found = training.recovery(ways, data)
     if found is None:
-        raise InputError("no passage held out has a reference term.", path=training.corpus.source)
+        raise InputError(
+            "none of the held-out passages has a reference term.", path=training.corpus.source
+        )
     return training.report({"recovery": found})
 
 
 @dataclass(frozen=True)
 class Recovery:
-    """Mean average precision with its 95% bootstrap interval; whole documents are drawn."""
+    """Mean average precision with its 95% bootstrap interval over documents."""
 
     name: str
     mean: float
@@ -333,10 +334,10 @@ class Recovery:
 
 
 def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_]) -> float:
-    """Average precision, in the mean over the orders of tied words; one at least must be relevant.
+    """Average precision, averaged over the orders of tied words; at least one must be relevant.
 
-    A group of g tied words behind m others, r of it relevant, with R relevant before it, adds for
-    its i-th place (r / g) * (R + 1 + (i - 1) * (r - 1) / (g - 1)) / (m + i).
+    A group of g tied words after m others, with r relevant ones and R relevant before it, adds for
+    its i-th rank (r / g) * (R + 1 + (i - 1) * (r - 1) / (g - 1)) / (m + i).
     """
     order = np.argsort(-weights, kind="stable")
     values, hits = weights[order], relevant[order]

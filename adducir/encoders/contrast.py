@@ -15,7 +15,7 @@ from sentence_transformers.util import (
 
 
 class InBatchNegatives(CachedMultipleNegativesRankingLoss):
-    """Each context against the spans of the batch, without those that its own text has."""
+    """Each context against the batch's spans, except those with the same text as its own."""
 
     def __init__(self, model: Any, scale: float = 1.0, tokens: int | None = None) -> None:
         super().__init__(model, scale=scale, similarity_fct=dot_score, mini_batch_num_tokens=tokens)

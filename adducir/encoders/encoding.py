@@ -1,9 +1,9 @@
-"""Encodes a corpus, spans or topics into an artifact, in chunks that can be made anywhere.
+"""Encodes a corpus, spans or topics into an artifact, in chunks that any executor can compute.
 
-A dense encoder makes ``docnos.txt``, one docno a line in the order of the vectors, and
+A dense encoder writes ``docnos.txt``, one docno per line in the order of the vectors, and
 ``vectors-000000.safetensors``, ...: ``vectors`` (n, D) float32. A learned sparse one (SPLADE;
-Formal et al., SIGIR 2021) makes ``weights.jsonl.gz``, the tokens of each text with their weights,
-which ``adducir index --weights`` and ``adducir search --topics`` read.
+Formal et al., SIGIR 2021) writes ``weights.jsonl.gz``, the weighted tokens of each text, for
+``adducir index --weights`` and ``adducir search --topics``.
 """
 
 import dataclasses
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 KIND, TOKEN_WEIGHTS = "vectors", "token-weights"
 WEIGHTS = "weights.jsonl.gz"
 CHUNK = 2000
-"""Texts in a chunk: what a kill can lose."""
+"""Texts per chunk: the most that a kill can lose."""
 DOCNOS = "docnos.txt"
 _NAME = "vectors-{:06d}.safetensors"
 _VERSION = 3
@@ -46,7 +46,7 @@ Item = tuple[str, str | MaskedSpan]
 
 @dataclass(frozen=True)
 class Items:
-    """What is encoded; ``read`` gives all items anew, and refuses duplicate docnos if told to."""
+    """The items to encode; ``read`` yields them afresh and refuses duplicate docnos on request."""
 
     what: dict[str, Any]
     identity: str
@@ -55,11 +55,11 @@ class Items:
     read: Callable[[bool], Iterator[Item]]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "read": None}  # a worker is given its own
+        return {**vars(self), "read": None}  # workers get their own
 
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
-    """Documents of a corpus, their fields joined by newlines; by default those to be indexed."""
+    """A corpus's documents, fields joined by newlines; by default those to index."""
     chosen = fields or tuple(corpus.default_fields)
 
     def read(check: bool) -> Iterator[Item]:
@@ -71,7 +71,7 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
 
 
 def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
-    """Contexts by their ids; or spans by their candidates, or else by their ids."""
+    """Contexts by id; or spans by candidate, or else by id."""
 
     def read(check: bool) -> Iterator[Item]:
         if side == "context":
@@ -103,7 +103,7 @@ class TextWork(ModelWork):
 class EncodingWork(TextWork):
     source: EncoderSource
     texts: Items
-    encoder: Any = None  # if it is loaded already
+    encoder: Any = None  # if already loaded
 
     @property
     def total(self) -> int | None:
@@ -135,7 +135,7 @@ class EncodingWork(TextWork):
     def counted(self, folder: Path, made: Made) -> dict[str, Any]:
         """Write the docnos of all vectors; returns the counts."""
         if not made.files:
-            raise InputError("there is nothing to encode.")
+            raise InputError("the items to encode are missing.")
         with writing_text(folder / DOCNOS) as handle:
             handle.writelines(f"{docno}\n" for names in made.names for docno in names)
         counts = {"vectors": made.items, "width": read_vectors(made.files[0]).shape[1]}
@@ -154,7 +154,7 @@ class SparseWork(EncodingWork):
         encoder: Any = load_sparse_encoder(self.source.query).to(device)
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
-        # Each token of a text has a logit for each of the vocabulary.
+        # Each token of a text has a logit per vocabulary entry.
         at_once = max(1, (self.running.tokens or tokens_for(device)) // 256)
 
         def arrays(items: Sequence[Item]) -> Arrays:
@@ -196,7 +196,7 @@ def encode(
     sparse: bool = False,
     rebuild: bool = False,
 ) -> Manifest:
-    """Encode, unless ``output`` holds the vectors already; ``encoder``: if it is loaded already."""
+    """Encode unless ``output`` is up to date; ``encoder``: if already loaded."""
     kind: Any = SparseWork if sparse else EncodingWork
     work = kind(source=source, texts=items, encoder=encoder, size=CHUNK, running=running)
     return work.build(

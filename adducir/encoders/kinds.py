@@ -1,7 +1,7 @@
-"""Encoders by name: one model for both sides, a pair, one that Adducir trained, or another kind.
+"""Encoders by name: one model for both sides, a pair, a trained one, or another kind.
 
-An encoder of another package is named ``kind:base``; without a kind it is a network of Hugging
-Face. Packages add kinds by the entry-point group ``adducir.encoders``.
+An encoder of another package is named ``kind:base``; without a kind it is a Hugging Face network.
+Packages add kinds through entry points ``adducir.encoders``.
 """
 
 from abc import abstractmethod
@@ -30,18 +30,18 @@ Side = Literal["query", "document"]
 
 
 class TextEncoder(Recipe):
-    """A way to make vectors of texts, which are compared by inner product.
+    """A way to encode texts as vectors, compared by inner product.
 
-    A subclass gives :meth:`encode`; the other methods are those of
-    :class:`adducir.encoders.model.DualEncoder`. All its fields are part of its identity.
+    A subclass defines :meth:`encode`; the other methods match
+    :class:`adducir.encoders.model.DualEncoder`. All fields are part of its identity.
     """
 
-    settings: ClassVar[None] = None  # beside its fields
-    base: str = Field("", description="What stands behind the colon of the encoder's name.")
+    settings: ClassVar[None] = None  # besides its fields
+    base: str = Field("", description="The part of the encoder's name after the colon.")
 
     @abstractmethod
     def encode(self, texts: Sequence[str], side: Side) -> Floats:
-        """(n, D) float32 vectors of some thousand texts at most, each of its text alone."""
+        """(n, D) float32 vectors of at most some thousand texts, each independent of the others."""
 
     def to(self, device: "torch.device") -> "TextEncoder":
         return self
@@ -56,19 +56,19 @@ class TextEncoder(Recipe):
         return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
 
 
-ENCODERS = Family("encoders", TextEncoder, {}, what="encoder")  # networks need no kind
+ENCODERS = Family("encoders", TextEncoder, {}, what="encoder")  # networks do not need a kind
 
 
 @dataclass(frozen=True)
 class EncoderSource:
-    """Where an encoder comes from: two models or one, or an encoder of another kind."""
+    """The source of an encoder: one or two models, or another kind of encoder."""
 
     name: str
     query: ModelSource
     document: ModelSource
-    folder: Path | None = None  # of an encoder that Adducir trained
+    folder: Path | None = None  # of an encoder trained with Adducir
     settings: Settings | None = None
-    texts: TextEncoder | None = None  # an encoder of another kind
+    texts: TextEncoder | None = None  # another kind of encoder
 
     @property
     def is_shared(self) -> bool:
@@ -84,7 +84,7 @@ class EncoderSource:
         return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
 
     def check(self) -> None:
-        """Find the tokenizers, fetched where need be; weights are not opened."""
+        """Find the tokenizers, downloading if necessary; does not open weights."""
         if self.texts is None:
             for model in dict.fromkeys((self.query, self.document)):
                 if self.folder is None:
@@ -93,17 +93,17 @@ class EncoderSource:
 
 def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
     if tokenizer is not None:
-        what = "an encoder that Adducir trained has its tokenizer."
+        what = "an encoder trained with Adducir has its own tokenizer."
         raise InputError(what, path=path, hint="Leave `tokenizer` out.")
 
 
 def encoder_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> EncoderSource:
-    """What an encoder's name stands for; nothing is fetched. Relative paths start in ``folder``.
+    """The source of an encoder's name, without downloads. Relative paths start in ``folder``.
 
-    A name is one that :func:`adducir.models.sources.model_source` takes; two with a comma between,
-    for queries and documents; an encoder that Adducir trained, or its recipe; or ``kind:base``.
+    A name is one for :func:`adducir.models.sources.model_source`; two, comma-separated, for queries
+    and documents; a trained encoder or its recipe; or ``kind:base``.
     """
     kind, colon, base = name.partition(":")
     path = (folder or Path()) / Path(name).expanduser()

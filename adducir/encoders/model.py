@@ -1,4 +1,4 @@
-"""A dual encoder: a SentenceTransformer that puts contexts, queries and texts into one space.
+"""A dual encoder: a SentenceTransformer that maps contexts, queries and texts into one space.
 
 Contexts and queries go through one network, spans and documents through the same or another (the
 routes ``query`` and ``document`` of a Router); vectors are compared by inner product (DPR,
@@ -49,7 +49,7 @@ _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
 class DualEncoder:
-    """A network, as ``SentenceTransformer`` loads it, with what makes token ids of texts."""
+    """A network loaded by ``SentenceTransformer``, with its conversion of texts to token ids."""
 
     def __init__(self, model: "SentenceTransformer", inputs: InputReader) -> None:
         self.model, self.inputs = model, inputs
@@ -66,16 +66,16 @@ class DualEncoder:
         towers: Towers | None = None,
         seed: int | None = None,
     ) -> "DualEncoder":
-        """An encoder by its source; what is not said is as it was trained.
+        """An encoder from its source; defaults are those of its training.
 
-        A model that Adducir did not train reads whole contexts without a mask; ``seed`` is that of
-        new poolers, where the encoder is to be trained.
+        A model not trained with Adducir reads whole contexts without a mask; ``seed`` is for new
+        poolers, if the encoder will be trained.
         """
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.sentence_transformer.modules import Normalize, Router
 
         if source.texts is not None:
-            raise InputError(f"{source.name} is not a network, which this needs.")
+            raise InputError(f"{source.name} is not a network, which is required here.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
         has_routes = source.folder is not None and (source.folder / _ROUTES).is_file()
@@ -119,14 +119,14 @@ class DualEncoder:
         return self.model.device
 
     def forward(self, inputs: Sequence[Ids], side: Side) -> "torch.Tensor":
-        """Vectors (n, D) of some inputs, with gradient where there is one."""
+        """Vectors (n, D) of some inputs, with any gradient."""
         reader = self.inputs.query if side == "query" else self.inputs.document
         ids, mask = padded(inputs, reader.padding, self.device)
         features: Any = {"input_ids": ids, "attention_mask": mask}
         return self.model(features, task=side)["sentence_embedding"]
 
     def vectors(self, inputs: Sequence[Ids], side: Side, running: Running = PLAIN) -> Floats:
-        """(n, D) float32 vectors of token ids; none depends on its batch (to 1e-5)."""
+        """(n, D) float32 vectors of token ids, independent of batches (to 1e-5)."""
 
         def compute(numbers: Numbers) -> Any:
             return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
@@ -145,7 +145,7 @@ class DualEncoder:
 
 
 def load_encoder(source: EncoderSource) -> Any:
-    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods."""
+    """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder`` with the same methods."""
     if source.texts is not None:
         return source.texts
     with loading(f"the encoder {source.name}"):
@@ -153,7 +153,7 @@ def load_encoder(source: EncoderSource) -> Any:
 
 
 def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
-    """A learned sparse encoder; of a plain model its masked language model, pooled as SPLADE is."""
+    """A learned sparse encoder; a plain model's masked language model is pooled as in SPLADE."""
     from sentence_transformers import SparseEncoder
 
     folder = _folder(source)
@@ -171,12 +171,12 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
 
 
 def plain_pooling(source: ModelSource) -> PoolingMode | None:
-    """What a plain transformer is trained with where nobody says; None for a sentence encoder."""
+    """The default pooling to train a plain transformer with; None for a sentence encoder."""
     return None if (_folder(source) / _MODULES).is_file() else "first"
 
 
 def _folder(source: ModelSource) -> Path:
-    """A model's folder; that of sentence-transformers may have its weights further inside."""
+    """A model's folder; with sentence-transformers, weights may be in a subfolder."""
     folder = source.folder
     return folder if folder and (folder / _MODULES).is_file() else source.local()
 
@@ -184,7 +184,7 @@ def _folder(source: ModelSource) -> Path:
 def _loaded(
     source: ModelSource, pooling: PoolingMode | None, seed: int | None
 ) -> "SentenceTransformer":
-    """A model by sentence-transformers; our own loading holds its weights to be whole."""
+    """A model loaded by sentence-transformers, after a check that its weights are complete."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
 
@@ -215,7 +215,7 @@ def _loaded(
                 if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
                     one.__init__(one.embedding_dimension, mode)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
-                what = "this sentence encoder has no pooler."
+                what = "this sentence encoder lacks a pooler."
                 raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
     return model
 
@@ -244,17 +244,17 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list
     if has_pooler:
         dense = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(dense, torch.nn.Linear):
-            what = f"a {type(network).__name__} has no pooler."
+            what = f"a {type(network).__name__} lacks a pooler."
             raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
         weight, bias = dense.weight.data, dense.bias.data
         layers.append(Dense(hidden, hidden, init_weight=weight, init_bias=bias))
     if getattr(network, "pooler", None) is not None:
-        network.pooler = None  # it is a layer of its own now, or nobody reads it
+        network.pooler = None  # now a separate layer, or unused
     return layers
 
 
 def _kind_of(source: ModelSource) -> str:
-    """The class of transformers for a checkpoint, where AutoModel would take a wrong one."""
+    """The transformers class for a checkpoint if AutoModel would choose a wrong one."""
     config = load_config(source)
     dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
     return {"t5": "T5EncoderModel", "dpr": dpr}.get(config.model_type, "AutoModel")

@@ -1,12 +1,12 @@
-"""Ranks the gold item among all, by vectors of spans and contexts: exact, in blocks, ties counted.
+"""Exact ranks of gold items from vectors of spans and contexts, in blocks, with tie counts.
 
-Equal texts must tie, though their vectors may differ in the last bit when they were encoded in
-different batches, and so may a product that a matrix library computes at another place. So each
-different text is encoded and scored once, and counts as often as it is there.
+Equal texts must tie, although vectors from different batches, or products at different positions of
+a matrix, may differ in the last bit. So each distinct text is encoded and scored once, and counts
+as often as it occurs.
 
-A text has one vector, or one for each token: in late interaction (ColBERT, Khattab and Zaharia,
-SIGIR 2020) a score is the sum, over the query's vectors, of the greatest inner product with any
-vector of the document. The vectors of one task's candidates are held in memory at a time.
+A text has one vector, or one per token: in late interaction (ColBERT, Khattab and Zaharia, SIGIR
+2020), a score is the sum over query vectors of the maximum inner product with the document's
+vectors. Memory holds the vectors of one task's candidates at a time.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Scores = Callable[[int, int], Floats]
-"""Gives the (n, U) scores of queries ``first`` to ``last`` - 1 with all different candidates."""
-SCORES = PRODUCTS = 1 << 24  # scores, or inner products, that are held at a time: 64 MB
+"""Returns (n, U) scores of queries ``first`` to ``last`` - 1 with all distinct candidates."""
+SCORES = PRODUCTS = 1 << 24  # scores or inner products held at a time: 64 MB
 
 
 @dataclass(frozen=True)
 class SpanTask:
-    """Q contexts that share their N candidates: all of a collection, or those of one book."""
+    """Q contexts that share their N candidates, such as a collection's or one book's."""
 
     spans: Sequence[MaskedSpan]
     texts: Sequence[str]
     docnos: Sequence[str]
-    gold: Integers  # (Q,) the number of each gold item; -1 where it is hidden
+    gold: Integers  # (Q,) the number of each gold item; -1 if hidden
     keys: Mapping[str, Sequence[str]] = field(default_factory=dict)  # (Q,) to break figures down
 
     @cached_property
@@ -59,26 +59,26 @@ class SpanTask:
 
 @dataclass(frozen=True, eq=False)
 class ContextRanks:
-    """How many candidates score better than the gold item of each context (Q,), or tie with it."""
+    """How many candidates score higher than each context's gold item, or tie with it: (Q,)."""
 
     better: Integers
-    tied: Integers  # with itself, too
+    tied: Integers  # including itself
     candidates: Integers
-    first: Integers | None = None  # the number of the candidate that is ranked first
+    first: Integers | None = None  # the number of the first candidate
 
     @property
     def ranks(self) -> Integers:
-        """(Q,) ranks from 1, ties counted against us."""
+        """(Q,) ranks from 1, pessimistic on ties."""
         return self.better + self.tied
 
 
 class ContextReader(Kind):
-    """Reads contexts that bring their candidates along, such as a book's passages."""
+    """Reads contexts with their own candidates, such as a book's passages."""
 
     has_groups: ClassVar[bool] = True
 
     def files(self, path: Path) -> list[Path]:
-        """What is read of a path; it decides what is made again."""
+        """The identity of what is read from a path."""
         return [path]
 
     def tasks(self, path: Path) -> Iterator[SpanTask]:
@@ -90,7 +90,7 @@ CONTEXTS = Family("contexts", ContextReader, {}, what="reader of contexts")
 
 
 def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) -> SpanTask:
-    """Contexts among candidates, their own among them; spans of one docno are one candidate."""
+    """Contexts with candidates that include their own; spans with one docno are one candidate."""
     texts = candidates_of(candidates)
     numbers = {docno: number for number, docno in enumerate(texts)}
     gold = np.array([numbers[span.docno] for span in spans], dtype=np.int64)
@@ -98,7 +98,7 @@ def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) ->
 
 
 class Distinct:
-    """The U different ones of N values: the first place of each, numbers (N,), counts (U,)."""
+    """The U distinct of N values: first positions, numbers (N,), counts (U,)."""
 
     def __init__(self, values: Sequence[Hashable]) -> None:
         numbers: dict[Hashable, int] = {}
@@ -112,7 +112,7 @@ class Distinct:
 
 
 def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
-    """Scores by inner product: of (Q, D) vectors of contexts, (U, D) of candidates."""
+    """Inner products of (Q, D) contexts' and (U, D) candidates' vectors."""
     held = np.ascontiguousarray(candidates.T)
     return lambda first, last: contexts[first:last] @ held
 
@@ -120,7 +120,7 @@ def by_vectors(contexts: Floats, candidates: Floats) -> Scores:
 def context_ranks(
     scores: Scores, gold: Integers, counts: Integers, *, block: int = SCORES
 ) -> ContextRanks:
-    """Where (Q,) gold items stand among U different ones, which are there (U,) ``counts`` times."""
+    """The standings of (Q,) gold items among U distinct ones that occur (U,) ``counts`` times."""
     queries, size = len(gold), len(counts)
     if queries and not (gold.min() >= 0 and gold.max() < size):
         raise UsageError(f"a gold item's number is not below {size:,}, the number of candidates.")
@@ -140,13 +140,13 @@ def context_ranks(
 
 SpanSide = Literal["both", "candidates", "contexts"]
 Encode = Callable[[Sequence[Any]], Iterable[Floats]]
-"""Gives (T, D) vectors of each of some texts, or of each of some spans' contexts."""
+"""Returns (T, D) vectors for each text, or each span's context."""
 Scored = tuple[SpanTask, Scores, Distinct]
-"""A task with what scores its contexts against its different candidates."""
+"""A task with a scorer of its contexts against its distinct candidates."""
 
 
 class VectorSource(Protocol):
-    """What makes vectors; ``identity`` determines them, beside texts, batches and precision."""
+    """What computes vectors; ``identity`` determines them, besides texts, batches and precision."""
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]: ...
     def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]: ...
@@ -154,12 +154,12 @@ class VectorSource(Protocol):
 
 @dataclass(frozen=True)
 class DualVectors:
-    """Vectors of a dual encoder; ``options`` are those of :meth:`.DualEncoder.load`."""
+    """A dual encoder's vectors; ``options`` are those of :meth:`.DualEncoder.load`."""
 
     source: EncoderSource
     options: Mapping[str, Any]
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the encoder itself
+    def __reduce__(self) -> tuple[Any, ...]:  # workers load the encoder themselves
         return DualVectors, (self.source, self.options)
 
     @cached_property
@@ -186,7 +186,7 @@ class DualVectors:
 
 @dataclass(frozen=True, kw_only=True)
 class SpanWork(TextWork):
-    """Vectors of tasks, concatenated: of different candidates, of contexts, or both."""
+    """Concatenated vectors of tasks' distinct candidates, contexts, or both."""
 
     vectors: VectorSource
     tasks: Callable[[], Iterable[SpanTask]]
@@ -223,7 +223,7 @@ class SpanWork(TextWork):
 
 @dataclass(frozen=True, eq=False)
 class MultiVectors:
-    """The (T, D) vectors of N texts without padding, and (N + 1,) where those of each begin."""
+    """The (T, D) unpadded vectors of N texts, and (N + 1,) where each text's begin."""
 
     values: Floats
     starts: NDArray[np.int64]
@@ -237,7 +237,7 @@ class MultiVectors:
 
     @classmethod
     def of(cls, parts: "list[Floats]") -> "MultiVectors":
-        """From the (T_i, D) vectors of each text; of none at all D is 0."""
+        """From the (T_i, D) vectors of each text; D is 0 without texts."""
         starts = np.zeros(len(parts) + 1, dtype=np.int64)
         np.cumsum([len(part) for part in parts], out=starts[1:])
         none = np.zeros((0, parts[0].shape[1] if parts else 0), dtype=np.float32)
@@ -245,14 +245,14 @@ class MultiVectors:
 
 
 def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
-    """(Q, N) float32 scores; minus infinity for a document without a vector, 0 for such a query."""
+    """(Q, N) float32 scores; minus infinity for documents without vectors, 0 for such queries."""
     starts, first = documents.starts, 0
     scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
     asked = np.flatnonzero(np.diff(queries.starts))
     most = max(1, PRODUCTS // max(1, len(queries.values)))
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
-        last = max(last, first + 1)  # one text may have more vectors than that
+        last = max(last, first + 1)  # one text may have more vectors
         some = documents.rows(first, last)
         filled = np.flatnonzero(np.diff(some.starts))
         if len(filled):
@@ -270,7 +270,7 @@ def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
 def scored(
     work: SpanWork, chunking: Chunking, kept: Chunking | None = None
 ) -> Iterator[Iterator[Scored]]:
-    """What ranks the candidates of each task; ``kept``: where their chunks lie, if apart."""
+    """Scorers for each task; ``kept``: where their chunks are, if elsewhere."""
     with ExitStack() as stack:
 
         def vectors_of(side: SpanSide, place: Chunking) -> Iterator[Floats]:

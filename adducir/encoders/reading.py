@@ -1,4 +1,4 @@
-"""What an encoder reads: texts and contexts as token ids, cut to what is nearest to the mask."""
+"""Encoders' inputs: texts and contexts as token ids, cut to what is nearest to the mask."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,34 +16,34 @@ from adducir.models.artifacts import ModelSettings
 Ids = NDArray[np.int64]
 Some = Annotated[int, Field(ge=0)] | None
 PoolingMode = Literal["first", "mean", "pooler"]
-"""The vector of the first token ([CLS], <s>), as both papers have it; the mean of the tokens; or
-BERT's pooler: a dense layer with tanh on the vector of the first token."""
+"""The vector of the first token ([CLS], <s>), as in both papers; the mean of the tokens; or BERT's
+pooler: a dense layer with tanh on the first token's vector."""
 Similarity = Literal["dot", "cosine"]
 Towers = Literal["separate", "shared"]
 
 
 class ContextPart(Recipe):
-    """What is read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
+    """What to read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
 
-    left: Some = None  # sentences on the left of the mask, the nearest
+    left: Some = None  # the nearest sentences left of the mask
     right: Some = None  # sentences on the right
-    words: Some = None  # of each side, the nearest, after the cut to sentences
-    tokens: Some = None  # of each side, the nearest, after that
-    mask: bool = True  # whether a mask token stands in the gap
+    words: Some = None  # the nearest on each side, after the cut to sentences
+    tokens: Some = None  # the nearest on each side, after that
+    mask: bool = True  # whether to put a mask token in the gap
 
 
 class LengthPart(Recipe):
-    """Tokens that are read at most, special ones too; None for what the network can."""
+    """Maximum tokens, including special ones; None for the network's maximum."""
 
-    context: Annotated[int, Field(ge=4)] | None = None  # cut at its outer ends
-    span: Annotated[int, Field(ge=3)] | None = None  # or a document; cut at its end
+    context: Annotated[int, Field(ge=4)] | None = None  # cut at the outer ends
+    span: Annotated[int, Field(ge=3)] | None = None  # or a document; cut at the end
 
 
 class Settings(ModelSettings):
-    """How an encoder that was trained here reads; kept beside its weights."""
+    """How a trained encoder reads; stored beside its weights."""
 
     file: ClassVar = "encoder.json"
-    what: ClassVar = "not an encoder that Adducir trained"
+    what: ClassVar = "not an encoder trained with Adducir"
 
     context: ContextPart = ContextPart(mask=False)
     lengths: LengthPart = LengthPart()
@@ -51,7 +51,7 @@ class Settings(ModelSettings):
 
 @dataclass(frozen=True)
 class Reader:
-    """A tokenizer that cuts to ``longest`` tokens; ``prompt`` is put before each text."""
+    """A tokenizer that cuts to ``longest`` tokens; ``prompt`` precedes each text."""
 
     tokenizer: Any
     longest: int
@@ -62,7 +62,7 @@ class Reader:
         return int(self.tokenizer.pad_token_id or 0)
 
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
-        """Token ids of texts, cut at their ends to ``length``, special ones included."""
+        """Token ids of texts, cut at the end to ``length``, including special ones."""
         before, after, room = self._specials(length)
         encodings = self._encode([self.prompt + text for text in texts])
         return [
@@ -77,15 +77,15 @@ class Reader:
         side: int | None = None,
         masked: bool = True,
     ) -> list[Ids]:
-        """Token ids of left and right texts, with the mask between where they are ``masked``.
+        """Token ids of left and right texts, with the mask between if ``masked``.
 
-        What is too long is cut at its outer ends: each side to ``side`` tokens, then both equally
-        to ``length``, special ones included; a short side leaves the other more.
+        Long inputs are cut at the outer ends: each side to ``side`` tokens, then both equally to
+        ``length``, including special ones; a short side leaves room for the other.
         """
         mask, prompt = self.tokenizer.mask_token, self.prompt
         if masked and not mask:
             raise InputError(
-                "its tokenizer has no mask token.",
+                "its tokenizer lacks a mask token.",
                 path=self.tokenizer.name_or_path,
                 hint="Set `mask: false`, or use another model.",
             )
@@ -100,12 +100,12 @@ class Reader:
                 kept = int(np.searchsorted(ends, len(prompt), side="right")) if prompt else 0
                 within = 0
                 if masked:
-                    # To some tokenizers the blank before the mask is a token of its own.
+                    # For some tokenizers, the blank before the mask is a separate token.
                     marks = ids[on_left:] == self.tokenizer.mask_token_id
                     within = int(np.argmax(marks)) + 1
                 free = room - kept - within
                 if free < 0:
-                    raise UsageError(f"{room} tokens leave no room beside the prompt.")
+                    raise UsageError(f"{room} tokens leave no room for text after the prompt.")
                 most = len(ids) if side is None else side
                 sides = min(on_left - kept, most), min(len(ids) - on_left - within, most)
                 of_left, of_right = shared_room(*sides, free)
@@ -118,16 +118,16 @@ class Reader:
         return list(encode(texts, add_special_tokens=False)) if texts else []
 
     def _specials(self, length: int | None) -> tuple[Ids, Ids, int]:
-        """The ids before and behind every text, and how many ids fit between."""
+        """The ids before and after every text, and how many ids fit between."""
         encode = self.tokenizer.backend_tokenizer.encode
         bare, whole = encode("a", add_special_tokens=False).ids, encode("a").ids
         start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), None)
         if start is None:
-            raise InputError("its tokenizer changes words beside special tokens.")
+            raise InputError("its tokenizer changes words next to special tokens.")
         most = self.longest if length is None else min(length, self.longest)
         room = most - len(whole) + len(bare)
         if room < 1:
-            raise UsageError(f"{most} tokens leave no room beside the special ones.")
+            raise UsageError(f"{most} tokens leave no room besides special ones.")
         specials = whole[:start], whole[start + len(bare) :]
         before, after = (np.array(ids, dtype=np.int64) for ids in specials)
         return before, after, room
@@ -144,7 +144,7 @@ class InputReader:
         return self._pairs([context(span, part.left, part.right, part.words) for span in spans])
 
     def queries(self, texts: Sequence[str]) -> list[Ids]:
-        """Token ids of free queries: to an encoder of masked contexts, a left context each."""
+        """Token ids of free queries; an encoder of masked contexts reads them as left contexts."""
         if self.settings.context.mask:
             return self._pairs([(text, "") for text in texts])
         return self.query.texts(texts, self.settings.lengths.context)
@@ -158,6 +158,6 @@ class InputReader:
 
 
 def shared_room(left: int, right: int, room: int) -> tuple[int, int]:
-    """How many of the tokens on both sides stay in ``room``: as many, and what one leaves free."""
+    """How many tokens of each side fit in ``room``: half each, plus what the other leaves free."""
     of_left = min(left, max(room - right, room - room // 2))
     return of_left, min(right, room - of_left)

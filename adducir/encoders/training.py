@@ -2,8 +2,8 @@
 
 Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
 over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
-equation 1 of EGRET; section 3.2 of RELiC, which both sum where this takes the mean, and have
-t = 1). Spans with the text of s_i, which are not wrong answers to c_i, are left out of the sum.
+equation 1 of EGRET; section 3.2 of RELiC, which both sum instead of averaging, with t = 1). Spans
+with the same text as s_i are not wrong answers to c_i and are left out of the sum.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
 
 COSINE_TEMPERATURE = 0.05
-"""Cosines lie between -1 and 1: undivided, they could not distinguish one span from a hundred."""
+"""Cosines lie between -1 and 1: undivided, they could not separate one span from a hundred."""
 
 _COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
 _TOGETHER = 1024
 
 
 class BatchPart(Recipe):
-    """How batches are made up: of one group each (a book), or at random."""
+    """How batches are formed: from one group each (a book), or at random."""
 
     by: Literal["group", "random"] = "random"
     mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
 
 
 class EncoderSettings(TrainingRecipe):
-    """The papers' settings where they state them; RELiC's batches, since EGRET states none."""
+    """The papers' settings if stated; RELiC's batches, because EGRET does not state its own."""
 
     epochs: Annotated[int, Field(ge=1)] = 10
     batch_size: Annotated[int, Field(ge=2)] = 100
@@ -75,17 +75,17 @@ class EncoderRecipe(ModelRecipe):
 
 
 def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
-    """The spans of a recipe, each with its part; a group is in one part only."""
+    """A recipe's spans with their parts; a group is in one part only."""
     return divided(part, folder, read_spans, group=lambda span: span.group, groups="groups")
 
 
 class EncoderTraining(Trainable[EncoderRecipe]):
-    """The training of a dual encoder; ``before`` trains its base, where that is known."""
+    """The training of a dual encoder; ``before`` trains its base, if known."""
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
     unit = "spans"
-    card = """A dual encoder that finds the passage masked in a context, trained with in-batch
+    card = """A dual encoder that retrieves the passage masked in a context, trained with in-batch
 negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022).
 
 ## Use
@@ -116,12 +116,12 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
             self._data = each(lambda: recipe.data.identity(folder))
 
     def _base_training(self, chain: tuple[Path, ...]) -> "tuple[Trainable[Any], Path] | None":
-        """What trains a base that its recipe names, unless the base is there without its data."""
+        """The training of a base named by its recipe, unless the base exists without its data."""
         path = file_path(self.recipe.base, self.folder)
         if "," in self.recipe.base or path.suffix not in RECIPES:
             return None
         if path in chain:
-            raise InputError("this encoder's base is made from itself.", path=path)
+            raise InputError("this encoder's base depends on itself.", path=path)
         try:
             recipe = validate(load(path), EncoderRecipe)
             training = EncoderTraining(recipe, self.folder, chain=(*chain, path))
@@ -162,9 +162,9 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         data = stored(folder, _COLUMNS, self._rows)
         if len(data.train) < 2:
             raise InputError(
-                f"{len(data.train)} spans are left to train on.",
+                f"only only only only only {len(data.train)} spans are left to train on.",
                 path=self.recipe.data.files(self.folder)["train"][0],
-                hint="Look at `data.shares` and `data.without`.",
+                hint="Check `data.shares` and `data.without`.",
             )
         return data
 
@@ -229,9 +229,9 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 def grouped_batches(
     groups: NDArray[np.integer[Any]], size: int, draw: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Batches each of one group (the quotations of one book), in random order, cut evenly.
+    """Batches of one group each (the quotations of one book), in random order, split evenly.
 
-    Items that are alone in their group, and so would have no negative, come together.
+    Items alone in their group, which would lack negatives, are grouped together.
     """
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
     order = np.argsort(codes, kind="stable")

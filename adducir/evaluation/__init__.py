@@ -1,1 +1,1 @@
-"""Measures: from a run and judgements to a value for each topic."""
+"""Measures: from a run and judgements to a value per topic."""

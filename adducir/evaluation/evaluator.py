@@ -1,16 +1,16 @@
-"""Evaluate runs: from a run and qrels to a value for each topic and measure, and its bounds.
+"""Evaluate runs: from a run and qrels to a value per topic and measure, and its bounds.
 
-Every topic of the qrels counts: one that the run lacks, or that has no relevant document, has 0
-(trec_eval's ``-c``), for paired tests need the same topics. All measures see one order, the run's
-own. Touché's qrels mark spam -2; trec_eval and ir_measures take a negative grade for unjudged, so
-that spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative="zero"``, the
+Every topic of the qrels counts: one that is missing from the run, or without relevant documents,
+scores 0 (trec_eval's ``-c``), because paired tests need the same topics. All measures use the run's
+order. Touché's qrels mark spam -2; trec_eval and ir_measures treat negative grades as unjudged, so
+spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative="zero"``, the
 default, it is judged and not relevant; ``negative="trec_eval"`` reproduces their figures.
 
-**Bounds**: a *completion* gives every unjudged document among the first k of a ranking a grade from
-0 to the highest of the qrels, which are enlarged by it. The least and the greatest value over all
-completions bound the score. nDCG and AP are greatest where higher grades stand higher and least
-where they stand lower (exchanging two grades leaves the ideal as it is), so that only completions
-whose grades fall, or rise, with the rank are tried. RBP has its residual (Moffat and Zobel 2008).
+**Bounds**: a *completion* adds to the qrels a grade, from 0 to their highest, for every unjudged
+document in a ranking's top k. The lowest and highest values over all completions bound the score.
+nDCG and AP are highest when higher grades rank higher, and lowest when they rank lower (swapping
+two grades does not change the ideal), so only completions whose grades fall or rise with the rank
+are tried. RBP has its residual (Moffat and Zobel 2008).
 """
 
 from collections.abc import Callable, Iterable
@@ -58,7 +58,7 @@ class Evaluator:
         return self._values(Lists.find(run, self._judgements))
 
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
-        """Evaluate one run, called ``system``, or by its tag; its order is the ranking."""
+        """Evaluate one run, named ``system`` or by its tag; its order is the ranking."""
         ranked = Lists.find(run, self._judgements)
         judgements, name = self._judgements, run.tag if system is None else system
         values = self._values(ranked)
@@ -89,9 +89,9 @@ def evaluate(
 ) -> Scores:
     """Evaluate one run (for several over the same qrels, keep an :class:`Evaluator`).
 
-    Measures go by the names of ir_measures or trec_eval. ``negative="zero"`` counts negative grades
-    as judged and not relevant, ``"trec_eval"`` leaves them as trec_eval takes them. ``system`` is
-    the name of the system, by default the run's tag.
+    Measures have the names of ir_measures or trec_eval. ``negative="zero"`` counts negative grades
+    as judged and not relevant, ``"trec_eval"`` treats them as trec_eval does. ``system`` is the
+    system's name, by default the run's tag.
     """
     return Evaluator(qrels, measures, negative=negative).score(run, system=system)
 
@@ -115,12 +115,12 @@ class Bounds:
         return float(self.low.mean()), float(self.value.mean()), float(self.high.mean())
 
     def surely_better(self, other: "Bounds") -> bool:
-        """Whether this mean is surely the greater one; where not, nothing is sure."""
+        """Whether this mean is certainly greater; False leaves it open."""
         return bool(self.low.mean() > other.high.mean())
 
 
 def depth_of(measure: Measure) -> int:
-    """How far down a ranking the bounds of a measure look; 0 for one that has none."""
+    """How deep a measure's bounds look into a ranking; 0 if it does not have bounds."""
     options, name = dict(measure.params), measure.NAME
     if name == "RBP" and options.get("rel") == 1 and 0 < options.get("p", 0.8) < 1:
         return int(options.get("cutoff", 1000))
@@ -128,7 +128,7 @@ def depth_of(measure: Measure) -> int:
 
 
 def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, Bounds]:
-    """Bounds over all completions of a run, of each measure that has them, by its name."""
+    """Bounds over all completions of a run, by name of each measure that has them."""
     grades = qrels.frame.select("qid", "docno", pl.col("grade").cast(pl.Int64).clip(0))
     judged, nothing, found = _by_topic(grades), np.empty(0, dtype=np.int64), {}
     top = max((int(of_topic.max()) for of_topic in judged.values()), default=0)
@@ -158,14 +158,14 @@ def _by_topic(frame: pl.DataFrame) -> dict[str, Integers]:
 def _extremes(
     seen: Integers, judged: Integers, levels: int, k: int, scorer: Scorer
 ) -> tuple[float, float, float, int]:
-    """Least value, value as it stands, greatest value, number of unjudged documents."""
+    """Lowest value, actual value, highest value, number of unjudged documents."""
     holes = np.flatnonzero(seen == UNJUDGED)
     if comb(holes.size + levels, levels) > _MOST:
         raise UsageError(
             f"{holes.size} unjudged documents have too many completions with {levels + 1} grades.",
             hint="Use a smaller k.",
         )
-    known = -np.sort(-judged[judged > 0])  # no other counts
+    known = -np.sort(-judged[judged > 0])  # the others do not count
     tried = list(combinations_with_replacement(range(levels + 1), holes.size))
     rising = np.array(tried, dtype=np.int64).reshape(len(tried), holes.size)
 

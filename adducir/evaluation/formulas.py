@@ -1,7 +1,7 @@
-"""The measures that Adducir computes itself, for all topics at once, known by name.
+"""The measures that Adducir computes itself, vectorised over topics, by name.
 
-Definitions are trec_eval's, whose C files are named; a measure that ir_measures has goes by its
-name and parameters. Packages add measures by the entry points ``adducir.measures``.
+Definitions follow trec_eval, whose C files are cited; measures in ir_measures use its names and
+parameters. Packages add measures through entry points ``adducir.measures``.
 """
 
 from abc import abstractmethod
@@ -18,17 +18,17 @@ from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
 
 
 class MeasureKind(Recipe):
-    """A measure, computed for all topics at once; its fields are the measure's parameters."""
+    """A measure, computed for all topics at once; its fields are its parameters."""
 
-    at: ClassVar[str] = "cutoff"  # the parameter that stands behind the ``@``
-    is_descriptive: ClassVar[bool] = False  # whether it rates no system, so that it is not tested
-    lower_is_better: ClassVar[bool] = False  # whether the lower value is the better
+    at: ClassVar[str] = "cutoff"  # the parameter after the ``@``
+    is_descriptive: ClassVar[bool] = False  # whether it does not rate systems, so is not tested
+    lower_is_better: ClassVar[bool] = False  # whether lower values are better
     # whether unjudged documents are left out, whatever the parameters
     leaves_unjudged_out: ClassVar[bool] = False
 
     @abstractmethod
     def values(self, lists: Lists) -> Floats:
-        """(T,) a value for each topic; 0 for one that the run lacks."""
+        """(T,) a value per topic; 0 if missing from the run."""
 
 
 class Graded(MeasureKind):
@@ -36,15 +36,15 @@ class Graded(MeasureKind):
 
 
 class Condensable(Graded):
-    judged_only: bool = Field(False, description="Unjudged documents are left out.")
+    judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
 
 class Cut(Condensable):
-    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
 
 
 class AtCutoff(Condensable):
-    cutoff: int = Field(..., ge=1, description="How many documents are considered.")
+    cutoff: int = Field(..., ge=1, description="The cutoff.")
 
 
 class AP(Cut):
@@ -57,10 +57,10 @@ class AP(Cut):
 
 
 class Bpref(Graded):
-    """Bpref (m_bpref.c): how few judged non-relevant stand above each relevant."""
+    """Bpref (m_bpref.c): how few judged non-relevant documents rank above each relevant one."""
 
-    # Buckley and Voorhees, SIGIR 2004. The non-relevant above are counted up to R, and divided by
-    # min(R, N): R the relevant and N the judged non-relevant documents of the topic.
+    # Buckley and Voorhees, SIGIR 2004. Non-relevant documents above are counted up to R and divided
+    # by min(R, N): the topic has R relevant and N judged non-relevant documents.
     leaves_unjudged_out: ClassVar = True
 
     def values(self, lists: Lists) -> Floats:
@@ -77,11 +77,11 @@ class ERR(MeasureKind):
 
     # Chapelle, Metzler, Zhang and Grinspan, CIKM 2009: a document of grade g satisfies with
     # probability (2^g - 1) / 16, as in the Web tracks, whose highest grade is 4.
-    cutoff: int = Field(..., ge=1, description="How many documents are considered.")
+    cutoff: int = Field(..., ge=1, description="The cutoff.")
 
     def values(self, lists: Lists) -> Floats:
         if lists.judgements.grade.max() > 4:
-            raise UsageError("ERR takes grades up to 4, but the qrels have higher ones.")
+            raise UsageError("ERR supports grades up to 4, but the qrels have higher ones.")
         satisfied = _exponential(np.maximum(lists.grade, 0)) / 16
         # Unsatisfied so far: the product over the topic's earlier documents.
         goes_on = np.cumsum(np.log1p(-satisfied)) - np.log1p(-satisfied)
@@ -95,9 +95,9 @@ class ERR(MeasureKind):
 class IPrec(Condensable):
     """IPrec@r (m_iprec_at_recall.c of trec_eval 9): the best precision from recall r on."""
 
-    # How many documents reach recall r, is int(r * R + 0.9); trec_eval 10 rounds instead.
+    # int(r * R + 0.9) documents reach recall r; trec_eval 10 rounds instead.
     at: ClassVar = "recall"
-    recall: float = Field(..., ge=0, le=1, description="The recall to be reached.")
+    recall: float = Field(..., ge=0, le=1, description="The recall to reach.")
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only)
@@ -110,11 +110,11 @@ class IPrec(Condensable):
 
 
 class Judged(MeasureKind):
-    """Judged@k (ir_measures'): the judged among the top k, whatever their grade."""
+    """Judged@k (ir_measures'): the share of the top k that is judged, with any grade."""
 
-    # Divided by k, or by the number retrieved where that is less; 0 where nothing was retrieved.
+    # Divided by k or, if fewer were retrieved, by their number; 0 if there are none.
     is_descriptive: ClassVar = True
-    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
 
     def values(self, lists: Lists) -> Floats:
         cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
@@ -125,12 +125,12 @@ class Judged(MeasureKind):
 class NDCG(MeasureKind):
     """The DCG divided by that of the ideal ranking (m_ndcg.c, m_ndcg_cut.c)."""
 
-    # The gain is the grade, or 2^grade - 1, the discount log2(rank + 1). The ideal ranking holds
-    # all judged documents, and is cut at k; a condensed list is compared with the same ideal.
-    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
+    # The gain is the grade or 2^grade - 1, the discount log2(rank + 1). The ideal ranking has all
+    # judged documents, cut at k; condensed lists use the same ideal.
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
     dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
-    gains: dict[int, int] | None = Field(None, description="Grades to use in place of others.")
-    judged_only: bool = Field(False, description="Unjudged documents are left out.")
+    gains: dict[int, int] | None = Field(None, description="Grades to replace, by grade.")
+    judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
     def values(self, lists: Lists) -> Floats:
         judgements, ranked = lists.judgements, lists.ranked(self.judged_only)
@@ -151,7 +151,7 @@ def _exponential(grade: Integers) -> Floats:
     if grade.max(initial=0) > 1000:  # 2^1024 is beyond a double
         raise UsageError(
             f"The gain 2^{grade.max()} - 1 of nDCG(dcg='exp-log2') cannot be computed.",
-            hint="Use linear gains, or gains={...} to give smaller grades.",
+            hint="Use linear gains, or gains={...} for smaller grades.",
         )
     return np.exp2(grade.astype(np.float64)) - 1.0
 
@@ -187,7 +187,7 @@ class NumRet(MeasureKind):
 
 
 class P(AtCutoff):
-    """P@k (m_P.c): divided by k, however few were retrieved."""
+    """P@k (m_P.c): divided by k even if fewer were retrieved."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
@@ -197,10 +197,10 @@ class P(AtCutoff):
 class RBP(MeasureKind):
     """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
 
-    # Moffat and Zobel, TOIS 2008. Of graded documents it has no agreed gains, so rel is required.
+    # Moffat and Zobel, TOIS 2008. Gains of grades are not standardised, so rel is required.
     rel: int = Field(..., ge=1, description="The lowest grade that counts as relevant.")
-    p: float = Field(0.8, ge=0, le=1, description="The probability that the reader goes on.")
-    cutoff: int | None = Field(None, ge=1, description="How many documents are considered.")
+    p: float = Field(0.8, ge=0, le=1, description="The probability that the reader continues.")
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, cutoff=self.cutoff)
@@ -208,7 +208,7 @@ class RBP(MeasureKind):
 
 
 class R(AtCutoff):
-    """R@k (m_recall.c): the share of the relevant documents among the top k."""
+    """R@k (m_recall.c): the share of the relevant documents that is in the top k."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
@@ -216,7 +216,7 @@ class R(AtCutoff):
 
 
 class RR(Cut):
-    """RR (m_recip_rank.c); RR@k (ir_measures') is 0 where the first relevant stands below k."""
+    """RR (m_recip_rank.c); RR@k (ir_measures') is 0 if the first relevant document is below k."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
@@ -262,9 +262,9 @@ class SetF(OfSet):
 
 
 class SetP(OfSet):
-    """SetP (m_set_P.c); relative (m_set_rel_P.c) to the best that was possible."""
+    """SetP (m_set_P.c), or relative (m_set_rel_P.c) to the best possible."""
 
-    relative: bool = Field(False, description="Relative to the best that was possible.")
+    relative: bool = Field(False, description="Relative to the best possible.")
 
     def values(self, lists: Lists) -> Floats:
         precision, recall = self.shares(lists)
@@ -280,7 +280,7 @@ class SetR(Graded):
 
 
 class Success(AtCutoff):
-    """Success@k (m_success.c): 1 where the top k hold a relevant document."""
+    """Success@k (m_success.c): 1 if a relevant document is in the top k."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)

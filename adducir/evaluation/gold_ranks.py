@@ -1,16 +1,16 @@
-"""Where the gold item stands: ranks, and the measures of known-item search.
+"""Ranks of the gold item, and the measures of known-item search.
 
-Of the n candidates of a query some score better than the gold item, some just as well:
+Of a query's n candidates, some score higher than the gold item and some tie with it:
 
 * ``pessimistic``: the gold item comes after all that tie with it.
 * ``expected``: the exact mean over all orders of the tied candidates. With b better and t tied ones
-  (the gold item among them) the rank is uniform on b + 1 .. b + t, so R@k is (k - b) / t cut to
+  (including the gold item), the rank is uniform on b + 1 .. b + t, so R@k is (k - b) / t clipped to
   [0, 1], the rank b + (t + 1) / 2, the reciprocal rank (H(b + t) - H(b)) / t with H the harmonic
-  numbers. A random ranking is the case in which all n tie; it is computed, not drawn.
+  numbers. A random ranking is the case in which all n tie; it is computed, not sampled.
 
-Files of ranks are TSV with a header, or JSONL: ``qid``, ``rank`` (from 1; empty: it was not ranked,
-and counts as the last), ``candidates``, and perhaps ``system``, ``tied``, ``rouge_l`` of the
-candidate that is ranked first, and properties of the query to break figures down by.
+Files of ranks are TSV with a header, or JSONL: ``qid``, ``rank`` (from 1; empty: not ranked, counts
+as last), ``candidates`` and, optionally, ``system``, ``tied``, ``rouge_l`` of the first candidate,
+and properties of the query to break figures down by.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ Ties: TypeAlias = Literal["pessimistic", "expected"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 
 CUTOFFS = (1, 3, 5, 10, 50, 100)
-"""The papers' cutoffs of recall."""
+"""The papers' recall cutoffs."""
 RANK = NamedMeasure("Rank", lower_is_better=True)
-"""The rank of the gold item, from 1; the lower the better."""
+"""The rank of the gold item, from 1; lower is better."""
 RECIPROCAL = NamedMeasure("RR")
 """1 / rank."""
 ROUGE = NamedMeasure("ROUGE-L")
-"""Of what is ranked first, with the gold text."""
+"""ROUGE-L of the first candidate with the gold text."""
 REQUIRED = ("qid", "rank", "candidates")
 ROUGE_KEY = "rouge_l"
 KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
@@ -50,19 +50,19 @@ KNOWN = (*REQUIRED, "system", "tied", ROUGE_KEY)
 class GoldRanks:
     """The gold item's ranks in Q queries of one system."""
 
-    qids: tuple[str, ...]  # the queries, each once
-    better: Integers  # (Q,) candidates that score better than the gold item
-    tied: Integers  # (Q,) candidates that score as the gold item does, itself among them
+    qids: tuple[str, ...]  # unique queries
+    better: Integers  # (Q,) candidates that score higher than the gold item
+    tied: Integers  # (Q,) candidates tied with the gold item, including itself
     candidates: Integers  # (Q,) all candidates
-    # properties of the queries to break figures down by, each (Q,) texts
+    # properties of the queries to break figures down by, (Q,) texts each
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # (Q,) where the gold item was not ranked; it counts as the last candidate
+    # (Q,) whether the gold item was not ranked; it then counts as last
     unranked: NDArray[np.bool_] | None = None
-    # (Q,) ROUGE-L of the candidate that is ranked first, with the gold text
+    # (Q,) ROUGE-L of the first candidate with the gold text
     rouge: Floats | None = None
 
     def rows(self, chosen: Sequence[int] | Integers) -> "GoldRanks":
-        """The same of some queries, by their places."""
+        """The ranks of some queries, by position."""
         places = np.asarray(chosen, dtype=np.int64)
         return GoldRanks(
             tuple(self.qids[place] for place in places),
@@ -76,13 +76,13 @@ class GoldRanks:
 
 
 def at_random(ranks: GoldRanks) -> GoldRanks:
-    """The ranks of a random ranking; to be measured with ties ``expected``."""
+    """A random ranking; measure it with ties ``expected``."""
     nothing = np.zeros_like(ranks.better)
     return GoldRanks(ranks.qids, nothing, ranks.candidates, ranks.candidates, ranks.keys)
 
 
 def recall(ranks: GoldRanks, cutoff: int, ties: Ties = "pessimistic") -> Floats:
-    """(Q,) R@k: whether the gold item is among the first k, or how probably."""
+    """(Q,) R@k: whether, or how probably, the gold item is in the top k."""
     if ties == "pessimistic":
         return np.asarray(ranks.better + ranks.tied <= cutoff, dtype=np.float64)
     return np.asarray(np.clip((cutoff - ranks.better) / ranks.tied, 0.0, 1.0))
@@ -101,7 +101,7 @@ def reciprocal_rank(ranks: GoldRanks, ties: Ties = "pessimistic") -> Floats:
     last = int((ranks.better + ranks.tied).max(initial=0))
     harmonic = np.concatenate(([0.0], np.cumsum(1.0 / np.arange(1, last + 1))))
     several = (harmonic[ranks.better + ranks.tied] - harmonic[ranks.better]) / ranks.tied
-    # Differences of sums lose digits that the single reciprocal has.
+    # Differences of sums lose digits of the single reciprocal.
     return np.asarray(np.where(ranks.tied == 1, 1.0 / (ranks.better + 1), several))
 
 
@@ -118,9 +118,9 @@ def rank_scores(
     ties: Ties = "pessimistic",
     run: str = "",
 ) -> Scores:
-    """R@k, RR, Rank and perhaps ROUGE-L of every query, of one run of a system."""
+    """R@k, RR, Rank and, if known, ROUGE-L of every query, for one run of a system."""
     if not ranks.qids:
-        raise UsageError(f"{system} has no query.")
+        raise UsageError(f"{system} does not have any queries.")
     if any(cutoff < 1 for cutoff in cutoffs):
         raise UsageError("a cutoff must be 1 or more.")
     columns = {NamedMeasure(f"R@{cutoff}"): recall(ranks, cutoff, ties) for cutoff in cutoffs}
@@ -133,7 +133,7 @@ def rank_scores(
 
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
-    """Read the ranks of one or several systems; ``system`` is the name where the file has none."""
+    """Read the ranks of one or more systems; ``system`` is the name if the file lacks it."""
     found: dict[str, dict[str, tuple[Any, ...]]] = {}
     names: tuple[str, ...] = ()
     for line, record in records(path, REQUIRED):
@@ -150,7 +150,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         whole = "is not an integer of 1 or more."
         for is_wrong, what in (
             (not qid or not name, "the qid or the system is empty."),
-            (qid in own, f"{name} has query {qid} twice."),
+            (qid in own, f"{name} repeats query {qid}."),
             (not candidates, f"candidates {record['candidates']!r} {whole}"),
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
@@ -159,7 +159,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
                 ROUGE_KEY in record and not (rouge is not None and 0 <= rouge <= 1),
                 f"{ROUGE_KEY} is not a number of 0 to 1.",
             ),
-            (keys.keys() != {*names}, f"the keys are not {', '.join(names)} in every object."),
+            (keys.keys() != {*names}, f"every object must have the keys {', '.join(names)}."),
         ):
             if is_wrong:
                 raise InputError(what, path=path, line=line)
@@ -183,7 +183,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
 
 
 def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
-    """Write ranks as TSV, as :func:`read_ranks` reads them; all systems have the same keys."""
+    """Write ranks as TSV for :func:`read_ranks`; all systems must have the same keys."""
     first = next(iter(systems.values()))
     rouge = (ROUGE_KEY,) if first.rouge is not None else ()
     with writing_text(path) as handle:
@@ -201,5 +201,5 @@ def write_ranks(path: Path, systems: Mapping[str, GoldRanks]) -> None:
                     *(ranks.keys[name][row] for name in first.keys),
                 )
                 if any(set(cell) & set("\t\n\r") for cell in cells):
-                    raise UsageError(f"query {qid}: a text holds a tab or a line break.")
+                    raise UsageError(f"query {qid}: a text contains a tab or a line break.")
                 handle.write("\t".join(cells) + "\n")

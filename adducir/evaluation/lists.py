@@ -1,4 +1,4 @@
-"""Qrels and a run as the measures want them: where the judged documents stand, by one join."""
+"""Qrels and a run as the measures need them: the ranks of judged documents, from one join."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ Integers: TypeAlias = NDArray[np.int64]
 NegativeGrades: TypeAlias = Literal["zero", "trec_eval"]
 
 WHOLE_LIST = int(np.iinfo(np.int64).max)
-"""A cutoff that cuts nothing."""
+"""A cutoff beyond every ranking."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """Qrels in columns, prepared once for any number of runs.
+    """Columns of qrels, prepared once for any number of runs.
 
     (J,) ``topic`` (number, 0 to T - 1), ``docno``, ``grade`` and, as in the qrels, ``raw_grade`` of
     each judgement; ``negative``: whether negative grades became 0 ("zero") or stayed.
@@ -42,7 +42,7 @@ class Judgements:
     def prepare(cls, qrels: Qrels, negative: NegativeGrades) -> "Judgements":
         frame = qrels.frame
         if frame.is_empty():
-            raise InputError("The qrels hold no judgements.", path=qrels.source)
+            raise InputError("The qrels are empty.", path=qrels.source)
         qids = frame["qid"].unique(maintain_order=True)
         raw = frame["grade"].cast(pl.Int64).to_numpy()
         grade = np.maximum(raw, 0) if negative == "zero" else raw
@@ -66,9 +66,9 @@ class Judgements:
         return GradeCounts(levels, table.reshape(len(self.qids), len(levels)))
 
     def regrade(self, gains: dict[int, int]) -> Integers:
-        """(J,) grades after replacing grade g by ``gains[g]``, where it is given."""
+        """(J,) grades with grade g replaced by ``gains[g]``, if given."""
         graded = self.grade.copy()
-        for grade in sorted(gains, reverse=True):  # negative ones last: they win
+        for grade in sorted(gains, reverse=True):  # negative ones last, to win
             graded[(self.raw_grade if grade < 0 else self.grade) == grade] = gains[grade]
         return np.maximum(graded, 0) if self.negative == "zero" else graded
 
@@ -96,14 +96,14 @@ class GradeCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """Judged documents of a run, by topic and rank; what several measures need is computed once."""
+    """A run's judged documents by topic and rank; caches what several measures need."""
 
     judgements: Judgements
     retrieved: Integers  # (T,) documents in each topic's list
     topic: Integers  # (m,) topic number of each judged document
     rank: Integers  # (m,) its rank in the list, from 0, ascending within a topic
     judgement: Integers  # (m,) the number of its judgement
-    extra: tuple[str, ...] = ()  # the run's topics that the qrels lack
+    extra: tuple[str, ...] = ()  # the run's topics that are not in the qrels
     _relevant: dict[tuple[int, bool], "Relevant"] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -111,8 +111,8 @@ class Lists:
         blocks = run.frame.select(block=pl.col("qid").rle()).unnest("block")
         if blocks["value"].n_unique() < len(blocks):
             raise UsageError(
-                "The run's rows of a topic are not together.",
-                hint="Make the run with Run.ranked, which orders rows.",
+                "A topic's rows of the run are not contiguous.",
+                hint="Make the run with Run.ranked, which sorts rows.",
             )
         number = _numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))
         known, lengths = number >= 0, blocks["len"].cast(pl.Int64).to_numpy()
@@ -122,7 +122,7 @@ class Lists:
                 f"is in the qrels ({judgements.qids[0]} is the first of "
                 f"{len(judgements.qids)}).",
                 path=run.path,
-                hint="Give a run and qrels of the same topics.",
+                hint="Use a run and qrels of the same topics.",
             )
         begin, retrieved = np.zeros((2, len(judgements.qids)), dtype=np.int64)
         begin[number[known]] = (np.cumsum(lengths) - lengths)[known]
@@ -133,13 +133,13 @@ class Lists:
         found = judgements.keys.join(rows, on="key", how="inner").sort("row")
         row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy()
         same = (docno.gather(row) == judgements.docno.gather(judgement)).to_numpy()
-        same &= topic[row] == judgements.topic[judgement]  # keys may be equal by accident
+        same &= topic[row] == judgements.topic[judgement]  # keys may collide
         row, judgement = row[same], judgement[same]
         judged_twice = row[1:][np.diff(row) == 0]
         ranked_twice = np.flatnonzero(np.bincount(judgement, minlength=1) > 1)
         for again, holder, names, path in (
-            (judged_twice, "qrels hold", docno, judgements.source),
-            (ranked_twice, "run holds", judgements.docno, run.path),
+            (judged_twice, "qrels judge", docno, judgements.source),
+            (ranked_twice, "run ranks", judgements.docno, run.path),
         ):
             for one in again[:1].tolist():
                 raise InputError(f"The {holder} {names[one]} twice for one topic.", path=path)
@@ -163,14 +163,14 @@ class Lists:
         return self._condensed if condensed else self
 
     def condense(self, grade: Integers) -> "Lists":
-        """Without what is unjudged, or whose (m,) grade stayed negative (trec_eval's ``-J``)."""
+        """The lists without unjudged or negative (m,) grades (trec_eval's ``-J``)."""
         kept = grade >= 0
         topic = self.topic[kept]
         retrieved = np.bincount(topic, minlength=self.topics)
         return Lists(self.judgements, retrieved, topic, _positions(topic), self.judgement[kept])
 
     def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
-        """The documents of the grade ``rel`` or more, above the cutoff if there is one."""
+        """Documents with grade ``rel`` or more, above any cutoff."""
         if (found := self._relevant.get((rel, condensed))) is None:
             ranked = self.ranked(condensed)
             chosen = ranked.grade >= rel
@@ -192,7 +192,7 @@ class Relevant(NamedTuple):
     topic: Integers  # (r,) topic number of each
     rank: Integers  # (r,) its rank from 0
     nth: Integers  # (r,) 1 for a topic's first relevant document, 2 for its second ...
-    total: Integers  # (T,) relevant documents that the qrels hold
+    total: Integers  # (T,) relevant documents in the qrels
 
 
 def share(part: Floats | Integers, whole: Floats | Integers) -> Floats:

@@ -1,9 +1,9 @@
-"""Measures: read as people type them, checked, and which way each points.
+"""Measures: parsed as people type them, checked, with their direction.
 
-``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` has ir_measures' names and trec_eval's; in
-``recall@100, mrr@10`` they are written as papers write them.
-ir_measures' own ``parse_measure`` is not used: it walks ``ast.Num``, which Python 3.14 no longer
-has, and its errors are assertions. What is read here equals what it reads.
+``nDCG(judged_only=True)@5 Bpref, P_5 ndcg_cut.10,20`` uses ir_measures' and trec_eval's names,
+``recall@100, mrr@10`` those of papers.
+ir_measures' own ``parse_measure`` is not used, because it walks ``ast.Num``, which Python 3.14
+lacks, and its errors are assertions. The results are the same.
 """
 
 import ast
@@ -35,7 +35,7 @@ DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
 
 
 class NamedMeasure(Measure):
-    """A measure that only its name distinguishes, equal to ir_measures' of that name."""
+    """A measure compared by name only, equal to ir_measures' of that name."""
 
     def __init__(self, title: str, *, lower_is_better: bool | None = False) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # ir_measures has no types
@@ -56,8 +56,8 @@ def computable(measure: Measure) -> Measure:
     if kind_of(measure) is None or hasattr(measure, "runtime_impl"):
         raise UsageError(
             f"the measure {measure} is not supported.",
-            hint="`adducir kinds measures` lists those that are. Compare values per topic of "
-            "another program with adducir compare.",
+            hint="`adducir kinds measures` lists those that are. Compare another program's values "
+            "per topic with adducir compare.",
         )
     return measure
 
@@ -68,24 +68,24 @@ def lower_is_better(measure: Measure) -> bool:
 
 
 def is_descriptive(measure: Measure) -> bool:
-    """Whether it rates no system, and so is not tested."""
+    """Whether it does not rate systems, and so is not tested."""
     return bool(getattr(kind_of(measure), "is_descriptive", False))
 
 
 def is_summed(measure: Measure) -> bool:
-    """Whether it is a count, shown as its sum over topics, as trec_eval and ir_measures do."""
+    """Whether it is a count, shown as its sum over topics, as in trec_eval and ir_measures."""
     return getattr(measure, "NAME", None) in ("NumQ", "NumRel", "NumRet")
 
 
 def leaves_unjudged_out(measure: Measure) -> bool:
-    """Whether unjudged documents are left out of its lists."""
+    """Whether its lists leave out unjudged documents."""
     always = getattr(kind_of(measure), "leaves_unjudged_out", False)
     return bool(always or getattr(measure, "params", {}).get("judged_only"))
 
 
 @cache
 def known() -> dict[str, Measure]:
-    """Every measure by its name: those of ir_measures, and those that our kinds alone define."""
+    """Every measure by name: those of ir_measures, and those that only our kinds define."""
     found: dict[str, Measure] = dict(registry)
     for name, kind in MEASURES.kinds().items():
         if name in found:
@@ -105,21 +105,21 @@ def known() -> dict[str, Measure]:
 
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
-    """Read measures, separated by blanks or commas, in the order given, each once."""
+    """Read measures separated by blanks or commas, in the order given, without duplicates."""
     parts = [text] if isinstance(text, (str, Measure)) else list(text)
     found: dict[Measure, None] = {}
     for part in parts:
         read = _from_text(part) if isinstance(part, str) else [part]
         found.update(dict.fromkeys(map(check_measure, read)))
     if not found:
-        raise UsageError("No measure is given.", hint="Name at least one, for example nDCG@10.")
+        raise UsageError("Measures are missing.", hint="Name at least one, such as nDCG@10.")
     return list(found)
 
 
 def parse_measure(text: str | Measure) -> Measure:
     measures = parse_measures(text)
     if len(measures) != 1:
-        raise UsageError(f"{text!r} names {len(measures)} measures where one is needed.")
+        raise UsageError(f"{text!r} names {len(measures)} measures, but one is needed.")
     return measures[0]
 
 
@@ -127,7 +127,7 @@ def _from_text(text: str) -> Iterator[Measure]:
     from pytrec_eval import supported_measures
 
     if _PIECE.sub("", text).strip(", \t\n"):
-        raise UsageError(f"{shortened(text)!r}: a parenthesis has no counterpart.")
+        raise UsageError(f"{shortened(text)!r}: its parentheses do not match.")
     family = ""
     for piece in _PIECE.findall(text):
         if family and re.fullmatch("[0-9.]+", piece):
@@ -147,14 +147,14 @@ def _from_trec(name: str) -> list[Measure]:
         return list(parse_trec_measure(name))
     except (ValueError, TypeError) as error:
         what = f"trec_eval's measure {name} is not available here: {error}."
-        raise UsageError(what, hint="Name one of ir_measures' instead.") from None
+        raise UsageError(what, hint="Use one of ir_measures' instead.") from None
 
 
 def _named(piece: str) -> Measure:
     unreadable = UsageError(
         f"{shortened(piece)!r} cannot be read as a measure.",
-        hint="Write Name@cutoff or Name(parameter=value,...)@cutoff, "
-        "for example nDCG(judged_only=True)@5.",
+        hint="Write Name@cutoff or Name(parameter=value,...)@cutoff, such as "
+        "nDCG(judged_only=True)@5.",
     )
     try:
         node: ast.expr = ast.parse(piece[:_LONGEST], mode="eval").body
@@ -195,8 +195,8 @@ def _value(node: ast.expr, piece: str) -> Any:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
-            return text  # dcg=exp-log2 without its quotes
-        what = f"{shortened(text)!r} is not a number, True, False or a text."
+            return text  # dcg=exp-log2 without quotes
+        what = f"{shortened(text)!r} is not a number, True, False or text."
         raise UsageError(f"{shortened(piece)!r}: {what}") from None
     parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
     for one in parts:
@@ -206,7 +206,7 @@ def _value(node: ast.expr, piece: str) -> Any:
 
 
 def check_measure(measure: Measure) -> Measure:
-    """The measure with its parameters checked: ir_measures does it late, and by assertions."""
+    """The measure with its parameters checked: ir_measures does so late, and by assertions."""
     if not isinstance(measure, Measure):
         raise UsageError(f"{measure!r} is not a measure.")
     if kind_of(measure) is not None:

@@ -1,11 +1,11 @@
 """How well one experiment reproduces another (Breuer et al., SIGIR 2020); equal to ``repro_eval``.
 
 * **Order of documents**: rank-biased overlap (Webber, Moffat and Zobel 2010) up to a depth, divided
-  by the sum of its weights, so that equal rankings that reach the depth have 1.
+  by the sum of its weights, so that equal rankings of that depth have 1.
 * **Effectiveness**: root mean square error of the values per topic.
-* **Overall effect**, where a baseline was run in both: the effect ratio, mean improvement there
-  divided by that in the original (1: the same), and the delta relative improvement, relative
-  improvement in the original less that in the reproduction (0: the same).
+* **Overall effect**, if both have a baseline: the effect ratio, the mean improvement in the
+  reproduction divided by that in the original (1: the same), and the delta relative improvement,
+  the relative improvement in the original minus that in the reproduction (0: the same).
 """
 
 from math import nan
@@ -19,7 +19,7 @@ from adducir.runs.run import Run
 
 
 class Reproduced(NamedTuple):
-    """How alike two experiments are on a measure: None without baselines, NaN where undefined."""
+    """How similar two experiments are on a measure: None without baselines, NaN if undefined."""
 
     rmse: float
     effect_ratio: float | None = None
@@ -58,17 +58,17 @@ def overlap_of_runs(
         if qid in second
     ]
     if not overlaps:
-        raise InputError("the two runs have no topic in common.", path=reproduced.path)
+        raise InputError("the two runs do not share any topics.", path=reproduced.path)
     return float(np.mean(overlaps)), len(overlaps)
 
 
 def compare_effects(
     original: Scores, reproduced: Scores, baselines: tuple[Scores, Scores] | None = None
 ) -> dict[str, Reproduced]:
-    """How alike the effectiveness of two experiments is, by measure; ``baselines`` are of each."""
+    """The similarity of two experiments' effectiveness by measure, with ``baselines`` of each."""
     every = (original, reproduced, *(baselines or ()))
     if any(set(one.measures) != set(original.measures) for one in every):
-        raise UsageError("the scores to be compared have different measures.")
+        raise UsageError("the two sets of scores have different measures.")
     found = {}
     for measure in original.measures:
         values = [one.values(measure) for one in every]

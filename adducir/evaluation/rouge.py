@@ -1,8 +1,9 @@
-"""ROUGE-L of generated or retrieved texts with true ones (Lin 2004, section 3.1).
+"""ROUGE-L of generated or retrieved texts against references (Lin 2004, section 3.1).
 
-Texts are one sentence each: with the longest common subsequence LCS of a reference of m tokens and
-a text of n, F = 2 LCS / (m + n). Tokens are those of Google's ``rouge_score``: lower case, runs of
-a to z and 0 to 9. RapidFuzz finds the subsequence a hundred times faster.
+Each text counts as one sentence: if LCS is the length of the longest common subsequence of a
+reference of m tokens and a text of n, F = 2 LCS / (m + n). Tokens are those of Google's
+``rouge_score``: lower case, runs of a to z and 0 to
+9. RapidFuzz finds the subsequence a hundred times faster.
 """
 
 import re
@@ -25,7 +26,7 @@ def stems_of(text: str) -> list[str]:
 
 
 def rouge_l(reference: str, text: str, words: Callable[[str], Sequence[str]] = words_of) -> float:
-    """F of a text, 0 to 1; 0 where either has no token."""
+    """F of a text, 0 to 1; 0 if either lacks tokens."""
     from rapidfuzz.distance import LCSseq
 
     wanted, found = words(reference), words(text)

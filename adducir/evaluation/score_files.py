@@ -1,11 +1,11 @@
-"""Values per topic in files, as programs write them: the formats of ``adducir compare``.
+"""Files of values per topic from any program: the formats of ``adducir compare``.
 
 CSV of Adducir and PyTerrier, lines of ir_measures and trec_eval, JSON of ranx, pytrec_eval and
-BEIR, or JSON lines (docs/commands.md). Means are refused, with what to do; predictions are runs
-(:mod:`adducir.runs.read`). Measures are read under the names of ir_measures, trec_eval, ranx, MTEB
-and sentence-transformers; any other name stays as it is, and which way it points is known of our
-own, or where a column ``higher_is_better`` says it. Where a system has values in several sections
-of our own tables, each is a topic set of its own.
+BEIR, or JSON lines (docs/commands.md). Means are refused with advice; predictions are runs
+(:mod:`adducir.runs.read`). Measures may have the names of ir_measures, trec_eval, ranx, MTEB and
+sentence-transformers; other names stay unchanged, and their direction is known only if they are
+ours or a column ``higher_is_better`` gives it. If a system has values in several sections of our
+own tables, each is a separate topic set.
 """
 
 import math
@@ -27,7 +27,7 @@ from adducir.evaluation.scores import SCHEMA, Scores
 QIDS = ("qid", "query_id", "query-id", "topic")
 SYSTEMS = ("system", "name", "run")
 TASKS = ("task", "task_name", "dataset")
-"""First columns of a leaderboard's matrix: a row per task, a column per model."""
+"""First columns of a leaderboard matrix with a row per task and a column per model."""
 HIGHER = "higher_is_better"
 _OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER}
 _MEANS = ("all", "amean")
@@ -65,21 +65,25 @@ _FALLING = re.compile(
 )
 
 Value = tuple[str, str, str, str, str, float | None, int | None, bool | None]
-"""A value of a file, as :data:`_COLUMNS`: None where the cell holds no finite number, the line is
-not known, or the file does not say which way the measure points."""
+"""A file's value, as :data:`_COLUMNS`: None if the cell is not a finite number, the line is
+unknown, or the file does not give the measure's direction."""
 
 
 def read_scores(path: Path, system: str) -> Scores:
-    """Read the values per topic of a file of these formats; ``system`` where it names none."""
+    """Read the values per topic of a file; ``system`` is used if it does not name one."""
     frame = pl.DataFrame(list(_values(path)), schema=_COLUMNS, orient="row")
     frame = frame.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
     if frame.is_empty():
-        what = "the folder holds no results of MTEB." if path.is_dir() else "it holds no values."
+        what = (
+            "the folder does not contain results of MTEB."
+            if path.is_dir()
+            else "it does not contain any values."
+        )
         raise InputError(what, path=path)
     for which, what in (
         (pl.col("value").is_null(), "{measure} of topic {qid} is not a number."),
-        (~pl.struct(_PLACE).is_first_distinct(), "{system} has {measure} of topic {qid} twice."),
+        (~pl.struct(_PLACE).is_first_distinct(), "{system} repeats {measure} of topic {qid}."),
     ):
         for first in frame.filter(which).head(1).rows(named=True):
             raise InputError(what.format(**first), path=path, line=first["line"])
@@ -93,7 +97,7 @@ def read_scores(path: Path, system: str) -> Scores:
     wanted = frame.select(*own, "qid").unique(maintain_order=True)
     wanted = wanted.join(frame.select(*own, "measure").unique(), on=own)
     for gap in wanted.join(frame, on=[*own, "qid", "measure"], how="anti").head(1).rows(named=True):
-        raise InputError("{system} has no {measure} of topic {qid}.".format(**gap), path=path)
+        raise InputError("{system} lacks {measure} of topic {qid}.".format(**gap), path=path)
     known = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
     measures: dict[str, Measure] = {}
     for name, higher in known.iter_rows():
@@ -101,13 +105,13 @@ def read_scores(path: Path, system: str) -> Scores:
         if higher is not None and not (higher and is_known(measure)):
             measures[name] = NamedMeasure(name, lower_is_better=not higher)
     if len({str(one) for one in measures.values()}) < len(measures):
-        raise InputError(f"{', '.join(measures)} name a measure twice.", path=path)
+        raise InputError(f"{', '.join(measures)} are the same measure.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
     return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
 
 
 def is_leaderboard(path: Path) -> bool:
-    """Whether a file is a matrix of tasks and models, or a folder of MTEB's results."""
+    """Whether a path is a matrix of tasks and models, or a folder of MTEB's results."""
     return path.is_dir() or (
         path.name.removesuffix(".gz").endswith(".csv")
         and first_line(path).split(",")[0].strip('" ').lower() in TASKS
@@ -115,7 +119,7 @@ def is_leaderboard(path: Path) -> bool:
 
 
 def measure_of(name: str) -> Measure:
-    """A measure by any of its names; ``lower_is_better`` is None where the name says nothing."""
+    """A measure by any of its names; ``lower_is_better`` is None if the name does not tell."""
     match = _AT.fullmatch(name)
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
@@ -135,7 +139,7 @@ def is_known(measure: Measure) -> bool:
 
 
 def usually_falls(title: str) -> bool:
-    """Whether lower values are better of most measures of such a name, as of ``val_loss``."""
+    """Whether lower is better for most measures with this kind of name, such as ``val_loss``."""
     return _FALLING.search(title.replace("_", " ")) is not None
 
 
@@ -202,7 +206,7 @@ def _from_mteb(folder: Path) -> Iterator[Value]:
 
 
 def _from_lines(path: Path) -> Iterator[Value]:
-    """``qid measure value`` or ``measure qid value``: whichever the first line's measure is."""
+    """``qid measure value`` or ``measure qid value``, judged by the first line."""
     swapped: bool | None = None
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
@@ -246,8 +250,8 @@ def _refused(path: Path, what: str, line: int | None = None) -> InputError:
         f"{what}.",
         path=path,
         line=line,
-        hint="Give values per topic: what adducir evaluate --per-topic --format csv, ir_measures "
-        "--by_query or trec_eval -q write. Means cannot be tested; rankings (which "
-        "sentence-transformers writes with write_predictions=True, mteb with prediction_folder) "
-        "are for adducir evaluate.",
+        hint="Give values per topic, from adducir evaluate --per-topic --format csv, ir_measures "
+        "--by_query or trec_eval -q. Means cannot be tested; for rankings (from "
+        "sentence-transformers with write_predictions=True, or mteb with prediction_folder) use "
+        "adducir evaluate.",
     )

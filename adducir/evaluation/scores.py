@@ -1,4 +1,4 @@
-"""Values per topic of any number of systems: one tidy frame, and what its measures are."""
+"""Values per topic of any number of systems: one tidy frame and its measures."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,15 +25,15 @@ SEED = re.compile(r"[._ +-]?seed[-_=]?\d{1,9}", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is to be known of the evaluation of a run by qrels, beside its values."""
+    """Facts about a run's evaluation besides its values."""
 
     set: str
     system: str
-    missing: tuple[str, ...] = ()  # topics of the qrels that the run lacks; their values are 0
-    extra: tuple[str, ...] = ()  # topics of the run that the qrels lack; they are ignored
+    missing: tuple[str, ...] = ()  # topics of the qrels missing from the run; their values are 0
+    extra: tuple[str, ...] = ()  # topics of the run missing from the qrels; ignored
     negative: NegativeGrades = "zero"  # how negative grades were treated
-    negatives: int = 0  # how many judgements are negative
-    positives_only: bool = False  # whether all judgements are of relevant documents
+    negatives: int = 0  # number of negative judgements
+    positives_only: bool = False  # whether all judged documents are relevant
     unmatched: bool = False  # whether none of the run's documents is judged for its topic
 
 
@@ -41,7 +41,7 @@ class Evaluation:
 class ScoreMatrix:
     """The scores of S systems on the same T topics and M measures.
 
-    ``values`` are (M, S, T), of a system of several runs their means, whose own are (R, M, T).
+    ``values`` are (M, S, T), means for a system of several runs, whose own are (R, M, T).
     """
 
     systems: tuple[str, ...]
@@ -51,7 +51,7 @@ class ScoreMatrix:
     runs: Mapping[str, Floats]
 
     def of(self, system: str, measure: str) -> Floats | None:
-        """(T,) the scores of a system on a measure, if they are among these."""
+        """(T,) the scores of a system on a measure, if present."""
         if system not in self.systems or measure not in self.measures:
             return None
         return self.values[list(self.measures).index(measure), self.systems.index(system)]
@@ -62,11 +62,11 @@ class Scores(Framed):
     """The values of systems on topic sets.
 
     Attributes:
-        frame: Columns set, system, run, qid, measure (by its exact name) and value. The set is ""
-            where there is only one; the run is the system's name, or that of each of the runs
-            (seeds) of a trained system.
-        measures: The measures by their names.
-        evaluations: What is to be known of each run's evaluation, where one was evaluated.
+        frame: Columns set, system, run, qid, measure (its exact name) and value. The set is "" if
+            there is only one; the run is the system's name, or one of a trained system's runs
+            (seeds).
+        measures: The measures by name.
+        evaluations: Facts about each evaluated run.
     """
 
     frame: pl.DataFrame
@@ -86,7 +86,7 @@ class Scores(Framed):
         missing: Sequence[str] = (),
         extra: Sequence[str] = (),
     ) -> "Scores":
-        """The (T, M) values of one run of a system; ``missing`` topics are among them and 0."""
+        """The (T, M) values of one run of a system, with 0 for ``missing`` topics."""
         known = {str(one): one for one in parse_measures(measures)}
         topics, count = len(qids), len(measures)
         if np.shape(values) != (topics, count) or len(known) != count:
@@ -129,7 +129,7 @@ class Scores(Framed):
         )
 
     def renamed(self, name: str | Callable[[str], str]) -> "Scores":
-        """The same under another name of the system; the runs keep theirs."""
+        """A copy with another name for the system; runs keep theirs."""
         new = {one: name if isinstance(name, str) else name(one) for one in self.systems}
         frame = self.frame.with_columns(pl.col("system").replace(new))
         evaluations = tuple(replace(one, system=new[one.system]) for one in self.evaluations)
@@ -149,17 +149,17 @@ class Scores(Framed):
 
     @cached_property
     def runs(self) -> dict[str, int]:
-        """For each system of several runs, how many; its scores are means over them."""
+        """The number of runs of each system with several; its scores are their means."""
         runs = self.frame.group_by("system", maintain_order=True).agg(pl.n_unique("run"))
         return dict(runs.filter(pl.col("run") > 1).iter_rows())
 
     @property
     def missing(self) -> dict[str, tuple[str, ...]]:
-        """For each system that lacks topics, those; they count 0."""
+        """The missing topics, which count 0, of each system that has any."""
         return {one.system: one.missing for one in self.evaluations if one.missing}
 
     def values(self, measure: Measure | str) -> Floats:
-        """(T,) the values of a measure, of one system; of several runs their means."""
+        """(T,) one system's values of a measure; means over several runs."""
         name = str(measure)
         if name not in self.measures:
             name = str(parse_measure(measure))
@@ -173,11 +173,11 @@ class Scores(Framed):
         return part.agg(pl.col("value").mean())["value"].to_numpy()
 
     def mean(self, measure: Measure | str) -> float:
-        """The mean of a measure over all topics (trec_eval's ``-c``), of one system."""
+        """One system's mean of a measure over all topics (trec_eval's ``-c``)."""
         return float(self.values(measure).mean())
 
     def means(self) -> pl.DataFrame:
-        """The mean over topics and runs by set, system and measure; the sum of counts."""
+        """Means over topics and runs by set, system and measure; sums for counts."""
         counts = [name for name, one in self.measures.items() if is_summed(one)]
         keys = ["set", "system", "measure"]
         each = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
@@ -187,7 +187,7 @@ class Scores(Framed):
         return each.group_by(keys, maintain_order=True).agg(value=shown.first(), topics=pl.len())
 
     def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
-        """The scores on a topic set, which may be left out where there is only one, as arrays."""
+        """The scores on a topic set (optional if there is only one) as arrays."""
         part = self.frame if topic_set is None else self.frame.filter(set=topic_set)
         wrong = part.filter(~pl.col("value").is_finite())
         if wrong.height:
@@ -207,15 +207,15 @@ class Scores(Framed):
         if empty.size:
             run, measure, topic = empty[0]
             raise UsageError(
-                f"{runs['run'][int(run)]} has no {names[int(measure)]} of topic "
-                f"{qids[int(topic)]}, which another system has.",
+                f"{runs['run'][int(run)]} lacks {names[int(measure)]} of topic {qids[int(topic)]}, "
+                "unlike another system.",
                 hint="Evaluate all runs with the same qrels and measures.",
             )
         if part.height > each.size:
             twice = part.filter(part.select("system", "run", "qid", "measure").is_duplicated())
             raise UsageError(
-                f"more than one run is called {twice['run'][0]}.",
-                hint="Give each run its own tag or name.",
+                f"several runs are called {twice['run'][0]}.",
+                hint="Give each run a unique tag or name.",
             )
         of_system, several = _codes(runs["system"], systems), dict[str, Floats]()
         values = np.empty((len(systems), len(names), len(qids)))
@@ -233,11 +233,11 @@ class Scores(Framed):
         )
 
     def pooled(self) -> "Scores":
-        """Runs whose names differ only in seed1, seed2 and so on, as runs of one system."""
+        """The scores with runs that differ only in seed1, seed2 and so on as one system's."""
         pooled = self.renamed(system_of)
         if len(pooled.systems) == len(self.systems):
             raise UsageError(
-                "no two runs differ only in their seeds.",
+                "the runs' names do not differ only in seeds.",
                 hint="Call them X.seed1, X.seed2 and so on.",
             )
         return pooled
@@ -252,12 +252,12 @@ class Scores(Framed):
 
 
 def _codes(column: pl.Series, names: pl.Series) -> NDArray[np.int64]:
-    """(n,) the position of each value in the names, all of which are different."""
+    """(n,) the position of each value in the unique names."""
     return column.cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
 
 
 def system_of(name: str) -> str:
-    """A run's name without its seed: ``DeepCT.seed3`` gives ``DeepCT``."""
+    """A run's name without its seed: ``DeepCT.seed3`` becomes ``DeepCT``."""
     return SEED.sub("", name) or name
 
 

@@ -1,1 +1,1 @@
-"""Measures, significance, comparisons, tables, and the experiment file that makes them."""
+"""Experiment files, from data to tested tables."""

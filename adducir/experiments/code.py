@@ -1,7 +1,7 @@
-"""Python code that an experiment file names: found, identified by content, run with consent only.
+"""Python code named in an experiment file: found, identified by content, run only with consent.
 
-It is never imported while the file is checked or planned, for the file may come from somebody else:
-its bytes and the names that it defines are read from its source.
+It is never imported while the file is checked or planned, because the file may come from a
+stranger: only its bytes and the names that it defines are read.
 """
 
 import ast
@@ -25,23 +25,23 @@ from adducir.core.texts import nearest
 
 @dataclass(frozen=True)
 class Code:
-    """A function as an experiment file names it: ``module:name`` or ``folder/file.py:name``."""
+    """A function named in an experiment file: ``module:name`` or ``folder/file.py:name``."""
 
     name: str
     function: str
     module: str | None  # None for a file
     path: Path
-    folder: Path  # the study's, where modules are looked for first
-    root: Path  # the package's folder, or the module's file: all that a fingerprint covers
+    folder: Path  # the study's, searched for modules first
+    root: Path  # the package's folder or the module's file, which the fingerprint covers
 
     @property
     def is_of_study(self) -> bool:
         return self.root.is_relative_to(self.folder)
 
     def identity(self) -> dict[str, str]:
-        """What tells this code from any other: the bytes of its package or module.
+        """The code's identity: the bytes of its package or module.
 
-        Of the study's modules, those that it imports by statements count, also indirectly.
+        The study's modules that it imports by statements count, too, also indirectly.
         """
         files = _sources(self.root)
         for path in files:
@@ -80,7 +80,7 @@ class Code:
             raise self.error("raised", error) from error
 
     def error(self, what: str, error: Exception) -> InputError:
-        """The error for an exception, with the innermost line of the study's or package's code."""
+        """The error for an exception, with the innermost line in the study's or package's code."""
         own = self.folder if self.is_of_study else self.root
         place = {"path": self.path} | raised_in(error, own)
         return InputError(f"{self.name} {what} {error!r}.", **place)
@@ -108,7 +108,7 @@ def find_code(name: str, folder: Path) -> Code:
     names = {getattr(node, key, None) for node in nodes for key in ("name", "asname", "id")}
     if function not in names and not names & {"*", "__getattr__"}:
         guess = nearest(function, [*filter(None, names)]) or "."
-        raise InputError(f"it has no function {function}{guess}", path=path)
+        raise InputError(f"it does not define the function {function}{guess}", path=path)
     return code
 
 
@@ -119,23 +119,23 @@ def _sources(root: Path) -> list[Path]:
 
 
 def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
-    """The file of a module, and its package's folder or file; nothing of it is imported."""
+    """A module's file, and its package's folder or file, without importing anything."""
     parts = module.split(".")
     if not all(part.isidentifier() for part in parts):
-        raise InputError(f"{module!r} is not the name of a module.")
+        raise InputError(f"{module!r} is not a valid module name.")
     for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
         here = base.joinpath(*parts)
         for path in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
             if path.is_file():
                 return path, base / parts[0] if len(parts) > 1 or here.is_dir() else path
     raise InputError(
-        f"there is no module {module!r}, neither in the study's folder nor installed.",
+        f"the module {module!r} is neither in the study's folder nor installed.",
         hint="Name it as `module:function`, or its file as `folder/file.py:function`.",
     )
 
 
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
-    """Refuse to run code (names by digests) that this user has not allowed, now or before."""
+    """Refuse to run code (names by digest) that this user has not allowed."""
     cache, study = cache_folder(), os.path.realpath(folder)
     wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
     known: set[str] = set()
@@ -145,9 +145,9 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
     asked = dict.fromkeys(name for key, name in wanted.items() if key not in known)
     if asked and not allowed:
         raise UsageError(
-            f"this experiment runs Python code that you have not allowed yet, or that was changed "
+            f"this experiment runs Python code that you have not allowed yet, or that has changed "
             f"since: {', '.join(asked)}.",
-            hint="Read that code; if you trust it, run this with --allow-code.",
+            hint="Read that code; if you trust it, add --allow-code.",
         )
     if asked and cache is not None:
         with suppress(OSError), writing_text(cache / "allowed-code.json") as handle:

@@ -1,8 +1,7 @@
 """From an experiment file to its tables.
 
-All of the file is read and all that it names is opened before anything is made. A step whose
-artifact is there, unchanged and whole, is not done again; nor is an artifact made that nothing to
-be made needs.
+The whole file is read and everything that it names is opened before anything is built. Steps with
+up-to-date artifacts are skipped, and so are artifacts that nothing else needs.
 """
 
 import unicodedata
@@ -35,14 +34,14 @@ def plan_experiment(
     dry_run: bool = False,
     folder: Path | None = None,
 ) -> "Plan":
-    """Read an experiment file with ``overrides`` (``key.key=value``), check all of it, and plan it.
+    """Read an experiment file with ``overrides`` (``key.key=value``), check it, and plan it.
 
-    Nothing is built. ``rebuild``: plan to make everything, even what is there. ``dry_run``: plan
-    without what is not available, download nothing, and leave large files unread
-    (:mod:`adducir.core.planning`); such a plan is for reading, and :meth:`.Plan.notes` says what it
-    lacks. ``folder`` is the study's, where artifacts go and relative paths start; by default the
-    folder that holds ``experiments/``. All that is wrong or not available is one InputError; a
-    MachineError where something cannot be downloaded and nothing else is wrong.
+    Nothing is built. ``rebuild``: plan to build everything, even what exists. ``dry_run``: plan
+    without what is not available, without downloads or reading large files
+    (:mod:`adducir.core.planning`); this plan is for reading only, and :meth:`.Plan.notes` lists
+    what is missing. ``folder`` is the study's, where artifacts go and relative paths start; by
+    default the one that contains ``experiments/``. All errors are one InputError; a MachineError if
+    the only problem is a failed download.
     """
     document = load(path)
     try:
@@ -58,7 +57,7 @@ def plan_experiment(
     recipe, errors = reading.in_part()
     for problem in errors:
         planner.add(problem.path, problem.what)
-    # A recipe that only its valid sections are left of need not make sense.
+    # A recipe reduced to its valid sections may not make sense.
     with planning(is_dry=dry_run), suppress(Exception) if reading.errors else nullcontext():
         plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
@@ -70,7 +69,7 @@ def plan_experiment(
 
 
 class Plan:
-    """An experiment, checked and opened: ``steps`` in order, ``goals`` those that are evaluated."""
+    """A checked and opened experiment: ``steps`` in order, ``goals`` those to evaluate."""
 
     def __init__(
         self, study: Study, planner: Planner, *, dry_run: bool = False, rebuild: bool = False
@@ -89,7 +88,7 @@ class Plan:
         for step in (*study.others(), *self.goals):
             add(step)
         self.steps = tuple(found)
-        makers: dict[str, Step] = {}  # by their places, also where case does not count
+        makers: dict[str, Step] = {}  # by path, ignoring case
         for step in self.steps:
             place = unicodedata.normalize("NFC", str(step.path)).casefold()
             other = makers.setdefault(place, step)
@@ -101,12 +100,12 @@ class Plan:
         return shown(path, self.planner.folder)
 
     def state(self) -> dict[Step, str | None]:
-        """Why each step has to be made, as things are now; None if not."""
+        """Why each step has to run now; None if it does not."""
         with planning(is_dry=self.dry_run):
             found = {step: step.why() for step in self.steps}
         for step, why in found.items():
             if self.rebuild and step.kept == "keep" and why != MISSING:
-                found[step] = "everything is built again"
+                found[step] = "everything is rebuilt"
         return found
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
@@ -117,7 +116,7 @@ class Plan:
         return [step for step in self.steps if step in wanted]
 
     def make(self, context: Context, *, allow_code: bool = False) -> list[Step]:
-        """Make the steps that are needed, as things are now, each from inputs as planned."""
+        """Run the steps needed now, each with inputs as planned."""
         needed = self.needed(self.state())
         made = [step for step in self.goals if step.kept == "keep"]
         if kept := sum(step not in needed for step in made):
@@ -132,10 +131,10 @@ class Plan:
                 if why := one.why():
                     raise ArtifactError(
                         f"this is not what was planned ({why}): its data have changed since, or "
-                        "another experiment has made its own here.",
+                        "another experiment has written here.",
                         path=one.path,
-                        hint="Run this again; give what two experiments make differently "
-                        "different names.",
+                        hint="Run this again; use different names for what two experiments build "
+                        "differently.",
                     )
             step.make(context)
         _clear_up(needed)
@@ -165,7 +164,7 @@ class Plan:
 
 
 def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
-    """Remove what killed or finished work left beside steps that are not at work."""
+    """Remove what killed or finished work left beside steps that are not running."""
     at_work = {place for step in but for place in (step.path, *step.chunk_places)}
     for place in {place for step in steps for place in (step.path, *step.chunk_places)} - at_work:
         clear_up_if_free(place)
@@ -173,13 +172,13 @@ def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    # its tables, by the name of what they are of; ``""`` for the only one
+    # its tables by name; ``""`` for a single one
     tables: Mapping[str, ResultTable]
     # their files: the format, or ``NAME/format`` where there are several tables; the CSV of all
     # queries is of the format ``per-topic`` and the like
     files: Mapping[str, Path]
-    made: Sequence[Path] = ()  # the artifacts that were made, not those that were there
-    runs: Sequence[Path] = ()  # those of them that are evaluated
+    made: Sequence[Path] = ()  # the artifacts built now, without existing ones
+    runs: Sequence[Path] = ()  # the evaluated runs
 
     @property
     def table(self) -> ResultTable:
@@ -189,12 +188,12 @@ class Outcome:
 def run_experiment(
     plan: Plan, *, context: Context | None = None, allow_code: bool = False
 ) -> Outcome:
-    """Make the steps of a plan that are not made, evaluate, test, and write the tables.
+    """Run a plan's missing steps, evaluate, test, and write the tables.
 
-    One process at a time is at work on an experiment. What is evaluated is what stands in the
-    files, and the tables appear all at once. No figure depends on ``context`` but for the last
-    digits of networks' by device and batches. ``allow_code``: Python code that the file names may
-    run, which is remembered for the study; without it, that is a UsageError.
+    Only one process at a time runs an experiment. Files on disk are evaluated, and the tables
+    appear all at once. ``context`` does not affect figures, except that device and batches affect
+    the last digits of networks'. ``allow_code``: allow the file's Python code to run, also in
+    future for this study; without it, code is a UsageError.
     """
     if plan.dry_run:
         raise UsageError("a plan of a dry run cannot be executed.", hint="Plan it without dry_run.")
@@ -232,7 +231,7 @@ def _write(folder: Path, finding: Finding) -> dict[str, Path]:
 
 
 def _with_steps(finding: Finding, plan: Plan) -> Finding:
-    """A finding whose report shows the graph of the plan's steps and the losses of trainings."""
+    """A finding whose report shows the plan's graph of steps and the training losses."""
     from adducir.training.trainable import kept_epoch
 
     titles = {step: step.title(plan.shown) for step in plan.steps}

@@ -1,9 +1,8 @@
-"""What the files of all tasks share: names, links, comparison and table, and how they are opened.
+"""What all tasks' files share: names, links, comparison and table, and how they are opened.
 
-The :class:`Planner` shows all that is wrong with a file in one message. Beside mistakes there is
-what is not available (:mod:`adducir.core.planning`): data that nobody has put there yet, models
-that nobody has fetched. A dry run keeps those as notes; otherwise they are errors like the others,
-and what can be fetched is fetched before anything is built.
+The :class:`Planner` reports all of a file's errors in one message. Besides mistakes, data or models
+may not be available (:mod:`adducir.core.planning`). A dry run keeps those as notes; otherwise they
+are errors like the others, and downloads happen before anything is built.
 """
 
 import re
@@ -32,14 +31,14 @@ _ENTRIES = {"corpora": "corpus", "indexes": "index", "topics": "topic set", "sys
 
 
 class Known(AdducirError):  # noqa: N818
-    """Something cannot be opened, and what is wrong or missing is kept already."""
+    """Something cannot be opened; the reason is already recorded."""
 
     def __init__(self) -> None:
         super().__init__("this cannot be opened.")
 
 
 class Planner:
-    """Opens what an experiment file names, and keeps what is wrong and what is missing."""
+    """Opens what an experiment file names, and records what is wrong or missing."""
 
     def __init__(
         self,
@@ -56,7 +55,7 @@ class Planner:
         self.names = {key: [*one] for key, one in sections.items() if isinstance(one, Mapping)}
         self._reading, self._dry_run = reading, dry_run
         self._is_broken = bool(reading.errors or reading.refused)
-        self._errors: dict[ErrorDetail, AdducirError | None] = {}  # each with its cause
+        self._errors: dict[ErrorDetail, AdducirError | None] = {}  # with their causes
         self._missing: list[tuple[KeyPath, AdducirError]] = []
         self._later: list[tuple[KeyPath, Later]] = []
 
@@ -66,12 +65,12 @@ class Planner:
     def refer(self, place: KeyPath, section: str, name: str) -> None:
         known = self.names.get(section, [])
         if name not in known:
-            what = f"there is no {_ENTRIES[section]} `{name}` in this file"
+            what = f"this file does not define the {_ENTRIES[section]} `{name}`"
             self.add(place, what + nearest(name, known))
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
-        """Open what a place of the file names; an error is kept, and raised as :class:`Known`."""
+        """Open what an entry names; errors are recorded and raised as :class:`Known`."""
         with planning(is_dry=self._dry_run or self._is_broken) as later:
             try:
                 yield
@@ -95,7 +94,7 @@ class Planner:
         return source_path(source, self.folder)
 
     def check(self) -> None:
-        """Raise everything that is wrong as one error; except in a dry run also what is missing."""
+        """Raise all errors as one, with what is missing except in a dry run."""
         found, is_machine = dict(self._errors), not self._is_broken
         for place, cause in () if self._dry_run else self._missing:
             is_known = is_machine or not isinstance(cause, MachineError)
@@ -135,16 +134,16 @@ class Planner:
             raise found
 
 
-_LONGEST_NAME = 80  # two names, endings and a mark of the process make a file name of 255 bytes
+_LONGEST_NAME = 80  # two names, suffixes and a process's mark must fit a file name of 255 bytes
 _MOST_SEEDS = 1000
 
 
 def _as_name(text: str) -> str:
-    # Names become parts of file names; a name that could leave its folder is refused here.
+    # Names become parts of file names, so refuse those that could leave their folder.
     if not re.fullmatch(r"\w[\w .+&()=-]*", text) or text != text.strip():
-        raise ValueError("a name consists of letters, digits, blanks and any of . _ + & ( ) = -")
+        raise ValueError("a name may contain letters, digits, blanks and . _ + & ( ) = -")
     if len(text.encode()) > _LONGEST_NAME:
-        raise ValueError(f"a name has at most {_LONGEST_NAME} bytes")
+        raise ValueError(f"a name may have at most {_LONGEST_NAME} bytes")
     return text
 
 
@@ -153,15 +152,15 @@ Natural = Annotated[int, Field(ge=1)]
 
 
 def _as_seeds(value: Any) -> Any:
-    """A number of seeds as that many, from 0."""
+    """A number of seeds as a list from 0."""
     if value is None:
-        raise ValueError("is empty; name seeds or how many, or leave it out")
+        raise ValueError("is empty; give seeds or their number, or omit it")
     if isinstance(value, list | tuple) and (twice := repeated(map(str, value))):
         raise ValueError(f"{', '.join(twice)} is repeated")
     if not isinstance(value, int) or isinstance(value, bool):
         return value
     if not 1 <= value <= _MOST_SEEDS:
-        raise ValueError(f"should be a list, or how many from 1 to {_MOST_SEEDS:,}")
+        raise ValueError(f"should be a list, or a number from 1 to {_MOST_SEEDS:,}")
     return tuple(range(value))
 
 
@@ -170,17 +169,17 @@ Seeds = Annotated[tuple[Annotated[int, Field(ge=0, lt=10**9)], ...], BeforeValid
 
 
 def file_name(name: str) -> str:
-    """A system's or topic set's name as part of a file name and as a TREC tag: no blanks."""
+    """A system's or topic set's name without blanks, for file names and TREC tags."""
     return name.replace(" ", "_")
 
 
 def is_recipe(reference: str, folder: Path) -> bool:
-    """Whether a model is named by the file of its recipe."""
+    """Whether a model is named by its recipe's file."""
     return file_path(reference, folder).suffix in RECIPES
 
 
 class Link(NamedTuple):
-    """Where below an entry another one is named, and that one's section and name."""
+    """A reference below an entry: its path, and the target's section and name."""
 
     place: KeyPath
     section: str
@@ -188,7 +187,7 @@ class Link(NamedTuple):
 
 
 class Linked(Recipe):
-    """An entry that may name others: ``references`` has the section of each key that does."""
+    """An entry that may refer to others: ``references`` has the section of each such key."""
 
     references: ClassVar[Mapping[str, str]] = {}
 
@@ -201,14 +200,14 @@ class Linked(Recipe):
                 yield from (Link((key, n), section, name) for n, name in enumerate(value or ()))
 
     def is_trained(self, folder: Path) -> bool:
-        """Whether it names the recipe of a model that is trained for it; raises InputError."""
+        """Whether it names the recipe of a model to train; raises InputError."""
         return False
 
 
 class SystemEntry(Linked):
     """A system: a row of the tables."""
 
-    seeds: Seeds = ()  # of the trainings of what it is made with: a run for each
+    seeds: Seeds = ()  # seeds of its trainings: a run per seed
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -216,7 +215,7 @@ class SystemEntry(Linked):
 
 
 class ComparisonRecipe(Testing):
-    """Which differences are tested, and how; see docs/statistics.md."""
+    """Which differences to test, and how; see docs/statistics.md."""
 
     baseline: Name | tuple[Name, ...] | None = None
     against: Name = "best"
@@ -252,7 +251,7 @@ class ComparisonRecipe(Testing):
 
 
 class TableRecipe(Recipe):
-    """How the table looks."""
+    """The table's layout."""
 
     caption: str = ""
     label: str = ""
@@ -265,7 +264,7 @@ class TableRecipe(Recipe):
     footer: bool = True
 
     def check(self, planner: Planner, comparison: ComparisonRecipe | None) -> None:
-        """Refuse names of other systems, and details that no test gives."""
+        """Refuse unknown systems' names, and details without a test."""
         for name in self.system_names if planner.names.get("systems") else ():
             planner.refer(("table", "system_names", name), "systems", name)
         for number, detail in enumerate(self.show):
@@ -280,6 +279,6 @@ class TableRecipe(Recipe):
 
 
 class RunTableRecipe(TableRecipe):
-    """How a table of runs looks."""
+    """The layout of a table of runs."""
 
-    snippets: Snippets = "none"  # which texts its report may quote
+    snippets: Snippets = "none"  # which texts the report may quote

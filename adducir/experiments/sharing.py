@@ -1,7 +1,7 @@
-"""A study as one archive for others, and what its archive must show.
+"""A study as one archive for others, and its verification.
 
-The archive holds recipes, code, runs with their metadata, tables, and the data of the study's own
-folder that recipes name; what is built from them (indexes, models) it leaves out. ``SHA256SUMS``
+The archive contains recipes, code, runs with their metadata, tables, and data in the study's folder
+that recipes name, but not what is built from them (indexes, models). ``SHA256SUMS``
 has a line per file, as ``sha256sum`` writes them.
 """
 
@@ -34,13 +34,13 @@ _SAME = 1e-9  # relative: other machines and versions round differently
 
 
 def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
-    """What is shared of a study, and the data that is left out, as it is too large."""
+    """A study's files to share, and data left out because it is too large."""
     found, recipes, large = dict[Path, None](), list[Path](), list[Path]()
     for name in FOLDERS:
         recipes += sorted((study / name).glob("*.yaml"))
     if not any(path.parent.name == "experiments" for path in recipes):
-        hint = "Name the folder that holds experiments/."
-        raise InputError("this folder has no experiment file.", path=study, hint=hint)
+        hint = "Name the folder that contains experiments/."
+        raise InputError("this folder does not contain an experiment file.", path=study, hint=hint)
     for path in study.rglob("*"):
         folder, *rest = parts = path.relative_to(study).parts
         if not path.is_file() or any(one.startswith(".") for one in parts):
@@ -57,7 +57,7 @@ def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
 
 
 def _named_in(value: Any, study: Path) -> Iterator[Path]:
-    """The files of the study's folder that a recipe's texts name."""
+    """Files in the study's folder that a recipe's texts name."""
     if isinstance(value, Mapping | list):
         for one in value.values() if isinstance(value, Mapping) else value:
             yield from _named_in(one, study)
@@ -70,8 +70,8 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
 def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:
     """Write a study's archive, a ZIP file; the same files give the same bytes.
 
-    ``guide`` is what it says to its reader, ``largest`` the most bytes of a file of data. Returned
-    are the number of files and the data that is left out.
+    ``guide`` is the text for its reader, ``largest`` the maximum bytes of a data file. Returns the
+    number of files and the data left out.
     """
     files, left_out = _shared(study, largest)
     names = {path.relative_to(study).as_posix(): path for path in files}
@@ -79,7 +79,7 @@ def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, lis
     entries: dict[str, bytes | Path] = {GUIDE: guide.encode(), SUMS: sums.encode(), **names}
     with publishing(output) as hidden, zipfile.ZipFile(hidden, "w") as archive:
         for name, given in entries.items():
-            entry = zipfile.ZipInfo(f"{study.resolve().name}/{name}")  # dated 1980, whenever made
+            entry = zipfile.ZipInfo(f"{study.resolve().name}/{name}")  # always dated 1980
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             source = given.open("rb") if isinstance(given, Path) else BytesIO(given)
             with source, archive.open(entry, "w", force_zip64=True) as target:
@@ -88,9 +88,9 @@ def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, lis
 
 
 def verify(archive: Path) -> Iterator[tuple[str, str]]:
-    """Verify a study's archive, or the folder that it was unpacked into, in a copy of it.
+    """Verify a study's archive, or its unpacked folder, in a copy.
 
-    What was looked at is ``ok`` or ``wrong``, or ``open`` where it could not be.
+    Each check is ``ok``, ``wrong``, or ``open`` if it could not be made.
     """
     with TemporaryDirectory() as scratch:
         study = Path(scratch, "study")
@@ -101,11 +101,13 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
                 with zipfile.ZipFile(archive) as packed:
                     packed.extractall(study)
             except (zipfile.BadZipFile, OSError) as error:
-                raise InputError(f"this is not a whole ZIP file: {error}.", path=archive) from error
+                raise InputError(
+                    f"this is not a complete ZIP file: {error}.", path=archive
+                ) from error
             study = next(study.glob(f"*/{SUMS}"), study / SUMS).parent
         if not (study / SUMS).is_file():
-            what = f"this is not a study's archive: it has no {SUMS}."
-            raise InputError(what, path=archive, hint="Make one: adducir share STUDY.")
+            what = f"this is not a study's archive: it lacks {SUMS}."
+            raise InputError(what, path=archive, hint="Create one with adducir share STUDY.")
         yield from _digests(study)
         yield from _runs(study)
         tables = study.glob("experiments/*/**/table.json")
@@ -121,7 +123,7 @@ def _digests(study: Path) -> Iterator[tuple[str, str]]:
     wrong |= dict.fromkeys(wanted.keys() - there, "is missing")
     for name in wanted.keys() & there:
         if file_digest(study / name) != wanted[name]:
-            wrong[name] = "was changed"
+            wrong[name] = "has changed"
     for name, what in sorted(wrong.items()):
         yield ("wrong", f"{name} {what}")
     if not wrong:
@@ -129,7 +131,7 @@ def _digests(study: Path) -> Iterator[tuple[str, str]]:
 
 
 def _runs(study: Path) -> Iterator[tuple[str, str]]:
-    """Whether runs are those that their metadata describe."""
+    """Whether runs match their metadata."""
     same = 0
     for beside in sorted(study.glob(f"runs/**/*{SUFFIX}")):
         path = beside.with_name(beside.name.removesuffix(SUFFIX))
@@ -165,7 +167,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
                 yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
                 return
             if file_digest(study / file) != run.get("sha256"):
-                yield ("wrong", f"{name}: {file} is not the run that the table was made from")
+                yield ("wrong", f"{name}: {file} is not the run behind the table")
                 return
         own = {key: value for key, value in entry.items() if key in ("group", "seeds")}
         systems[system] = {"run": entry.get("run", files), **own}
@@ -198,7 +200,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
             return
         odd = [one for one, two in zip(before, now, strict=True) if not all(map(_same, one, two))]
         if odd:
-            what = f"{len(odd)} of {len(now) - 1} rows differ, such as that of {odd[0][0]}"
+            what = f"{len(odd)} of {len(now) - 1} rows differ, for example that of {odd[0][0]}"
             yield ("wrong", f"{name}: evaluated again, {what}")
             return
         rows, is_same = rows + len(now) - 1, is_same and text == other

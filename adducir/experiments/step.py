@@ -1,7 +1,7 @@
-"""Steps: the artifacts that an experiment makes, each from those before it, and how they are made.
+"""Steps: the artifacts that an experiment builds, each from earlier ones.
 
-A step's fingerprint is over its settings and the fingerprints of what it is made from (a Merkle
-tree), so it is known before anything exists; whether the step has to be done is one comparison.
+A step's fingerprint covers its settings and its inputs' fingerprints (a Merkle tree), so it is
+known before anything exists; one comparison decides whether the step has to run.
 """
 
 import json
@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Context:
-    """What every step is handed; nothing of it is in a fingerprint."""
+    """What every step receives; not part of any fingerprint."""
 
-    threads: int | None = None  # of a search, or of torch; None: one per core
+    threads: int | None = None  # for a search or torch; None: one per core
     device: str = "auto"
-    batch_tokens: int | None = None  # padded; figures depend on it in their last digits
-    execution: Execution = HERE  # who makes chunks
+    batch_tokens: int | None = None  # padded; affects the last digits of figures
+    execution: Execution = HERE  # who computes chunks
     rebuild: bool = False  # even what is up to date
-    folder: Path | None = None  # the study's, which the paths in notes start from
+    folder: Path | None = None  # the study's, to which paths in notes are relative
     _shared: dict[Hashable, tuple[Hashable, Any]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -46,7 +46,7 @@ class Context:
 
     def __post_init__(self) -> None:
         if any(count is not None and count < 1 for count in (self.threads, self.batch_tokens)):
-            raise UsageError("the numbers of threads and of tokens in a batch are 1 or more.")
+            raise UsageError("threads and tokens per batch must be 1 or more.")
 
     def __enter__(self) -> Self:
         return self
@@ -71,7 +71,7 @@ class Context:
 
     def shared(self, what: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
         if what in self._shared and self._shared[what][0] != key:
-            del self._shared[what]  # its memory is free before the next is opened
+            del self._shared[what]  # free its memory before opening the next
         if what not in self._shared:
             value = opener()
             self._shared[what] = key, value
@@ -81,42 +81,42 @@ class Context:
 
 
 def shown(path: Path, folder: Path | None) -> str:
-    """A path as the study's own, where it lies in the study's folder."""
+    """A path relative to the study's folder, if inside it."""
     is_inside = folder is not None and path.is_relative_to(folder)
     return str(path.relative_to(folder)) if folder and is_inside else str(path)
 
 
 Shown = Callable[[Path], str]
-"""Gives a path as the study's own."""
+"""Returns a path relative to the study's folder."""
 
 
 class Step(ABC):
-    """One artifact to make."""
+    """One artifact to build."""
 
     path: Path  # where it is published
-    fingerprint: str  # of all that determines its content
-    kind: str = ""  # in manifests; an artifact of another kind is not replaced
-    place: KeyPath = ()  # the entry of the file that it is made for
-    inputs: Sequence["Step"] = ()  # whose artifacts are read while it is made
-    # Entries of the file: what has to be fetched for them is fetched before anything is made.
+    fingerprint: str  # of everything that determines its content
+    kind: str = ""  # in manifests; artifacts of other kinds are not overwritten
+    place: KeyPath = ()  # the file's entry that needs it
+    inputs: Sequence["Step"] = ()  # steps whose artifacts it reads
+    # Entries of the file whose downloads happen before anything is built.
     reads: Sequence[KeyPath] = ()
-    verb: str = "make"  # what is done, for the plan's lines: "build", "search"
-    kept: str = "keep"  # what is done where it is there
-    stage: int = 0  # where its line stands in the plan
+    verb: str = "make"  # for the plan's lines: "build", "search"
+    kept: str = "keep"  # the verb if it exists
+    stage: int = 0  # the order of its line in the plan
     runs_code: tuple[str, str] | None = None  # digest and name of the study's own code
-    chunk_places: Sequence[Path] = ()  # beside which chunks are kept as well
+    chunk_places: Sequence[Path] = ()  # where chunks are also kept
 
     def recipe(self) -> Mapping[str, Any]:
-        """All that determines its content beside what it is made from, as the manifest has it."""
+        """What determines its content besides its inputs, as in the manifest."""
         return {}
 
     def why(self) -> str | None:
-        """Why it has to be made, as things are now; None if it is there as it would be made."""
+        """Why it has to be built now; None if it is up to date."""
         return out_of_date(self.path, self.kind, self.recipe, self.fingerprint)
 
     @abstractmethod
     def make(self, context: "Context") -> None:
-        """Make it; what it is made from is there."""
+        """Build it; its inputs exist."""
 
     def title(self, shown: Shown) -> str:
         return shown(self.path)
@@ -124,7 +124,7 @@ class Step(ABC):
 
 @dataclass(eq=False)
 class Absent(Step):
-    """Stands in a dry run for a step that cannot be planned without data that are not available."""
+    """A dry run's placeholder for a step that cannot be planned without missing data."""
 
     path: Path
     verb: str
@@ -140,21 +140,21 @@ class Absent(Step):
         return UNKNOWN if self.path.exists() else MISSING
 
     def make(self, context: "Context") -> None:
-        raise NotImplementedError  # the plan of a dry run is not run
+        raise NotImplementedError  # a dry run's plan is never run
 
 
 class ArtifactStep(Step):
-    """A folder that is built at once from a recipe and inputs with fingerprints."""
+    """A folder built in one go from a recipe and inputs with fingerprints."""
 
     version = 1
 
     @abstractmethod
     def identities(self) -> Mapping[str, str]:
-        """The fingerprints of what it is made from: of other steps, known before they are made."""
+        """Its inputs' fingerprints, which are known before they are built."""
 
     @abstractmethod
     def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
-        """Make it in an empty folder, and return its counts."""
+        """Build it in an empty folder, and return its counts."""
 
     def versions(self) -> Mapping[str, str]:
         return {}
@@ -191,12 +191,12 @@ class ModelStep(Step):
     def make(self, context: "Context") -> None:
         from adducir.training.run import train_model
 
-        end_processes()  # their memory is for the training
+        end_processes()  # frees memory for the training
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 
 def training_log(folder: Path) -> Mapping[str, Any]:
-    """What a training recorded of itself; nothing where it records nothing."""
+    """A training's record; empty if there is none."""
     try:
         found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
 """The seam between the engine of experiments and their tasks.
 
-A task is an experiment file (:class:`Task`) and the study that it makes (:class:`Study`). The study
-opens the file's data in its ``__init__``, with ``planner.opening``, which keeps errors for one
-message. It names its trials (``trials``), gives the step that makes each (``step``), and makes
-tables of what the steps have made (``findings``); all else is the same for all tasks.
+A task is an experiment file (:class:`Task`) and its study (:class:`Study`). The study opens the
+file's data in its ``__init__``, with ``planner.opening``, which collects errors for one message. It
+lists its trials (``trials``), returns the step of each (``step``), and turns the steps' results
+into tables (``findings``); everything else is the same for all tasks.
 """
 
 import os
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
 
 class Task(Recipe):
-    """An experiment file: the base of every task's."""
+    """The base of every task's experiment file."""
 
     description: str = ""  # for readers
-    systems: Mapping[str, Any]  # what is compared: a row of the tables each
-    comparison: ComparisonRecipe | None = None  # which differences are tested, and how
-    table: TableRecipe = TableRecipe()  # how the table looks
+    systems: Mapping[str, Any]  # the systems to compare: rows of the tables
+    comparison: ComparisonRecipe | None = None  # which differences to test, and how
+    table: TableRecipe = TableRecipe()  # the table's layout
 
     @abstractmethod
     def study(self, planner: Planner) -> "Study":
-        """Open all that the file names; what is wrong is left with the planner."""
+        """Open everything that the file names; the planner records errors."""
 
 
 _HERE = "adducir.experiments"
@@ -63,32 +63,32 @@ TASKS = Family(
 
 class Trial(NamedTuple):
     system: str  # its name in the file
-    data: str = ""  # the name of the data set, or topic set, where a file has several
-    seed: int | None = None  # of the system's trainings; None where it has none
-    part: Any = None  # what else the task tells apart: a context, a round, a number of passages
+    data: str = ""  # the data set or topic set, if a file has several
+    seed: int | None = None  # of the system's trainings; None without training
+    part: Any = None  # what else distinguishes trials: a context, a round, a number of passages
 
     @property
     def run(self) -> str:
-        """The name of this run of the system: with the seed, if there is one."""
+        """The name of this run of the system, with any seed."""
         return self.system if self.seed is None else run_name(self.system, self.seed)
 
 
 @dataclass(frozen=True)
 class Finding:
     table: "ResultTable"
-    name: str = ""  # what it is of, where a study has several tables that are printed
+    name: str = ""  # the table's name, if a study prints several
     folder: str = ""  # below the study's results
     file: str = "table"  # the name of its files
-    each: str | None = None  # the name of a CSV with the values of every query
-    is_printed: bool = True  # beside being written
+    each: str | None = None  # the name of a CSV with values per query
+    is_printed: bool = True  # besides being written
 
 
 class Study(ABC):
-    """A task whose data are opened: what it makes, and the tables that show it."""
+    """A task with opened data: its steps and tables."""
 
-    makes: ClassVar[str]  # what its trials make, for notes: "runs"
-    verb: ClassVar[str] = "make"  # what is done in a trial whose data are not available
-    tables: int = 1  # that are printed
+    makes: ClassVar[str]  # its trials' results, for notes: "runs"
+    verb: ClassVar[str] = "make"  # for trials whose data are not available
+    tables: int = 1  # printed ones
 
     def __init__(self, recipe: Any, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
@@ -105,22 +105,22 @@ class Study(ABC):
             if "seeds" in getattr(system, "model_fields_set", ()) and not system.seeds:
                 planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
-                what = "no part of it is trained here, so all runs are equal"
+                what = "nothing in it is trained here, so all runs are equal"
                 planner.add(place, f"{what}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:
-        """Whether an entry of the file stands on a model that is trained from a recipe."""
+        """Whether an entry depends on a model trained from a recipe."""
         key = section, name
         if key not in self._is_trained:
-            self._is_trained[key] = False  # as it stays for what is made from itself
+            self._is_trained[key] = False  # stays so for circular references
             entry = getattr(self.recipe, section).get(name)
             if entry is None:
-                self._is_trained[key] = True  # not defined, or with an error that is reported
+                self._is_trained[key] = True  # undefined, or with a reported error
             elif isinstance(entry, Linked):
                 try:
                     trained = entry.is_trained(self.folder)
                 except AdducirError:
-                    trained = True  # what is wrong with it is reported where it is opened
+                    trained = True  # its error is reported when it is opened
                 links = [(one.section, one.name) for one in entry.links()]
                 self._is_trained[key] = trained or any(self.is_trained(*one) for one in links)
         return self._is_trained[key]
@@ -128,7 +128,7 @@ class Study(ABC):
     def model(
         self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
     ) -> ModelStep:
-        """The step that trains a model, after its base: ``before``, or what its recipe says."""
+        """The step that trains a model after its base: ``before``, or from its recipe."""
         if path not in self.models:
             if not before and plan.before is not None:
                 base, folder = plan.before
@@ -136,21 +136,21 @@ class Study(ABC):
             self.models[path] = ModelStep(path, plan, before)
         step = self.models[path]
         if step.fingerprint != plan.fingerprint:
-            raise InputError("another recipe of this experiment keeps its model here.", path=path)
+            raise InputError("another recipe of this experiment writes its model here.", path=path)
         step.place, step.reads = place, [*step.reads, place]
         return step
 
     def seeds(self, system: str) -> Sequence[int | None]:
-        """The seeds of a system's trainings, a run each; ``(None,)`` for none."""
+        """The seeds of a system's trainings, one per run; ``(None,)`` without seeds."""
         return getattr(self.recipe.systems[system], "seeds", ()) or (None,)
 
     @abstractmethod
     def trials(self) -> Iterable[Trial]:
-        """All that is done and evaluated, in the order of the plan."""
+        """All trials, in the order of the plan."""
 
     @abstractmethod
     def step(self, trial: Trial) -> Step | None:
-        """What does it; nothing is loaded or trained. None where its data are not available."""
+        """A trial's step, without loading or training; None if its data are not available."""
 
     def path_of(self, trial: Trial) -> Path:
         return self.folder / "runs" / self.name / trial.run
@@ -171,26 +171,26 @@ class Study(ABC):
         return {trial: self.plan(trial) for trial in self.trials()}
 
     def goals(self) -> Sequence[Step]:
-        """The steps whose artifacts are evaluated, each after those that it is made from."""
+        """The steps whose artifacts are evaluated, after their inputs."""
         return list(dict.fromkeys(self.steps.values()))
 
     def others(self) -> Sequence[Step]:
-        """Steps that the plan lists even where no goal needs them."""
+        """Steps that the plan lists even if no goal needs them."""
         return ()
 
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """The plan's lines behind those of the steps, a verb and what it is done to."""
+        """The plan's lines after the steps': verbs and objects."""
         if self.recipe.comparison is not None:
             yield from self.recipe.comparison.lines()
 
     @abstractmethod
     def findings(self, context: "Context") -> Sequence[Finding]:
-        """The tables; all goals are made."""
+        """The tables, once all goals exist."""
 
     def provenance(
         self, facts: Mapping[str, Any], measures: "Iterable[Measure]" = ()
     ) -> dict[str, Any]:
-        """How a table was made, without paths and times: it is the same for the same experiment."""
+        """A table's provenance, without paths and times, so that it is reproducible."""
         from adducir.evaluation.formulas import MEASURES
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
@@ -227,7 +227,7 @@ class Study(ABC):
         notes: Sequence[str] = (),
         **more: Any,
     ) -> "Layout":
-        """How a table looks, as the file says; ``of``: what it is of, where there are several."""
+        """A table's layout from the file; ``of``: its name, if there are several."""
         from adducir.tables.style import Style
         from adducir.tables.table import Layout
 
@@ -244,7 +244,7 @@ class Study(ABC):
         )
 
     def seed_notes(self) -> list[str]:
-        """The seeds of systems of several runs; those of the same ones in one sentence."""
+        """The seeds of systems with several runs, grouped by equal seeds."""
         names, alike = self.recipe.table.system_names, dict[Sequence[int | None], list[str]]()
         for name in self.recipe.systems:
             if self.seeds(name) != (None,):

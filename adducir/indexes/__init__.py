@@ -1,1 +1,1 @@
-"""Indexes of three engines, Lucene, memory and dense: build, search and expand queries."""
+"""Lucene, memory and dense indexes: build, search and expand queries."""

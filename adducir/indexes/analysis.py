@@ -1,9 +1,9 @@
-"""Text to index terms, by the analyser of the text's language.
+"""From text to index terms, with the analyser of the text's language.
 
-Documents and queries go through Lucene's analyser of the language, the one that Anserini and
-Pyserini take where they know it. Hausa, Somali, Swahili and Yoruba have none: words between blanks
-are taken as they are, as Anserini does for Mr. TyDi and CIRAL. A query must go through the analysis
-of the index it is put to, so the manifest keeps the settings.
+Documents and queries go through Lucene's analyser of the language, the same that Anserini and
+Pyserini use. Lucene has none for Hausa, Somali, Swahili and Yoruba, whose text is split at blanks,
+as Anserini does for Mr. TyDi and CIRAL. Queries must be analysed like the index that they search,
+so the manifest records the settings.
 """
 
 from abc import abstractmethod
@@ -22,16 +22,16 @@ from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
 
 PRETOKENIZED = "pretokenized"
-"""The code of texts that come as ready terms between blanks, Anserini's ``-pretokenized``."""
+"""The code of texts that are already terms separated by blanks, Anserini's ``-pretokenized``."""
 StopWords = str | tuple[str, ...]
-"""``lucene`` (the list that Lucene has for the language), ``none``, or the words themselves."""
+"""``lucene`` (Lucene's list for the language), ``none``, or the words themselves."""
 
 
 @dataclass(frozen=True)
 class Analysis:
     """How text becomes terms."""
 
-    stemmer: str = ""  # of English porter, krovetz or none; empty for the language's default
+    stemmer: str = ""  # for English porter, krovetz or none; empty for the language's default
     stopwords: StopWords = "lucene"
     language: str = "en"  # its code
 
@@ -39,11 +39,13 @@ class Analysis:
         kind = LANGUAGES.kind(self.language)
         if self.stemmer and self.stemmer not in kind.stemmers:
             known = " or ".join(f"`{name}`" for name in kind.stemmers)
-            raise UsageError(f"{kind.label} has no stemmer {self.stemmer!r}, but {known}.")
+            raise UsageError(
+                f"{kind.label} does not have the stemmer {self.stemmer!r}; choose {known}."
+            )
         if not kind.has_stopwords and not isinstance(self.stopwords, str):
             raise UsageError(
-                f"Lucene's analyser of {kind.label} takes no stop words.",
-                hint="Leave the stop words out.",
+                f"Lucene's analyser of {kind.label} does not support stop words.",
+                hint="Omit the stop words.",
             )
         object.__setattr__(self, "stemmer", self.stemmer or kind.stemmers[0])
 
@@ -67,9 +69,9 @@ class Analysis:
         return cls(stemmer, tuple(sorted(words - {""})), language)
 
     def settings(self) -> dict[str, Any]:
-        """Plain values, for fingerprints and manifests; English goes without saying.
+        """Plain values, for fingerprints and manifests; English is left out.
 
-        Lucene 10 analyses Estonian, Persian, Romanian and Swedish otherwise than Lucene 9.
+        Lucene 10 analyses Estonian, Persian, Romanian and Swedish differently from Lucene 9.
         """
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
         settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
@@ -106,12 +108,12 @@ class Language(Recipe):
 
     label: ClassVar[str]
     stemmers: ClassVar[tuple[str, ...]] = ("lucene",)  # the default first
-    has_stopwords: ClassVar[bool] = True  # whether its analyser can be given stop words
-    # Whether a text's terms are those of its pieces between blanks, each analysed by itself, which
-    # is faster. Bigrams over blanks, dictionaries of phrases and the like forbid it.
+    has_stopwords: ClassVar[bool] = True  # whether its analyser accepts stop words
+    # Whether a text's pieces between blanks can be analysed independently, which is faster. Bigrams
+    # across blanks, phrase dictionaries and the like forbid it.
     is_piecewise: ClassVar[bool] = False
-    is_pretokenized: ClassVar[bool] = False  # whether texts come as ready terms between blanks
-    has_plain_feedback: ClassVar[bool] = False  # whether RM3 takes terms of [a-z0-9] only
+    is_pretokenized: ClassVar[bool] = False  # whether texts are already terms separated by blanks
+    has_plain_feedback: ClassVar[bool] = False  # whether RM3 uses only terms of [a-z0-9]
 
     @abstractmethod
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
@@ -139,7 +141,7 @@ def made(label: str, method: str, *arguments: Any) -> Any:
 
 
 class English(Language):
-    """English, as Anserini analyses it.
+    """English, as in Anserini.
 
     Standard tokeniser (Unicode word breaks), possessive ``'s`` removed, lower case, stop words
     removed (Lucene's 33), stemmed by Porter's or Krovetz's rules. Lucene's own EnglishAnalyzer does
@@ -155,7 +157,7 @@ class English(Language):
         make = jvm.java_class("io.anserini.analysis.DefaultEnglishAnalyzer").fromArguments
         if isinstance(stopwords, str):
             return make(stemmer, stopwords == "none", None)
-        with TemporaryDirectory(prefix="adducir-") as folder:  # Anserini reads a file, at once
+        with TemporaryDirectory(prefix="adducir-") as folder:  # Anserini reads the file immediately
             path = Path(folder) / "stopwords.txt"
             path.write_text("\n".join(stopwords), encoding="utf-8")
             return make(stemmer, False, str(path))

@@ -1,4 +1,4 @@
-"""Arrays in files, which are mapped, not read."""
+"""Memory-mapped arrays in files."""
 
 import mmap
 from pathlib import Path
@@ -14,14 +14,14 @@ Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 def damaged(path: Path) -> ArtifactError:
     return ArtifactError(
-        "the index is damaged: this file does not fit the others.",
+        "the index is damaged: this file does not match the others.",
         path=path,
-        hint="Build it again with 'adducir index --rebuild'.",
+        hint="Rebuild it with 'adducir index --rebuild'.",
     )
 
 
 def save(path: Path, array: Array) -> None:
-    """Write an array as ``np.save`` does, which does not notice that the disk is full."""
+    """Like ``np.save``, which does not notice a full disk."""
     with path.open("wb") as file:
         np.lib.format.write_array(SimpleNamespace(write=file.write), array, allow_pickle=False)
 
@@ -29,7 +29,7 @@ def save(path: Path, array: Array) -> None:
 def mapped(path: Path) -> Array:
     try:
         array: Array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # a header is parsed as Python: any of its errors may come
+    except Exception as error:  # headers are parsed as Python, which may raise anything
         raise damaged(path) from error
     if not isinstance(array, np.ndarray):
         raise damaged(path)
@@ -37,7 +37,7 @@ def mapped(path: Path) -> Array:
 
 
 def is_rising(offsets: Array, count: int, end: int) -> bool:
-    """Whether (count + 1,) offsets go from 0 to ``end`` and never fall."""
+    """Whether (count + 1,) offsets go from 0 to ``end`` and never decrease."""
     return (
         count >= 0
         and offsets.shape == (count + 1,)
@@ -56,7 +56,7 @@ def new_array(path: Path, dtype: np.dtype | type, size: int) -> Array:
 
 
 def let_go(*arrays: Array) -> None:
-    """Give pages back to the system, which count as this process's memory as they are used."""
+    """Return mapped pages to the system, which otherwise count as this process's memory."""
     for array in arrays:
         mapping = getattr(array, "_mmap", None)
         if isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):

@@ -1,4 +1,4 @@
-"""What every lexical index is built from: its settings, and documents on their way into it."""
+"""Settings of lexical and dense indexes, and documents on their way into an index."""
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,10 +30,10 @@ class IndexSettings:
 
     fields: tuple[str, ...] = ()  # indexed as one text; empty for the corpus's own default
     analysis: Analysis = field(default_factory=Analysis)
-    positions: bool = True  # of terms, which phrase queries need
-    vectors: bool = True  # documents' terms, which feedback needs
+    positions: bool = True  # of terms, for phrase queries
+    vectors: bool = True  # documents' terms, for feedback
     accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
-    weights: Path | None = None  # token weights in place of texts, for the memory engine
+    weights: Path | None = None  # token weights instead of texts, for the memory engine
 
     def __post_init__(self) -> None:
         refuse_text(self.fields, "fields")
@@ -44,7 +44,7 @@ class IndexSettings:
         return plain if weights is None else plain | {"weights": identity_of(weights)}
 
     def of(self, corpus: Corpus) -> "IndexSettings":
-        """The settings, with the corpus's default fields where none are named."""
+        """The settings, with the corpus's default fields if none are named."""
         return self if self.fields else replace(self, fields=tuple(corpus.default_fields))
 
 
@@ -54,13 +54,13 @@ def new_dense_index(kind: str, parameters: str, width: int) -> Any:
     index: Any = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
     space: Any = faiss.ParameterSpace()
     space.set_index_parameters(index, parameters)
-    if hasattr(index, "pq"):  # few vectors a centroid are the user's choice, not worth a warning
+    if hasattr(index, "pq"):  # few vectors per centroid are the user's choice: do not warn
         index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1
     return index
 
 
 def _known(kind: str) -> str:
-    """Refuse a description that FAISS understands for no width of vectors."""
+    """Refuse a description that FAISS does not understand for any width of vectors."""
     for width in () if kind == EXACT else _WIDTHS:
         with suppress(RuntimeError, AssertionError):
             new_dense_index(kind, "", width)
@@ -71,16 +71,16 @@ def _known(kind: str) -> str:
 
 
 class DenseSettings(Kind):
-    """What determines a dense index, beside its vectors.
+    """What determines a dense index besides its vectors.
 
     Attributes:
         kind: FAISS's description of the index (``index_factory``): ``Flat`` compares all vectors,
             exactly; ``HNSW32`` is a graph of neighbours (Malkov and Yashunin, 2020);
-            ``IVF1024,PQ48x8`` inverted lists of compressed vectors (Jégou et al., 2011), for what
-            does not fit in memory.
-        parameters: FAISS's parameters of building and searching: ``efConstruction=200,efSearch=64``
+            ``IVF1024,PQ48x8`` inverted lists of compressed vectors (Jégou et al., 2011), for
+            collections that do not fit in memory.
+        parameters: FAISS's build and search parameters: ``efConstruction=200,efSearch=64``
             of HNSW, ``nprobe=16`` of IVF.
-        sample: Vectors that recall against ``Flat`` is measured with.
+        sample: Vectors to measure recall against ``Flat`` with.
         seed: Draws them.
     """
 
@@ -90,7 +90,7 @@ class DenseSettings(Kind):
     seed: int = Field(default=0, ge=0, lt=1 << 63)
 
     def recipe(self) -> dict[str, Any]:
-        """Those values that decide this kind, for fingerprints and manifests."""
+        """The values that affect this kind, for fingerprints and manifests."""
         return {"kind": EXACT} if self.kind == EXACT else self.model_dump(mode="json")
 
 
@@ -103,7 +103,7 @@ def stored(
 ) -> Iterator[tuple[str, bytes]]:
     """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
 
-    At the end an error where no document has one of the fields.
+    At the end, an error if a field occurs in no document.
     """
     unseen, found = set(fields), set[str]()
     for document in refuse_duplicates(corpus):
@@ -114,19 +114,18 @@ def stored(
         yield document.docno, text_of(document, fields).encode()
     if unseen and found:
         raise InputError(
-            f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+            f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
             path=corpus.source,
-            hint=f"The fields are {', '.join(sorted(found))}: name some of them with --fields.",
+            hint=f"The fields are {', '.join(sorted(found))}; choose some with --fields.",
         )
 
 
 def packed(
     documents: Iterable[tuple[str, bytes]], *, with_docnos: bool
 ) -> Iterator[tuple[list[str], bytes]]:
-    """Docnos and texts of about a megabyte at a time, as Java reads them.
+    """Docnos and texts in blocks of about a megabyte, in the form that Java reads.
 
-    Each text, and before it the docno where wanted, comes after its length in bytes (int, little
-    endian).
+    Each text, after its docno if requested, follows its length in bytes (little-endian int).
     """
     docnos: list[str] = []
     parts: list[bytes] = []

@@ -1,9 +1,9 @@
 """Candidate sets: small collections that are ranked in full, in memory, for each query.
 
-A book's passages of n sentences (RELiC) and the fifty paragraphs of a question (HotpotQA) are such
-sets. Document frequencies and the mean length come from the candidates alone. A set is a segment
-that is not saved, scored by any model in doubles, from exact lengths. Candidates are numbered from
-0, and those that lack every term of a query are ranked too.
+Examples are a book's passages of n sentences (RELiC) and a question's fifty paragraphs (HotpotQA).
+Document frequencies and the mean length come only from the candidates. A set is an unsaved segment,
+scored by any model in doubles with exact lengths. Candidates are numbered from 0, and those without
+any query term are ranked too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,10 +25,10 @@ from adducir.indexes.models import Model, Statistics
 from adducir.indexes.vocabulary import TermIds, Tokenizer, Vocabulary, vocabulary_of
 
 Query = str | Sequence[str] | Mapping[str, float]
-"""A text, analysed as the candidates are; ready terms, each as often as it counts; or ready terms
-with their weights. Terms that no candidate holds count nothing."""
+"""A text, analysed like the candidates; terms, repeated as often as they count; or terms with
+weights. Terms that are not in any candidate are ignored."""
 
-_SCORES = 1 << 22  # held at a time where not all are asked for: 32 MB
+_SCORES = 1 << 22  # held at a time unless all are requested: 32 MB
 _PART = 1 << 16  # candidates
 _MERGED = 1 << 12  # queries
 
@@ -52,14 +52,14 @@ class Ranking:
 
 
 def rank(scores: Matrix, depth: int | None) -> Ranking:
-    """Rank by (q, D) finite scores; equal ones in order of the candidates' numbers."""
+    """Rank by (q, D) finite scores; ties in the order of candidate numbers."""
     ranking = Ranking.empty(*scores.shape, depth)
     ranking.fill(slice(None), scores)
     return ranking
 
 
 class CandidateSet:
-    """Candidates that are ranked for queries; made by ``of_texts`` or ``of_tokens``."""
+    """Candidates to rank for queries; built by ``of_texts`` or ``of_tokens``."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class CandidateSet:
         *,
         threads: int | None = None,
     ) -> "CandidateSet":
-        """Candidates as texts; by :func:`.lower_split` figures compare with rank_bm25's."""
+        """Candidates as texts; with :func:`.lower_split`, figures match rank_bm25's."""
         refuse_text(texts, "texts")
         vocabulary = vocabulary_of(analysis)
         return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
@@ -94,7 +94,7 @@ class CandidateSet:
         *,
         threads: int | None = None,
     ) -> "CandidateSet":
-        """Candidates as lists of ready terms; ``analysis`` is for queries that come as texts."""
+        """Candidates as lists of terms; ``analysis`` is for queries given as texts."""
         refuse_text(lists, "lists")
         if any(isinstance(terms, str) for terms in lists):
             raise UsageError("each candidate must be a list of terms, not a text.")
@@ -141,7 +141,7 @@ class CandidateSet:
     def gold_counts(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> tuple[Array, Array]:
-        """(queries,) each: how many candidates score above the gold one, and how many level."""
+        """(queries,) each: how many candidates score above the gold one, and how many tie."""
         own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         numbers = np.asarray(gold, dtype=np.int64 if len(gold) == 0 else None)
         if numbers.shape != (len(queries),) or numbers.dtype.kind not in "iu":
@@ -162,7 +162,7 @@ class CandidateSet:
         return above, level
 
     def _local(self, queries: Queries) -> Queries:
-        """The same with the segment's term numbers; the vocabulary's may be newer than the set."""
+        """The queries with the segment's term numbers; the vocabulary may be newer than the set."""
         rows = self._rows[np.minimum(queries.terms, len(self._rows) - 1)]
         return queries._replace(terms=rows)
 
@@ -189,11 +189,11 @@ def rank_parts(
     analysis: Analysis | Tokenizer | Vocabulary | None = None,
     threads: int | None = None,
 ) -> Ranking:
-    """The best candidates of one large collection for each query, in bounded memory.
+    """A large collection's best candidates for each query, in bounded memory.
 
-    Ranks and scores are those of :meth:`CandidateSet.rank` over all texts, to the bit: every part
-    has the statistics of the whole, so several parts are analysed twice. One part of ``size`` texts
-    is held at a time.
+    Ranks and scores are bitwise those of :meth:`CandidateSet.rank` over all texts: every part uses
+    the statistics of the whole, so several parts are analysed twice. Memory holds one part of
+    ``size`` texts at a time.
     """
     refuse_text(texts, "texts")
     vocabulary = vocabulary_of(analysis)
@@ -210,7 +210,7 @@ def rank_parts(
     best, numbered = Best(len(queries), depth), None
     for first in firsts:
         part = CandidateSet(ids(first), vocabulary, threads, collection)
-        # All parts have one vocabulary, which the first has read in full.
+        # All parts share one vocabulary, read in full by the first.
         numbered = numbered or _numbered(vocabulary, queries)
         best.add(part._ranked(numbered, model, depth), first)
         progress().advance(len(part))
@@ -218,20 +218,20 @@ def rank_parts(
 
 
 class Best:
-    """The ``depth`` best candidates so far, of parts that come in rising order, for q queries."""
+    """The ``depth`` best candidates so far, over parts in ascending order, for q queries."""
 
     def __init__(self, queries: int, depth: int) -> None:
         self._depth = depth
         self.ranking = Ranking.empty(queries, 0, None)
 
     def add(self, part: Ranking, first: int) -> None:
-        """Take in a part's best candidates; its first candidate has the number ``first``."""
+        """Merge a part's best candidates; its first candidate has the number ``first``."""
         old = self.ranking
         queries, held = old.numbers.shape
         new = Ranking.empty(queries, held + part.numbers.shape[1], self._depth)
         for low in range(0, queries, _MERGED):
             some = slice(low, low + _MERGED)
-            # Of equal scores the first in the collection: those of earlier parts stand before.
+            # Ties keep the collection's order: earlier parts come first.
             scores = np.concatenate([old.scores[some], part.scores[some]], axis=1)
             numbers = np.concatenate([old.numbers[some], part.numbers[some] + first], axis=1)
             new.fill(some, scores)

@@ -1,10 +1,10 @@
-"""The dense index: a corpus encoded, its vectors in FAISS, searched by a query's vector.
+"""The dense index: an encoded corpus whose vectors are searched by FAISS.
 
-Beside the documents the artifact holds ``index.faiss``, ``docnos.txt`` in the order of the vectors
-and ``dense.json`` (what encoded them). FAISS and torch each bring an OpenMP library, and two in one
-process may crash on macOS as soon as both start threads (faiss-wheels issue 73): there FAISS gets
-one. Everywhere its threads are set for a call and then set back, so that neither takes all cores
-while the other works.
+Besides the documents, the artifact contains ``index.faiss``, ``docnos.txt`` in the order of the
+vectors and ``dense.json`` (their encoder). FAISS and torch each bring an OpenMP library, and two in
+one process may crash on macOS if both start threads (faiss-wheels issue 73), so FAISS gets one
+thread there. On every system its threads are set only for a call, so that neither library takes all
+cores while the other works.
 """
 
 import json
@@ -60,10 +60,10 @@ _EQUAL = 1e-5
 
 
 class DenseIndex(Index):
-    """An index that ``adducir index --engine dense`` built; the arguments are ``open_index``'s."""
+    """An index built by ``adducir index --engine dense``; arguments as in ``open_index``."""
 
     manifest: Manifest
-    default_model = ""  # its encoder is one
+    default_model = ""  # its encoder is the model
 
     def __init__(
         self,
@@ -95,8 +95,8 @@ class DenseIndex(Index):
         name = self._named or details["encoder"]
         names = [name]
         if self._named is None and Path(name).parts[:1] == ("..",):
-            # A folder, as it lay from the index. Where one of the two was moved or copied, it is
-            # looked for below the current folder and below those around the index.
+            # A folder, relative to the index. If either was moved or copied, it is searched for
+            # below the current folder and the index's parent folders.
             path = self.path.resolve()
             below = Path(*(part for part in Path(name).parts if part != ".."))
             places = [path / name, *(around / below for around in (Path.cwd(), *path.parents))]
@@ -104,12 +104,12 @@ class DenseIndex(Index):
         for found in map(encoder_source, names):
             if found.identity() == details["identity"]:
                 return found
-        what = "is not the one that made these vectors" if names else "is not there"
+        what = "is not the one that encoded these vectors" if names else "does not exist"
         raise ArtifactError(
             f"the encoder {name} {what}.",
             path=self.path,
-            hint="Work in the folder of its study, name it (--encoder; in Python `encoder`), or "
-            "build the index again.",
+            hint="Work in its study's folder, name it (--encoder; in Python `encoder`), or rebuild "
+            "the index.",
         )
 
     @cached_property
@@ -130,8 +130,8 @@ class DenseIndex(Index):
     ) -> Hits:
         """Rank the documents for each query, a text, by inner product; equal scores by docno.
 
-        The encoder is the model: ``model`` is not read, ``feedback`` and weighted terms
-        are refused. An approximate index may give fewer hits than asked for.
+        The encoder is the model: ``model`` is ignored, ``feedback`` and weighted terms are refused.
+        An approximate index may return fewer hits than requested.
         """
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
@@ -187,7 +187,7 @@ def threads_of_faiss(count: int | None) -> Iterator[None]:
 
 
 def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Scores and numbers of the best vectors, each (q, depth); -1 where there is none."""
+    """Scores and numbers of the best vectors, each (q, depth); -1 if missing."""
     if hasattr(index, "hnsw"):
         index.hnsw.efSearch = max(index.hnsw.efSearch, depth)
     return index.search(np.ascontiguousarray(queries), depth)
@@ -203,13 +203,12 @@ def build_dense_index(
     running: Running = PLAIN,
     rebuild: bool = False,
 ) -> Manifest:
-    """Build the index, unless ``path`` already holds the one that would be built.
+    """Build the index, unless an up-to-date one is at ``path``.
 
-    Encoding that was killed resumes at the first missing shard. ``fields`` are by default those
-    that any index would take. Of the threads torch's come first, then FAISS's: an HNSW graph of
-    several threads is not always the same. The manifest counts ``documents``, ``width``, and of an
-    approximate index ``recall`` against ``Flat``. Settings that do not fit the vectors are a
-    UsageError.
+    Killed encoding resumes at the first missing shard. ``fields`` defaults to those of any index.
+    ``threads`` apply to torch, then to FAISS: HNSW graphs built by several threads may differ. The
+    manifest counts ``documents``, ``width`` and, for an approximate index, ``recall`` against
+    ``Flat``. Settings that do not fit the vectors are a UsageError.
     """
     import faiss
 
@@ -264,12 +263,13 @@ class _DenseWork(EncodingWork):
             for document, docno in zip(self.corpus, docnos, strict=True):
                 if document.docno != docno:
                     raise InputError(
-                        f"{docno!r} was changed while the index was built.", path=self.corpus.source
+                        f"{docno!r} changed while the index was being built.",
+                        path=self.corpus.source,
                     )
                 store.add(document)
         source, name = self.source, self.source.name
         own = source.folder or (source.query.folder if source.is_shared else None)
-        if own is not None and name != "minilm":  # a folder, as it lies from the index
+        if own is not None and name != "minilm":  # a folder, relative to the index
             name = os.path.relpath(own.resolve(), self.index.resolve())
         details = {"encoder": name, "identity": source.identity()}
         text = json.dumps(details, indent=2, sort_keys=True)
@@ -285,18 +285,18 @@ class _DenseWork(EncodingWork):
 def put_together(
     shards: Iterator[Floats], shape: tuple[int, int], settings: DenseSettings, folder: Path
 ) -> dict[str, Any]:
-    """Write an index of all shards, held one at a time; ``recall`` of an approximate one."""
+    """Index all shards, one at a time in memory; returns ``recall`` if approximate."""
     import faiss
 
     try:
         index = new_dense_index(settings.kind, settings.parameters, shape[1])
         if settings.kind == EXACT:
-            index.codes.resize(shape[0] * index.code_size)  # the place for all; growing would copy
+            index.codes.resize(shape[0] * index.code_size)  # allocate once; growing would copy
             for vectors in shards:
                 index.add(np.ascontiguousarray(vectors))
             recall = {}
         else:
-            # In a file without a name: the system may drop its pages.
+            # In an unlinked file, whose pages the system may drop.
             with nameless_file(folder) as file:
                 with explaining_writes(folder):
                     for vectors in shards:
@@ -304,15 +304,15 @@ def put_together(
                     file.flush()
                 mapped: Floats = np.memmap(file, dtype=np.float32, mode="r", shape=shape)
                 if not index.is_trained:
-                    progress().note(f"learning the lists and codes of {len(mapped):,} vectors")
+                    progress().note(f"training the lists and codes of {len(mapped):,} vectors")
                     index.train(mapped)
-                index.add(mapped)  # at once: vectors that come in several calls make another graph
+                index.add(mapped)  # at once: several calls would build another graph
                 recall = {"recall": recall_of(index, mapped, settings.sample, settings.seed)}
     except RuntimeError as error:
         raise UsageError(
             f"FAISS cannot make {settings.kind!r} of {shape[0]:,} vectors of {shape[1]:,} numbers: "
             f"{str(error).splitlines()[0]}",
-            hint="'Flat' is exact, and fast for few.",
+            hint="'Flat' is exact, and fast for few vectors.",
         ) from error
     try:
         faiss.write_index(index, str(folder / INDEX))
@@ -324,11 +324,10 @@ def put_together(
 def recall_of(
     index: Any, vectors: Floats, sample: int, seed: int, *, at: int = 10
 ) -> dict[str, Any]:
-    """The mean share of the ``at`` exact neighbours of some vectors that an index finds.
+    """The mean share of ``at`` exact neighbours that an index finds for some vectors.
 
-    The queries are vectors of the index itself, drawn at random; a vector is not its own neighbour.
-    A neighbour that scores as the last exact one does is as good. Fewer than two vectors give
-    nothing.
+    The queries are random vectors of the index; a vector is not its own neighbour. A neighbour tied
+    with the last exact one counts as found. With fewer than two vectors, None.
     """
     import faiss
 

@@ -1,8 +1,8 @@
-"""The documents' own texts, beside an index and found by docno: for rerankers, reports and people.
+"""Documents' texts beside an index, by docno: for rerankers, reports and people.
 
-One plain file of JSON lines, with the byte where each begins and a table of docnos; nothing is held
-in memory. Lucene could store them, but then reads them with every hit: a search to depth 1,000
-takes more than twice the time.
+A JSON lines file with the byte offset of each line and a table of docnos; nothing is held in
+memory. Lucene could store them, but would read them for every hit: a search to depth 1,000 would
+take more than twice as long.
 """
 
 import os
@@ -32,7 +32,7 @@ def _digest(docno: str) -> int:
 
 
 class DocumentWriter:
-    """Writes documents into the files of a store, which must not be in the folder yet."""
+    """Writes documents into the files of a store, which must not exist yet."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -43,7 +43,9 @@ class DocumentWriter:
         try:
             line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
         except TypeError as error:
-            raise InputError(f"the document {document.docno!r} cannot be kept: {error}.") from error
+            raise InputError(
+                f"the document {document.docno!r} cannot be stored: {error}."
+            ) from error
         self._lengths.append(len(line))
         self._digests.append(_digest(document.docno))
         self._file.write(line)
@@ -66,7 +68,7 @@ class DocumentWriter:
 
 
 class DocumentStore:
-    """Documents by docno, read from disk as they are asked for."""
+    """Documents by docno, read from disk on demand."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -75,18 +77,18 @@ class DocumentStore:
             raise ArtifactError(
                 "this index does not store texts.",
                 path=folder,
-                hint="Build it again with 'adducir index'.",
+                hint="Rebuild it with 'adducir index'.",
             )
         size = self._texts.stat().st_size
-        self._offsets = np.asarray(mapped(folder / OFFSETS))  # its own class is slow
+        self._offsets = np.asarray(mapped(folder / OFFSETS))  # np.memmap is slow
         if not is_rising(self._offsets, self._offsets.size - 1, size):
             raise damaged(folder / OFFSETS)
-        # Pages of a mapped file would count as the process's own.
+        # Pages of a mapped file would count as the process's memory.
         self._file = os.open(self._texts, os.O_RDONLY)
         weakref.finalize(self, os.close, self._file)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DocumentStore, (self._folder.absolute(),)  # another process opens it anew
+        return DocumentStore, (self._folder.absolute(),)  # another process reopens it
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -108,15 +110,15 @@ class DocumentStore:
 
     @cached_property
     def _table(self) -> np.ndarray:
-        """(2, n) digests of docnos, ascending, and the row of each: two may have one digest."""
+        """(2, n) digests of docnos, ascending, and their rows; digests may collide."""
         path = self._folder / DOCNOS
         table = mapped(path)
         if [*table.shape] != [2, len(self)] or table.dtype != np.uint64:
             raise damaged(path)
-        return np.asarray(table)  # its own class is slow
+        return np.asarray(table)  # np.memmap is slow
 
     def find(self, docno: str) -> Document | None:
-        """The document of that docno; None if the store has none."""
+        """The document with that docno; None if it is not stored."""
         (digests, rows), wanted = self._table, np.uint64(_digest(docno))
         first, end = digests.searchsorted(wanted), digests.searchsorted(wanted, "right")
         for row in rows[first:end].tolist():
@@ -130,8 +132,8 @@ class DocumentStore:
         found = self.find(docno)
         if found is None:
             raise InputError(
-                f"there is no document {docno!r} here.",
+                f"the document {docno!r} is not stored here.",
                 path=self._texts,
-                hint="Is the run from another corpus? 'adducir check RUN --index' shows.",
+                hint="Is the run from another corpus? Run 'adducir check RUN --index'.",
             )
         return found

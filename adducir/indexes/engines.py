@@ -1,4 +1,4 @@
-"""The engines, by name: Lucene, the memory index, the dense one."""
+"""The engines by name: Lucene, memory, dense."""
 
 import os
 import re
@@ -25,20 +25,20 @@ def open_index(
     encoder: str | None = None,
     stemmer: str | None = None,
 ) -> Index:
-    """Open an index of any engine: its folder, or the name of a prebuilt one in Pyserini's cache.
+    """Open an index of any engine by its folder or the name of a prebuilt one in Pyserini's cache.
 
-    A dense index has an encoder: ``device`` is where it runs, ``tokens`` are the padded ones of a
-    batch of queries, and ``encoder`` is its name, where it is not found under the one it had.
-    ``stemmer`` is what a folder that bm25s saved was stemmed with, such as ``english``.
+    For a dense index, ``device`` is where its encoder runs, ``tokens`` the padded tokens per batch
+    of queries, and ``encoder`` its new name if it has moved.
+    ``stemmer`` is what bm25s stemmed the index with, such as ``english``.
 
     Raises:
         UsageError: An encoder or a stemmer is named, and the index is of another kind.
-        ArtifactError: No index, or a damaged one.
-        MachineError: No Java.
+        ArtifactError: The index is missing or damaged.
+        MachineError: Java is missing.
     """
     path = Path(path)
     if len(path.parts) == 1 and not path.exists():
-        # Folders are called as lucene-inverted.NAME.DATE.HASH.DIGEST.
+        # Folders are named lucene-inverted.NAME.DATE.HASH.DIGEST.
         cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache/pyserini")
         named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
         for folder in sorted((cache / "indexes").glob("*/")):
@@ -76,23 +76,23 @@ def build_index(
 ) -> Manifest:
     """Build the index, unless ``path`` already holds the one that would be built.
 
-    Content and rankings are the same for any number of ``threads``. The manifest counts
-    ``documents``, ``indexed``, ``empty`` (documents without text, which Anserini does not index
-    either), ``terms`` and ``tokens``. A memory index has no positions, always document vectors and
-    both kinds of length; ``accurate_length`` says which searches read.
+    Content and rankings do not depend on ``threads``. The manifest counts ``documents``,
+    ``indexed``, ``empty`` (documents without text, which Anserini does not index either), ``terms``
+    and ``tokens``. A memory index never has positions and always has document vectors and both
+    kinds of length; ``accurate_length`` says which one searches use.
 
     Raises:
-        InputError: A record is malformed, a docno occurs twice, or no document has a field.
-        MachineError: No Java, or no disk space.
-        ArtifactError: ``path`` holds something that is not ours.
-        UsageError: The settings name what the engine does not have.
+        InputError: A record is malformed, a docno is repeated, or a field is unknown.
+        MachineError: Java or disk space is missing.
+        ArtifactError: ``path`` exists and is not Adducir's.
+        UsageError: The engine does not support a setting.
     """
     from adducir.indexes.building import IndexSettings, engine_versions
 
     own = (settings or IndexSettings()).of(corpus)
     if engine == "lucene" and own.weights is not None:
-        hint = "Build a memory index of them."
-        raise UsageError("Lucene's indexes take no token weights.", hint=hint)
+        hint = "Build a memory index from them."
+        raise UsageError("Lucene's indexes do not support token weights.", hint=hint)
 
     def make(folder: Path) -> dict[str, Any]:
         if engine == "lucene":

@@ -1,8 +1,8 @@
 """Relevance feedback: weighted queries from queries and their best documents.
 
-Vectors of terms are of single precision, as in Anserini's class ``FeatureVector``, whose hash maps
-decide in which order norms are summed. Doubles hold such sums of floats exactly unless one is over
-a million times another, so that order shows nowhere.
+Term vectors have single precision, as in Anserini's class ``FeatureVector``, whose hash maps
+determine the order in which norms are summed. Doubles hold these sums of floats exactly unless one
+is over a million times another, so the order does not show.
 """
 
 import math
@@ -27,7 +27,7 @@ _LEAST_NORM = np.float32(0.001)
 
 
 class Document(NamedTuple):
-    """A document that a search found: its score, and its terms with their frequencies."""
+    """A retrieved document: its score, and its terms with their frequencies."""
 
     score: float
     terms: Mapping[str, int]
@@ -39,7 +39,7 @@ class Vectors(NamedTuple):
     counts: Array  # (q,) documents of each query
     scores: Array  # (n,)
     sizes: Array  # (n,) terms of each document
-    terms: Array  # (P,) numbers, each document's most frequent first, equal ones by their text
+    terms: Array  # (P,) term numbers, each document's most frequent first, ties by text
     tfs: Array  # (P,) their frequencies
 
 
@@ -48,15 +48,15 @@ class Terms:
     """Terms of an index by their numbers."""
 
     names: pl.Series  # (V,)
-    ranks: Array  # (V,) their places in alphabetical order
-    frequencies: Array  # (V,) how many documents hold each
+    ranks: Array  # (V,) their alphabetical ranks
+    frequencies: Array  # (V,) document frequencies
     documents: int  # of the index
-    plain: bool  # whether RM3 takes terms of [a-z0-9] only, Anserini's filter for English
-    lookup: Callable[[list[str]], Sequence[int]]  # how many documents hold each of any terms
+    plain: bool  # whether RM3 uses only terms of [a-z0-9], Anserini's filter for English
+    lookup: Callable[[list[str]], Sequence[int]]  # document frequencies of any terms
 
     @cached_property
     def eligible(self) -> Array:
-        """(V,) which terms RM3 takes."""
+        """(V,) which terms RM3 uses."""
         share = self.frequencies.astype(np.float32) / np.float32(self.documents)
         # Java counts characters beyond the first 65,536 as two.
         sizes = self.names.str.len_chars() + self.names.str.count_matches("[\U00010000-\U0010ffff]")
@@ -66,7 +66,7 @@ class Terms:
 
 
 class Collection:
-    """What a method can ask of an index: how many ``documents`` it has, and hold a term."""
+    """What a method can ask an index: its number of ``documents``, and how many contain a term."""
 
     def __init__(self, terms: Terms, known: dict[str, int]) -> None:
         self.documents, self._terms, self._known = terms.documents, terms, known
@@ -78,7 +78,7 @@ class Collection:
 
 
 class FeedbackMethod(Kind):
-    """A way to make a better query from a query and the documents that it finds.
+    """A way to improve a query using the documents that it retrieves.
 
     The fields of a subclass are its hyperparameters; it has :meth:`expanded`, or :meth:`in_bulk`.
     """
@@ -87,16 +87,16 @@ class FeedbackMethod(Kind):
 
     @property
     def depth(self) -> int:
-        """How many of the best documents are read."""
+        """How many of the best documents to read."""
         return self.fb_docs
 
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
     ) -> Weights:
-        """The terms of the new query with their weights, which are 0 or more.
+        """The terms of the new query with their weights, 0 or more.
 
         Args:
-            query: The query's terms, in order, and how often it has each.
+            query: The query's terms, in order, with their frequencies.
             documents: The best documents, at most :attr:`depth`, best first.
         """
         raise NotImplementedError
@@ -104,7 +104,7 @@ class FeedbackMethod(Kind):
     def in_bulk(
         self, queries: Sequence[Counter[str]], found: Vectors, terms: Terms
     ) -> list[Weights]:
-        """The new queries, their terms by falling weight; equal ones in alphabetical order."""
+        """The new queries, terms by descending weight, ties alphabetical."""
         names = terms.names.gather(found.terms).to_list()
         pairs = iter(zip(names, found.tfs.tolist(), strict=True))
         documents = iter(
@@ -127,16 +127,15 @@ class RM3(FeedbackMethod):
     """RM3.
 
     Abdul-Jaleel et al., "UMass at TREC 2004: Novelty and HARD", TREC 2004. Each feedback document
-    gives the terms that match ``[a-z0-9]+`` (in English only, as with Anserini's
-    ``-rm3.noTermFilter``), have 2 to 20 characters and occur in at most a tenth of all documents;
-    of them, the ``fb_terms`` most frequent, divided by their sum and times the document's score.
-    The sums over documents are cut to ``fb_terms`` again and divided by their sum: the relevance
-    model. The query's own terms, divided by their sum, and the relevance model are mixed by
-    ``original_query_weight``. All of it is single precision; sums for division are doubles.
+    contributes terms that match ``[a-z0-9]+`` (in English only, as with Anserini's
+    ``-rm3.noTermFilter``), have 2 to 20 characters and occur in at most a tenth of all documents:
+    its ``fb_terms`` most frequent, divided by their sum and multiplied by the document's score. The
+    sums over documents are again cut to ``fb_terms`` and divided by their sum: the relevance model.
+    The query's own terms, divided by their sum, and the relevance model are mixed with
+    ``original_query_weight``. Everything is in single precision; divisors are summed in doubles.
 
-    Where values are equal, both cuts take the term that is alphabetically first. Where every
-    feedback document scores 0, Anserini divides by 0 and fails; here such documents add nothing,
-    nor do those with scores below 0, which Lucene never gives.
+    Both cuts break ties alphabetically. If every feedback document scores 0, Anserini divides by 0
+    and fails; here they contribute nothing, nor do negative scores, which Lucene never produces.
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
@@ -184,7 +183,7 @@ class RM3(FeedbackMethod):
 
 
 def _places(rows: Array) -> Array:
-    """The place of each row among those of its number, which stand together."""
+    """The position of each row within its run of equal numbers."""
     counts = np.bincount(rows)
     return np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -193,12 +192,12 @@ class Rocchio(FeedbackMethod):
     """Rocchio.
 
     Rocchio, "Relevance feedback in information retrieval", in Salton (ed.), The SMART Retrieval
-    System, 1971. The query and each feedback document are vectors of term frequencies, divided by
-    their Euclidean norm; of documents, terms of 2 to 20 characters that occur in at most a tenth of
-    all documents. The mean of the ``fb_docs`` best documents is cut to its ``fb_terms`` greatest
-    values and divided by its norm. The new query is ``alpha * query + beta * mean``; what is not
-    above 0 is left out. All of it is single precision; norms are doubles. Of equal values the cut
-    takes the term that is alphabetically first.
+    System, 1971. The query and each feedback document are vectors of term frequencies divided by
+    their Euclidean norm; documents use only terms of 2 to 20 characters that occur in at most a
+    tenth of all documents. The mean of the ``fb_docs`` best documents is cut to its ``fb_terms``
+    largest values and divided by its norm. The new query is ``alpha * query + beta * mean``,
+    without values of 0 or less. Everything is in single precision; norms are doubles. The cut
+    breaks ties alphabetically.
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")

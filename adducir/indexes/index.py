@@ -1,4 +1,4 @@
-"""What the indexes of all engines have in common: queries in, hits out, feedback between."""
+"""What all engines' indexes share: queries in, hits out, feedback in between."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 Query = str | Mapping[str, float]
-"""A query's text, or index terms with their weights."""
+"""A query's text, or index terms with weights."""
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
@@ -40,7 +40,9 @@ class Hits:
 
     counts: np.ndarray  # (q,) int32: how many hits each query has
     docnos: pl.Series  # (n,) query after query, best first
-    scores: np.ndarray  # (n,) float32, or float64 as the model is; not increasing within a query
+    scores: (
+        np.ndarray
+    )  # (n,) float32 or float64, depending on the model; not increasing within a query
 
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""
@@ -54,11 +56,11 @@ class Index(ABC):
     """An index of any engine.
 
     Attributes:
-        manifest: What the index was built from; None for a folder of Lucene's own.
-        accurate_length: Whether BM25 sees exact lengths, as the index was built.
-        analysis: How documents became terms, and queries do.
+        manifest: What the index was built from; None for a plain Lucene folder.
+        accurate_length: Whether the index was built for BM25 with exact lengths.
+        analysis: How documents and queries become terms.
         fields: The fields that are indexed, joined.
-        default_model: The name of the model for what it holds; empty where its encoder is one.
+        default_model: The name of the default model; empty if its encoder is the model.
     """
 
     default_model: str = "bm25"
@@ -71,10 +73,10 @@ class Index(ABC):
         self.accurate_length = bool(recipe.get("accurate_length"))
         settings = recipe.get("analysis", {})
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
-        is_other = "language" in settings  # English is stemmed alike by every Lucene
+        is_other = "language" in settings  # every Lucene stems English alike
         if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
             raise ArtifactError(
-                "its texts were analysed by another Lucene, which stems differently.",
+                "its texts were analysed by another version of Lucene, which stems differently.",
                 path=path,
                 hint="Build it again with 'adducir index --rebuild'.",
             )
@@ -86,10 +88,10 @@ class Index(ABC):
         return len(self.docnos)
 
     def text_loader(self, fields: str | Sequence[str] = "*", *, verbose: bool = False) -> Any:
-        """The transformer that ``pt.text.get_text(index)`` is: fields of documents as columns.
+        """The transformer returned by ``pt.text.get_text(index)``: documents' fields as columns.
 
-        ``*`` is every field and ``text``; a column ``text`` is the indexed fields, a line each,
-        where documents have no such field. ``verbose`` changes nothing.
+        ``*`` is every field and ``text``; if documents lack a field ``text``, that column has the
+        indexed fields, one per line. ``verbose`` is ignored.
         """
         import pyterrier as pt
 
@@ -99,8 +101,8 @@ class Index(ABC):
             every = [*known, *{"text"}.difference(known)]
             names = every if fields == "*" else [fields] if isinstance(fields, str) else fields
             if unknown := [name for name in names if found and name not in every]:
-                hint = f"The documents have {', '.join(known)}."
-                raise UsageError(f"no document has a field {unknown[0]!r}.", hint=hint)
+                hint = f"The fields are {', '.join(known)}."
+                raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
             kept = {name: [name] if name in known else self.fields for name in names}
             texts = {name: [text_of(one, own) for one in found] for name, own in kept.items()}
             return frame.assign(**texts)
@@ -135,13 +137,13 @@ class Index(ABC):
         """Rank the documents for each query; equal scores in order of docnos.
 
         Args:
-            queries: Texts, or weighted index terms (these take no ``feedback``).
+            queries: Texts, or weighted index terms (not with ``feedback``).
             feedback: Expand each query first.
-            depth: Hits per query, at most; None for all documents that hold a term of the query.
+            depth: Maximum hits per query; None for all documents that contain a query term.
             threads: By default one per core.
 
         Raises:
-            UsageError: What the index, or its engine, does not have.
+            UsageError: The index or its engine lacks something.
         """
         refuse_text(queries, "queries")
         if depth is not None and depth < 1:
@@ -169,7 +171,7 @@ class Index(ABC):
         *,
         threads: int | None = None,
     ) -> "list[Weights]":
-        """The query that feedback makes of each text: index terms and weights, heaviest first."""
+        """Each text's query after feedback: index terms and weights, descending."""
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if len(texts) < len(queries):
@@ -190,9 +192,9 @@ class Index(ABC):
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod"
     ) -> "Weights":
-        """The query that feedback makes of ``query`` and given documents, best first, with scores.
+        """The query after feedback on given documents, best first, with scores.
 
-        A document that the index does not hold, and a negative score, is a UsageError.
+        An unknown document or a negative score is a UsageError.
         """
         self._refuse_without_vectors()
         best = documents[: feedback.depth]
@@ -226,18 +228,18 @@ class Index(ABC):
         raise NotImplementedError
 
     def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
-        """Terms, how many each document has, their numbers and their frequencies in it."""
+        """Terms, their count per document, their numbers and their frequencies in it."""
         raise NotImplementedError
 
     def _refuse_without_vectors(self) -> None:
-        """Refuse feedback where the index does not hold documents' terms."""
+        """Refuse feedback if the index lacks documents' terms."""
         raise UsageError(
-            "this index has no documents' terms, which feedback and weighted queries read.",
+            "this index lacks documents' terms, which feedback and weighted queries need.",
             hint="Use a Lucene or memory index, and combine the runs with 'adducir fuse'.",
         )
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
-        """Let go of the files."""
+        """Close the files."""
 
     def settings(self, model: "Model", feedback: "FeedbackMethod | None") -> dict[str, Any]:
         variant = model.variant(exact_lengths=self.accurate_length)
@@ -257,12 +259,12 @@ class Index(ABC):
 
     def number(self, docno: str) -> int:
         if docno not in self._numbers:
-            raise UsageError(f"the index {self.path} holds no document {docno!r}.")
+            raise UsageError(f"the index {self.path} does not contain the document {docno!r}.")
         return self._numbers[docno]
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Call ``work`` with spans (first, last) that cover ``count`` queries, in several threads."""
+    """Call ``work`` in threads with spans (first, last) that cover ``count`` queries."""
     size = max(1, min(_SPAN, -(-count // (4 * threads))))
     spans = list(pairwise([*range(0, count, size), count]))
     if threads == 1 or len(spans) < 2:

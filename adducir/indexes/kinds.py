@@ -1,6 +1,6 @@
 """The families of indexes: retrieval models, feedback methods and languages, by name; engines.
 
-Packages add kinds by the entry-point groups ``adducir.models``, ``adducir.feedback`` and
+Packages add kinds through entry points ``adducir.models``, ``adducir.feedback`` and
 ``adducir.languages``.
 """
 

@@ -1,4 +1,4 @@
-"""Languages besides English: those that Lucene analyses, and chains of Lucene's parts."""
+"""Languages besides English: Lucene's analysers, and chains of Lucene's parts."""
 
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
@@ -7,9 +7,9 @@ from adducir.indexes.analysis import PRETOKENIZED, Language, StopWords, made
 
 
 class AnalyserChain(Language):
-    """A language analysed by parts of Lucene: a tokeniser and filters, which see one word each.
+    """A language analysed by Lucene's parts: a tokeniser and filters that see one word at a time.
 
-    ``parts`` are the names that Lucene registers, each perhaps with settings:
+    ``parts`` are Lucene's registered names, optionally with settings:
     ``"snowballPorter language=German2"``.
     """
 
@@ -86,7 +86,7 @@ class LuceneLanguage(Language):
     home: ClassVar[str]
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
-        del stemmer  # each of these classes has one
+        del stemmer  # each of these classes has its own
         words = [] if isinstance(stopwords, str) else list(stopwords)
         is_default = stopwords == "lucene" or not self.has_stopwords
         return made(self.label, "lucene", self.home, None if is_default else words)

@@ -1,8 +1,8 @@
-"""Lucene's index: built from a corpus, and searched in bulk.
+"""The Lucene index: built from a corpus, searched in bulk.
 
-Fields are those of Anserini's IndexCollection, so pyserini and Anserini read the ``lucene`` folder.
-All topics go to Java in one call; all hits come back as one block of bytes. Rankings are
-Anserini's: score descending, equal scores by docno ascending, but with Lucene's whole scores, which
+Fields are those of Anserini's IndexCollection, so pyserini and Anserini can read the ``lucene``
+folder. All topics go to Java in one call; all hits come back as one block of bytes. Rankings are
+Anserini's: score descending, ties by docno ascending, but with Lucene's exact scores, which
 Anserini rounds to four decimals.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from adducir.indexes.feedback import Terms
 
 FOLDER = "lucene"
-"""Of an artifact, where Lucene's own files are."""
+"""Where an artifact keeps Lucene's files."""
 
 
 def write(
@@ -73,13 +73,13 @@ def write(
 
 
 class LuceneIndex(Index):
-    """An index that ``adducir index`` built, or a plain folder of Anserini's.
+    """An index built by ``adducir index``, or a plain folder of Anserini's.
 
-    A folder that Lucene itself wrote is taken to be of Anserini's default analysis and one-byte
+    A folder without Adducir's manifest is assumed to use Anserini's default analysis and one-byte
     lengths.
 
     Raises:
-        ArtifactError: No index, a damaged one, or one of another Lucene.
+        ArtifactError: The index is missing, damaged or from another version of Lucene.
         MachineError: No Java.
     """
 
@@ -89,15 +89,15 @@ class LuceneIndex(Index):
             manifest = open_artifact(path, KINDS["lucene"])
         elif not (path.is_dir() and any(path.glob("segments_*"))):
             raise ArtifactError(
-                "there is no index here." if path.exists() else "no such index.",
+                "this is not an index." if path.exists() else "this index does not exist.",
                 path=path,
                 hint="Build one with 'adducir index SOURCE --output indexes/NAME'; a prebuilt one "
-                "must lie in Pyserini's cache.",
+                "must be in Pyserini's cache.",
             )
         super().__init__(path, manifest)
         with translated(path):
             folder = path / FOLDER if manifest else path
-            # Java keeps the working folder it was started in; Python's may have changed.
+            # Java keeps its initial working folder; Python's may have changed.
             self._java = jvm.java_class("adducir.BulkSearcher")(str(folder.absolute()))
 
     @cached_property
@@ -112,8 +112,8 @@ class LuceneIndex(Index):
     def _refuse_without_vectors(self) -> None:
         if not self._java.hasVectors():
             raise UsageError(
-                f"{self.path} holds no document vectors, which feedback reads.",
-                hint="Build it again without --set vectors=false, or search without --feedback.",
+                f"{self.path} lacks document vectors, which feedback needs.",
+                hint="Rebuild it without --set vectors=false, or search without --feedback.",
             )
 
     def _rank(
@@ -127,7 +127,7 @@ class LuceneIndex(Index):
         if similarity is None:
             refuse_unless_scored(model, "lucene", self.path)
             raise UsageError(
-                f"{self.path} holds exact lengths, which only BM25 reads.",
+                f"{self.path} has exact lengths, which only BM25 supports.",
                 hint="Search it with bm25, or build an index without accurate_length=true.",
             )
         terms, weights = list[str](), list[float]()

@@ -1,7 +1,7 @@
 """Lexical retrieval models.
 
-Where formulas name them: N documents, n of them with the term, tf the term's frequency in the
-document, dl the document's length and avgdl the mean length.
+In formulas: N documents, n of them with the term, tf the term's frequency in the document, dl the
+document's length and avgdl the mean length.
 """
 
 import math
@@ -25,18 +25,18 @@ _LUCENE = "org.apache.lucene.search.similarities"
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """A collection of R terms and D documents. Without a document, all of it is empty."""
+    """Statistics of R terms and D documents; all empty without documents."""
 
-    documents: int  # N, those without a term included
-    filled: int  # documents that have a term
+    documents: int  # N, including those without terms
+    filled: int  # documents with at least one term
     tokens: int  # the sum of all lengths
-    frequencies: Array  # (R,) n: the documents that hold each term, 1 or more
+    frequencies: Array  # (R,) n: the document frequency of each term, 1 or more
     occurrences: Array  # (R,) how often each term occurs
-    lengths: Array  # (D,) dl: terms of each document
+    lengths: Array  # (D,) dl: number of terms of each document
 
 
 def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float) -> Array:
-    """(D,) k1 (1 - b + b dl / avgdl); avgdl counts as 1 where no document has a term."""
+    """(D,) k1 (1 - b + b dl / avgdl); avgdl is 1 if all documents are empty."""
     average = statistics.tokens / documents if statistics.tokens else 1.0
     return k1 * (1 - b + b * statistics.lengths / average)
 
@@ -49,10 +49,10 @@ def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
 
 
 class Model(Kind):
-    """A formula that ranks the documents which hold a term of the query.
+    """A formula that ranks documents with at least one query term.
 
-    A document's score is the sum, over the query's terms, of the term's weight in the query times
-    the term's impact on the document. The fields of a subclass are its hyperparameters. Lucene
+    A document's score is the sum over query terms of the term's weight in the query times its
+    impact on the document. The fields of a subclass are its hyperparameters. Lucene
     computes it by :meth:`similarity`; memory indexes and candidate sets by :meth:`term_factors`,
     :meth:`length_factors` and :meth:`impacts` on arrays, in doubles, from exact lengths: an impact
     is a function of a number of the term, one of the document, and the term's frequency in it.
@@ -60,24 +60,24 @@ class Model(Kind):
 
     @classmethod
     def engines(cls) -> tuple[str, ...]:
-        """The engines that can score by it, of ``lucene`` and ``memory``."""
+        """The engines that support it: ``lucene``, ``memory`` or both."""
         lucene = ("lucene",) if cls.similarity is not Model.similarity else ()
         return (*lucene, *(("memory",) if cls.impacts is not Model.impacts else ()))
 
     def similarity(self, *, exact_lengths: bool) -> Any:
-        """A new Java object of Lucene's class ``Similarity``; None where there is none."""
+        """A new Java object of Lucene's class ``Similarity``; None if Lucene lacks the model."""
         return None
 
     def variant(self, *, exact_lengths: bool) -> str | None:
-        """What an index computes where the model's name alone leaves it open, for metadata."""
+        """The variant that an index computes, for metadata."""
         return None
 
     def term_factors(self, statistics: Statistics) -> Array:
-        """(R,) a number of each term, such as its idf."""
+        """(R,) a number per term, such as its idf."""
         raise NotImplementedError
 
     def length_factors(self, statistics: Statistics) -> Array:
-        """(D,) a number of each document, made from its length."""
+        """(D,) a number per document, from its length."""
         raise NotImplementedError
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
@@ -94,7 +94,7 @@ class BM25(Model):
     Robertson et al., "Okapi at TREC-3", TREC-3, 1994. A query term adds ``idf * tf / (tf + K)``
     with ``K = k1 * (1 - b + b * dl / avgdl)`` and ``idf = ln(1 + (N - n + .5) / (n + .5))``: no
     factor (k1 + 1), and an idf that is never negative (Kamphuis et al., "Which BM25 do you mean?",
-    ECIR 2020). Documents without a term do not count. Lucene stores a document's length in one
+    ECIR 2020). Documents without terms do not count. Lucene stores a document's length in one
     byte, exactly up to 40 and coarser beyond: the variant ``lucene``. An index built with accurate
     lengths is scored with exact ones: ``lucene-accurate``, both in single precision. Candidate sets
     compute ``lucene-accurate`` in doubles. The defaults are Anserini's.
@@ -126,12 +126,12 @@ class QLD(Model):
 
     Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc
     information retrieval", SIGIR 2001; Lucene's LMDirichlet, DirichletLM in Terrier and in the
-    Touché papers. A query term adds ``ln(1 + tf / (mu * p)) + ln(mu / (dl + mu))``, or 0 where that
-    is negative, with ``p = (occurrences + 1) / (tokens + 1)``. Lengths are those that Lucene stores
-    in one byte.
+    Touché papers. A query term adds ``ln(1 + tf / (mu * p)) + ln(mu / (dl + mu))``, or 0 if that is
+    negative, with ``p = (occurrences + 1) / (tokens + 1)``. Lengths are Lucene's one-byte lengths.
 
-    With mu 0 Lucene's formula is infinity minus infinity, which it takes for 0: every document that
-    holds a term scores 0, and docnos alone order them. That is kept, so that a grid may begin at 0.
+    With mu 0, Lucene's formula is infinity minus infinity, which it treats as 0: every document
+    with a query term scores 0, and only docnos order them. This is kept, so that a grid may begin
+    at 0.
     """
 
     mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
@@ -156,9 +156,9 @@ class QLD(Model):
 class Okapi(Model):
     """rank_bm25's BM25Okapi.
 
-    Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; where
-    that is negative, ``epsilon`` times the mean idf of all terms takes its place. Operations are in
-    the order in which rank_bm25 does them, so that equal inputs give equal bits.
+    Robertson's formula with the factor (k1 + 1) and the idf ``ln((N - n + .5) / (n + .5))``; if
+    that is negative, it is replaced by ``epsilon`` times the mean idf of all terms. Operations are
+    in rank_bm25's order, so that scores are bitwise equal.
     """
 
     k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
@@ -188,8 +188,8 @@ class DPH(Model):
     "FUB, IASI-CNR and University of Tor Vergata at TREC 2007 blog track", TREC 2007. With ``f = tf
     / dl`` and F occurrences of the term in all documents, a query term adds ``(1 - f)^2 / (tf + 1)
     * (tf * log2(tf * avgdl / dl * N / F) + .5 * log2(2 * pi * tf * (1 - f)))``, as in Terrier:
-    where a document is nothing but the term, f is .99999, and what a frequent term adds may be
-    negative. Lucene has no DPH.
+    if a document contains only the term, f is .99999, and a frequent term may add a negative value.
+    Lucene does not have DPH.
     """
 
     def term_factors(self, statistics: Statistics) -> Array:
@@ -208,10 +208,10 @@ class DPH(Model):
 class Impact(Model):
     """The dot product of token weights.
 
-    How learned sparse representations are searched: SPLADE (Formal et al., SIGIR 2021), uniCOIL
+    For learned sparse representations: SPLADE (Formal et al., SIGIR 2021), uniCOIL
     (Lin and Ma, 2021), DeepImpact (Mallia et al., SIGIR 2021); Anserini's ImpactSimilarity. A
-    document's score is the sum, over the query's tokens, of the query's weight times the
-    document's. Neither lengths nor the collection count.
+    document's score is the sum over query tokens of the query's weight times the document's,
+    independent of lengths and the collection.
     """
 
     def term_factors(self, statistics: Statistics) -> Array:
@@ -229,9 +229,9 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine in engines:
         return
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
-    build = [f" 'adducir index --engine {other}' builds one that has it." for other in engines]
+    build = [f" 'adducir index --engine {other}' builds one with it." for other in engines]
     raise UsageError(
-        f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index, which has no model "
+        f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index without the model "
         f"{MODELS.name_of(type(model))!r}.",
         hint=f"Its models are {', '.join(names)}.{''.join(build[:1])}",
     )

@@ -1,8 +1,8 @@
 """Retrieval by any engine as PyTerrier transformers.
 
 They run without Terrier's Java: ``bm25 >> QueryExpansion(index) >> bm25`` is BM25 with RM3, ``0.1 *
-bm25 + dense`` a hybrid, and ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` take
-them as they are.
+bm25 + dense`` a hybrid; ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` accept
+them.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from adducir.indexes.models import Model
 
 
 class _OverIndex(pt.Transformer):
-    """A transformer whose attributes are a kind's hyperparameters, which a grid search sets."""
+    """A transformer with a kind's hyperparameters as attributes, for grid searches."""
 
     def __init__(
         self,
@@ -88,15 +88,15 @@ class DenseRetriever(_OverIndex):
 class LexicalRetriever(_OverIndex):
     """Ranks documents for each query.
 
-    Input columns: ``qid`` and ``query``; where there is a column ``query_toks`` (index terms and
-    weights, as :class:`QueryExpansion` makes it), that is searched instead of the text. Output: one
+    Input columns: ``qid`` and ``query``; a column ``query_toks`` (index terms and weights, from
+    :class:`QueryExpansion`) is searched instead of the text. Output: one
     row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        model: The name of a retrieval model, or a model itself.
-        feedback: The name of a feedback method, or a method itself, to search twice at once.
-        depth: Hits per query, at most; None for all documents that hold a term of the query.
-        hyperparameters: Of the model; they are attributes afterwards.
+        model: A retrieval model or its name.
+        feedback: A feedback method or its name, to search twice in one step.
+        depth: Maximum hits per query; None for all documents with a query term.
+        hyperparameters: The model's; they become attributes.
     """
 
     def __init__(
@@ -118,15 +118,15 @@ class LexicalRetriever(_OverIndex):
 
 
 class QueryExpansion(_OverIndex):
-    """Expands each query by its best documents: ``retriever >> QueryExpansion(...) >> retriever``.
+    """Expands queries with their best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
     ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and ``query``
     unchanged.
 
     Args:
-        feedback: The name of a feedback method, or a method itself.
-        hyperparameters: Of the method; they are attributes afterwards.
+        feedback: A feedback method or its name.
+        hyperparameters: The method's; they become attributes.
     """
 
     def __init__(

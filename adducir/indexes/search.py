@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Search:
-    """A run, and the topics that a remark is due on.
+    """A run, and topics to report.
 
-    Of ``empty`` ones no term is left after analysis, of ``unanswered`` ones none is in the index;
-    several documents of ``tied`` ones all have one score, so that docnos alone order them.
+    ``empty`` topics have no terms after analysis, ``unanswered`` ones only terms that are not in
+    the index; in ``tied`` ones, several documents all have the same score, so only docnos order
+    them.
     """
 
     run: Run
@@ -33,8 +34,8 @@ class Search:
 
     def remarks(self) -> Iterator[str]:
         for what, qids in (
-            ("no term of the query is left after analysis", self.empty),
-            ("no term of the query is in the index", self.unanswered),
+            ("analysis removes all terms of the query", self.empty),
+            ("the index contains none of the query's terms", self.unanswered),
             ("all documents have the same score, so docnos order them", self.tied),
         ):
             if qids:
@@ -53,10 +54,10 @@ def search_topics(
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
-    """Search every topic; the arguments and errors are those of the index's ``search``.
+    """Search every topic; arguments and errors as in the index's ``search``.
 
-    Token weights of topics are searched where the index is of ready tokens; elsewhere texts are,
-    and topics without them are a UsageError.
+    On a pretokenized index, topics' token weights are searched; on others their texts, and topics
+    without text are a UsageError.
     """
     ranks_words = bool(index.default_model)
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
@@ -77,7 +78,7 @@ def search_topics(
         (unanswered if has_terms else empty).append(topics.qids[number])
     ends = np.cumsum(hits.counts)
     starts = ends - hits.counts
-    # The best and the last score of each topic with several hits.
+    # The first and last score of each topic with several hits.
     several = np.flatnonzero(hits.counts > 1)
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     settings = {

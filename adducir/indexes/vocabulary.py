@@ -1,4 +1,4 @@
-"""Texts to term ids in bulk, by Lucene's analysis or by a Python function."""
+"""From texts to term ids in bulk, with Lucene's analysis or a Python function."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ from adducir.indexes.building import packed
 from adducir.indexes.kinds import LANGUAGES
 
 Tokenizer = Callable[[str], Sequence[str]]
-"""A text's terms, in order, with repetitions."""
+"""A text's terms in order, with repetitions."""
 
 
 class BulkAnalyser:
@@ -26,7 +26,7 @@ class BulkAnalyser:
         self._java = jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
-        """All term ids of a block's texts, and (n + 1,) where each text's begin."""
+        """All term ids of a block's texts, and (n + 1,) where each text begins."""
         answer = np.frombuffer(self._java.analyze(block).tostring(), dtype="<i4")
         starts = np.zeros(texts + 1, dtype=np.int64)
         np.cumsum(answer[:texts], out=starts[1:])
@@ -37,7 +37,7 @@ class BulkAnalyser:
 
 
 def lower_split(text: str) -> list[str]:
-    """Lower case, cut at white space: how rank_bm25 is used in the papers' baselines."""
+    """Lower-case and split at white space, like the papers' rank_bm25 baselines."""
     return text.lower().split()
 
 
@@ -55,11 +55,11 @@ class TermIds(NamedTuple):
 
 
 class Vocabulary:
-    """Terms of a Python tokenizer, or (None) ready terms, numbered from 0 as they come.
+    """Terms from a Python tokenizer, or (None) given terms, numbered in order of appearance.
 
-    With ``queries`` only these texts' terms get numbers, and all others count as one, so that what
-    is held does not grow with the candidates. It suits models whose factor of a term does not
-    depend on other terms (BM25, not Okapi).
+    With ``queries``, only these texts' terms get numbers and all others share one, so that memory
+    does not grow with the candidates. This suits models whose term factors are independent (BM25,
+    not Okapi).
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Vocabulary:
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         if self._tokenizer is None and texts:
             raise UsageError(
-                "these candidates came as ready terms, so queries must, too.",
-                hint="Give each query as a list of terms, or as a mapping from terms to weights.",
+                "these candidates were given as terms, so queries must be, too.",
+                hint="Give each query as a list of terms, or a mapping from terms to weights.",
             )
         return self._number(map(self._tokenizer or str.split, texts), grow)
 
@@ -88,7 +88,7 @@ class Vocabulary:
         parts: list[Array] = []
         numbers = self._numbers
         other = len(numbers) if grow else -1  # unknown
-        # A few texts at a time: their terms stay in the processor's cache.
+        # A few texts at a time, whose terms fit the processor's cache.
         while some := list(islice(lists, 64)):
             lengths += map(len, some)
             terms = chain.from_iterable(some)
@@ -101,14 +101,14 @@ class Vocabulary:
 
 
 class LuceneVocabulary(Vocabulary):
-    """Terms that Lucene's analysis makes of texts; several sets may share one."""
+    """Terms from Lucene's analysis of texts; several sets may share one."""
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__()
         self._analyser = BulkAnalyser(analysis)
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
-        # A lone surrogate cannot be encoded; no tokeniser makes a term of it or of "?".
+        # A lone surrogate cannot be encoded; tokenisers drop both it and "?".
         encoded = (("", text.encode(errors="replace")) for text in texts)
         blocks = [(len(docnos), block) for docnos, block in packed(encoded, with_docnos=False)]
         if len(blocks) > 1:
@@ -128,7 +128,7 @@ class LuceneVocabulary(Vocabulary):
 
 
 def vocabulary_of(analysis: Analysis | Tokenizer | Vocabulary | None) -> Vocabulary:
-    """A vocabulary for one set; by default of Lucene's analysis of English."""
+    """A vocabulary for one set; by default with Lucene's analysis of English."""
     if isinstance(analysis, Vocabulary):
         return analysis
     if analysis is None or isinstance(analysis, Analysis):

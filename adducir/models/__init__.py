@@ -1,1 +1,1 @@
-"""Pretrained transformers: loading, devices, batches, training with resumption, model cards."""
+"""Pretrained transformers: sources, loading, devices, precision, batches."""

@@ -1,8 +1,7 @@
-"""What artifacts of models hold: arrays in safetensors files, settings in JSON, versions.
+"""The content of models' artifacts: arrays in safetensors files, settings in JSON, versions.
 
-A file of arrays knows its own content: its metadata hold the SHA-256 of the names, types, shapes
-and values, so that one that no manifest lists (of work under way) is never taken for what it was
-not.
+A file of arrays identifies its content: its metadata have the SHA-256 of names, types, shapes and
+values, so that files of unfinished work, which no manifest lists, can be trusted.
 """
 
 import hashlib
@@ -30,21 +29,21 @@ Kind = TypeVar("Kind", bound=Recipe)
 
 
 def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays, whole or not at all."""
+    """Write arrays atomically."""
     from safetensors.numpy import save_file
 
-    # safetensors writes the memory as it lies there, which is not that of a transposed array.
+    # safetensors writes memory as it is laid out, which is wrong for transposed arrays.
     whole = {name: np.asarray(one, order="C") for name, one in arrays.items()}
     with publishing(path) as hidden:
         save_file(whole, hidden, metadata={DIGEST: _digest(whole)})
 
 
 def read_shard(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of a file of :func:`write_shard`; an ArtifactError where it is damaged."""
+    """The arrays in a file of :func:`write_shard`; an ArtifactError if it is damaged."""
     from safetensors import SafetensorError, safe_open
 
     damaged = ArtifactError(
-        "this file is damaged: its content is not what was written.",
+        "this file is damaged: its content has changed.",
         path=path,
         hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
     )
@@ -70,7 +69,7 @@ def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
 
 
 class Stored:
-    """Base of data classes whose fields are arrays, kept together in one file."""
+    """Base of data classes whose fields are arrays, stored in one file."""
 
     def save(self, path: Path) -> None:
         write_shard(path, dict(vars(self)))
@@ -81,7 +80,7 @@ class Stored:
 
 
 def save_weights(path: Path, model: "torch.nn.Module") -> None:
-    """Write all parameters and buffers; what is shared is there once."""
+    """Write all parameters and buffers, shared ones once."""
     named = (*model.named_parameters(), *model.named_buffers())
     write_shard(path, {name: tensor.detach().cpu().numpy() for name, tensor in named})
 
@@ -97,7 +96,7 @@ def load_weights(path: Path, model: "torch.nn.Module") -> None:
 
 
 def model_versions() -> dict[str, str]:
-    """The versions of the libraries that decide a model's figures."""
+    """The versions of libraries that affect a model's figures."""
     import torch
     import transformers
 
@@ -105,37 +104,37 @@ def model_versions() -> dict[str, str]:
 
 
 class ModelSettings(Recipe):
-    """Settings of a kind of model, which its use needs to know."""
+    """Settings that using a kind of model requires."""
 
     file: ClassVar[str]
-    what: ClassVar[str]  # what a folder without the file is not: "no encoder", say
+    what: ClassVar[str]  # for a folder without the file, such as "not an encoder"
 
     def save(self, folder: Path) -> None:
         write_settings(folder / self.file, self.model_dump(mode="json"))
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read the settings of a model that was trained here."""
+        """Read the settings of a model trained with Adducir."""
         refuse_damaged(folder)
         if not (folder / cls.file).is_file():
             raise InputError(
-                f"this is {cls.what}: it holds no {cls.file}.",
+                f"this is {cls.what}: it does not contain {cls.file}.",
                 path=folder,
-                hint="Name a folder that `adducir train` made from a recipe of that kind.",
+                hint="Name a folder that `adducir train` created from a recipe of that kind.",
             )
         return as_settings(folder / cls.file, json_object(folder / cls.file), cls)
 
 
 def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
-    """Write settings (of a recipe its ``model_dump(mode="json")``)."""
+    """Write settings (for a recipe, its ``model_dump(mode="json")``)."""
     text = json.dumps(settings, indent=2, sort_keys=True)
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
 def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
-    """Plain values of a file as the object that they were."""
+    """Restore an object from a file's plain values."""
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        what = f"this is not what Adducir wrote: {shortened(told(error), 300)}."
+        what = f"Adducir did not write this: {shortened(told(error), 300)}."
         raise InputError(what, path=path) from error

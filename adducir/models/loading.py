@@ -1,9 +1,9 @@
-"""Loads what a model's folder holds: tokenizer and weights, whichever program wrote them.
+"""Loads a model's tokenizer and weights, whichever program wrote them.
 
-Nothing is made up. transformers draws weights at random where a checkpoint lacks them, and makes an
-empty vocabulary where there is no tokenizer: both are refused here, for all models alike. What may
-be missing is the head that a training adds. Pickled weights are read with ``weights_only``, which
-makes tensors and runs nothing.
+Nothing is made up. transformers initialises missing weights at random, and creates an empty
+vocabulary without a tokenizer: both are refused here for all models. Only the head that a training
+adds may be missing. Pickled weights are read with ``weights_only``, which creates tensors and does
+not run code.
 """
 
 import gc
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 _NAME_A_TOKENIZER = (
-    "Name the model whose tokenizer it takes, with `tokenizer: bert-large-uncased`, say, in a "
-    "recipe, or put the files of that tokenizer into the folder."
+    "Name the model whose tokenizer it uses, for example `tokenizer: bert-large-uncased` in a "
+    "recipe, or copy the files of that tokenizer into the folder."
 )
 _SHIFTED = frozenset({"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"})
-"""Models whose positions begin behind their padding index."""
+"""Models whose positions begin after their padding index."""
 _LAYOUTS = (
     # Wrappers: DistributedDataParallel, Lightning, torch.compile.
     (re.compile(r"^(?:(?:module|model|_orig_mod)\.)+"), ""),
@@ -37,30 +37,30 @@ _LAYOUTS = (
     (re.compile(r"^encoder\.encoder\."), "encoder."),
     (re.compile(r"^(encoder\.block\.\d+\.)module\."), r"\1"),
 )
-"""What other programs put into the names of weights, in the order in which it is taken away."""
+"""Prefixes that other programs add to names of weights, in the order of removal."""
 _GLOBAL = re.compile(r"GLOBAL (\S+)")
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
-    """The model's tokenizer, a fast one (which says what a piece stands for), cutting nothing."""
+    """The model's fast tokenizer (which reports offsets), without truncation."""
     from transformers import AutoTokenizer
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     folder = source.local_tokenizer()
     if not any(path.is_file() for name in TOKENIZERS for path in folder.glob(name)):
-        what = "this model comes without a tokenizer."
+        what = "this model does not include a tokenizer."
         raise InputError(what, path=folder, hint=_NAME_A_TOKENIZER)
     rows = getattr(load_config(source).get_text_config(), "vocab_size", None)
     with explaining("tokenizer", folder):
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
         if not isinstance(tokenizer, TokenizersBackend):
-            raise InputError("its tokenizer has no fast version.", path=folder)
+            raise InputError("its tokenizer lacks a fast version.", path=folder)
         tokenizer.model_max_length = int(tokenizer.model_max_length)
         backend, special = tokenizer.backend_tokenizer, tokenizer.all_special_ids
         backend.no_truncation()
         backend.no_padding()
-        entries = len(tokenizer) - len(special)  # T5 has a hundred of those alone
-        # Entries that were added to the vocabulary are made from texts only where these hold them.
+        entries = len(tokenizer) - len(special)  # T5 alone has a hundred of them
+        # Added vocabulary entries are only used if texts contain them.
         vocabulary = backend.get_vocab(with_added_tokens=False)
         greatest = max((*vocabulary.values(), *special, *backend.encode("a", "a").ids))
     wrong = ""
@@ -92,13 +92,13 @@ def load_model(
     source: ModelSource,
     kind: str = "AutoModel",
     *,
-    new_head: bool = False,  # a training follows: head and pooler may be new (torch is seeded)
-    pooler: bool = False,  # whether the pooler of an AutoModel is read
-    **options: Any,  # what is to be otherwise in its configuration, such as num_labels
+    new_head: bool = False,  # for training: head and pooler may be new (torch is seeded)
+    pooler: bool = False,  # whether an AutoModel's pooler is used
+    **options: Any,  # changes to its configuration, such as num_labels
 ) -> "PreTrainedModel":
-    """The model in single precision, in evaluation mode, on the CPU, with all of its weights.
+    """The model in single precision and evaluation mode, on the CPU, with all its weights.
 
-    A pooler that the checkpoint lacks and nobody reads is left out, so that it is not saved either.
+    A pooler that is unused and missing from the checkpoint is dropped, so it is not saved either.
     """
     import transformers
 
@@ -109,31 +109,31 @@ def load_model(
         is_safe = weight_files(folder)[0].suffix == ".safetensors"
         if not is_safe:
             for path in weight_files(folder):
-                _unpickled(path)  # says what else it holds
+                _unpickled(path)  # reports what else it contains
         how: dict[str, Any] = {"config": config, "new_head": new_head, "pooler": pooler}
         safely = {"use_safetensors": is_safe, "trust_remote_code": False}
         model, missing, others = _attempt(load, folder, **how, **safely)
         own = dict(read_weights(folder)) if missing else {}
         plain = {plain_name(name): weight for name, weight in own.items()}
         if len(plain) == len(own) and plain.keys() != own.keys():
-            # The class itself: an AutoModel takes no weights from memory.
+            # The class itself: an AutoModel does not accept weights from memory.
             other, still, _ = _attempt(type(model).from_pretrained, None, **how, state_dict=plain)
             if not still:
                 model, missing = other, still
     if missing:
-        other = f" It has weights of other names, such as {min(others)}." if others else ""
+        other = f" It has weights with other names, such as {min(others)}." if others else ""
         raise InputError(
-            f"it lacks {len(missing)} of the weights of a {type(model).__name__}, such as "
-            f"{min(missing)}, or has them in another shape.",
+            f"it lacks {len(missing)} weights of a {type(model).__name__}, such as {min(missing)}, "
+            "or has them in another shape.",
             path=folder,
-            hint=f"Is this a model of another kind?{other}",
+            hint=f"Is this another kind of model?{other}",
         )
     for name, weight in model.named_parameters():
         if not weight.sum().isfinite():  # four times as fast as of each number
             raise InputError(
-                f"its weights {name} hold NaN or infinity.",
+                f"its weights {name} contain NaN or infinity.",
                 path=folder,
-                hint="It is damaged, or its training diverged: fetch or train it again.",
+                hint="It is damaged or its training diverged: download or train it again.",
             )
     return model.eval()
 
@@ -141,13 +141,13 @@ def load_model(
 def _attempt(
     load: Callable[..., Any], folder: Path | None, *, new_head: bool, pooler: bool, **options: Any
 ) -> tuple[Any, set[str], set[str]]:
-    """A model, what it must have and lacks (or has in another shape), and the names it ignored."""
+    """A model, the required weights that are missing or differ in shape, and ignored names."""
     import torch
 
     model, info = load(
         folder,
         dtype=torch.float32,
-        ignore_mismatched_sizes=True,  # they are reported, as the missing ones are
+        ignore_mismatched_sizes=True,  # reported, like missing ones
         output_loading_info=True,
         **options,
     )
@@ -167,7 +167,7 @@ def _attempt(
 def read_weights(
     folder: Path, wanted: Callable[[str], bool] = lambda name: True
 ) -> "Iterator[tuple[str, torch.Tensor]]":
-    """A checkpoint's weights whose plain names are wanted, by the names that they have there."""
+    """A checkpoint's weights whose plain names are requested, by their names there."""
     from safetensors import safe_open
 
     for path in weight_files(folder):
@@ -182,7 +182,7 @@ def read_weights(
 
 
 def plain_name(name: str) -> str:
-    """A weight's name without what wrappers put into it."""
+    """A weight's name without wrappers' prefixes."""
     for pattern, plain in _LAYOUTS:
         name = pattern.sub(plain, name)
     return name
@@ -192,24 +192,26 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
     import torch
 
     try:
-        # torch before 1.6 wrote no zip, and only a zip can be mapped.
+        # torch before 1.6 did not write zip files, and only those can be mapped.
         found = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zipfile(path))
     except (MemoryError, OSError):
         raise
     except Exception as error:  # UnpicklingError, EOFError, RuntimeError, ...
         named = _GLOBAL.search(str(error))
         what = (
-            f"it holds more than weights ({named[1]}), and may run code when it is loaded"
+            f"it contains more than weights ({named[1]}) and may run code when it is loaded"
             if named
             else f"it cannot be read as pickled weights ({type(error).__name__})"
         )
         raise InputError(
             f"{what}.",
             path=path,
-            hint="Nothing in it was run. Get the model from where it was first published.",
+            hint="Nothing in it was run. Get the model from its original publisher.",
         ) from error
     if not isinstance(found, dict) or not found:
-        raise InputError(f"it holds no weights by name, but a {type(found).__name__}.", path=path)
+        raise InputError(
+            f"it should contain weights by name, not a {type(found).__name__}.", path=path
+        )
     for name, value in found.items():
         if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
             raise InputError(f"{str(name)[:100]!r} in it is not a plain tensor.", path=path)
@@ -217,7 +219,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
 
 
 def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
-    """The tokens that an input may have, special ones too; 512 where positions are relative."""
+    """The maximum tokens of an input, including special ones; 512 for relative positions."""
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None:
         return wanted or min(512, tokenizer.model_max_length)
@@ -228,7 +230,7 @@ def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep transformers from talking, but for errors: no report of missing heads, no bars."""
+    """Silence transformers except for errors: no reports of missing heads, no bars."""
     from transformers.utils import logging
 
     level = logging.get_verbosity()
@@ -255,28 +257,30 @@ def loading(what: str) -> Iterator[None]:
 
 @contextmanager
 def explaining(what: str, folder: Path) -> Iterator[None]:
-    """Make one error of whatever a library says of a damaged file, and nothing else of its talk."""
+    """Turn whatever a library raises for a damaged file into one error, without its output."""
     try:
         with quiet():
             yield
     except (AdducirError, MemoryError):
         raise
     except ImportError as error:
-        raise MachineError(f"its {what} needs a package: {_first(error)}.", path=folder) from error
+        raise MachineError(
+            f"its {what} requires a package: {_first(error)}.", path=folder
+        ) from error
     except BaseException as error:
-        # pydantic's, safetensors', huggingface_hub's, KeyErrors, RecursionErrors ...: no list of
-        # what four libraries raise for damaged files would stay whole. The panic of tokenizers'
-        # Rust cannot be imported, and is not an Exception.
+        # pydantic's, safetensors', huggingface_hub's, KeyErrors, RecursionErrors ...: a list of
+        # what four libraries raise for damaged files would never be complete. The panic of
+        # tokenizers' Rust cannot be imported and is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise InputError(
             f"its {what} cannot be loaded: {_first(error)}.",
             path=folder,
-            hint="A file is damaged, or made for something else: fetch or build it again.",
+            hint="A file is damaged or made for something else: download or build it again.",
         ) from error
 
 
 def _first(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     first = lines[0].rstrip(".:")[:300] if lines else type(error).__name__
-    return f"there is no {first}" if isinstance(error, KeyError) else first
+    return f"{first} is missing" if isinstance(error, KeyError) else first

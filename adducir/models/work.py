@@ -1,6 +1,6 @@
-"""Work of a network on many items: batches by tokens, put together in chunks that survive a kill.
+"""A network's work on many items: batches by tokens, in chunks that survive a kill.
 
-A batch is cut by the tokens that its inputs take once padded, so that memory is bounded.
+Batches are limited by padded tokens, so that memory is bounded.
 """
 
 from abc import abstractmethod
@@ -30,17 +30,17 @@ Numbers = NDArray[np.int64]
 Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
 CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
-"""Padded tokens in a batch on a CPU, and on a GPU, which many tokens keep busy. On a CPU a layer's
-states then stay in its cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
+"""Padded tokens per batch on a CPU and a GPU, which needs many to be busy. On a CPU, a layer's
+states then fit the cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """How a network runs; of all this only the precision is in a fingerprint."""
+    """How a network runs; only the precision is in fingerprints."""
 
     device: str = "auto"
-    threads: int | None = None  # of torch; of each worker that has a process of its own
-    tokens: int | None = None  # padded, in a batch; figures depend on it in their last digits
+    threads: int | None = None  # of torch, in each worker process
+    tokens: int | None = None  # padded, per batch; affects the last digits of figures
     precision: Precision = "float32"
     execution: Execution = HERE
 
@@ -49,16 +49,16 @@ PLAIN = Running()
 
 
 def tokens_for(device: "torch.device | None" = None) -> int:
-    """Padded tokens in a batch that suit a device."""
+    """A device's default of padded tokens per batch."""
     return CPU_TOKENS if device is None or device.type == "cpu" else DEVICE_TOKENS
 
 
 def token_batches(
     lengths: Lengths, budget: int | None = None, device: "torch.device | None" = None
 ) -> list[Numbers]:
-    """The numbers of items in batches of like length, longest first, so that little memory shows.
+    """Item numbers in batches of similar length, longest first, so that memory runs out early.
 
-    n items whose longest has m tokens take n * m <= ``budget``; a longer item is a batch alone.
+    n items whose longest has m tokens take n * m <= ``budget``; a longer item is its own batch.
     """
     budget = budget or tokens_for(device)
     sizes = np.asarray(lengths, dtype=np.int64)
@@ -72,7 +72,7 @@ def token_batches(
 
 
 def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
-    """Batches of ``size`` items of like length (of each 32 batches), shuffled before and after."""
+    """Batches of ``size`` items of similar length (per 32 batches), shuffled before and after."""
     draw = np.random.default_rng(seed)
     sizes = np.asarray(lengths, dtype=np.int64)
     order = draw.permutation(len(sizes))
@@ -87,7 +87,7 @@ def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
 def padded(
     batch: Sequence[Numbers], filler: int, device: "torch.device"
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Ids with ``filler`` behind the shorter ones, and their mask: int64, (inputs, longest)."""
+    """Ids padded with ``filler``, and their mask: int64, (inputs, longest)."""
     import torch
 
     longest = max((len(one) for one in batch), default=0)
@@ -106,9 +106,9 @@ def in_order(
     tokens: int | None = None,
     device: "torch.device | None" = None,
 ) -> list[Any]:
-    """The results of items of so many tokens, by batches of like length, in the items' order.
+    """Results of items with these numbers of tokens, in batches of similar length, in item order.
 
-    ``compute`` gives the results of the items with some numbers.
+    ``compute`` returns the results of items by number.
     """
     found: list[Any] = [None] * len(lengths)
     batches, sizes = token_batches(lengths, tokens, device), np.asarray(lengths, dtype=np.int64)
@@ -124,8 +124,8 @@ def in_order(
                 texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
                 raise MachineError(
                     f"not enough memory for a batch of {texts}.",
-                    hint="Take smaller batches for all of the work (batch_tokens, where the "
-                    "command has it), fewer --workers, or a machine with more memory.",
+                    hint="Use smaller batches throughout (batch_tokens, if the command has it), "
+                    "fewer --workers, or a machine with more memory.",
                 ) from error
             for number, result in zip(numbers.tolist(), results, strict=True):
                 found[number] = result
@@ -137,7 +137,7 @@ def in_order(
 def computed(
     network: Any, lengths: Lengths, compute: Callable[[Numbers], Any], running: Running = PLAIN
 ) -> list[Any]:
-    """:func:`in_order` by a network that is not trained, in the precision that it runs in."""
+    """:func:`in_order` with a network in inference mode, in its precision."""
     import torch
 
     network.eval()
@@ -147,7 +147,7 @@ def computed(
 
 @dataclass(frozen=True, kw_only=True)
 class ModelWork(Work):
-    """Items and what makes arrays of them; a subclass can be pickled, and is small."""
+    """Items and how to compute their arrays; subclasses are small and picklable."""
 
     size: int  # items in a chunk
     running: Running = PLAIN
@@ -159,16 +159,16 @@ class ModelWork(Work):
 
     @abstractmethod
     def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
-        """Load the network; gives what makes the arrays of a chunk's items."""
+        """Load the network; returns a function from a chunk's items to arrays."""
 
     def maker(self, place: Place) -> tuple[str, Maker]:
         import torch
 
-        if place.is_alone:  # it may settle how its process computes
+        if place.is_alone:  # it may change global settings
             most = min(torch.get_num_threads(), default_threads())
             torch.set_num_threads(self.running.threads or most)
         device = choose_device(self.running.device, place)
-        kind = device.type  # the last digits of figures depend on a GPU's model, and a CPU's units
+        kind = device.type  # last digits depend on the GPU model and the CPU's capabilities
         if kind != "mps":
             name = torch.cuda.get_device_name if kind == "cuda" else None
             kind += f" {name(device) if name else torch.backends.cpu.get_cpu_capability()}"

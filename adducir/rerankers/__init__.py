@@ -1,1 +1,1 @@
-"""Rerankers: one file per model, each opening with its theory and paper."""
+"""Rerankers: one file per model, which opens with its theory and paper."""

@@ -1,15 +1,15 @@
 """ColBERT: late interaction (Khattab and Zaharia, SIGIR 2020), here as a reranker.
 
-Query and text are encoded apart, into a vector for each token. The score is
-s = sum over the query's vectors of the greatest inner product with any of the text's.
+Query and text are encoded separately, into a vector per token. The score is
+s = sum over the query's vectors of the maximum inner product with the text's.
 
-As published: queries are ``[CLS] [unused0] q [SEP]``, filled with ``[MASK]`` to 32 tokens, which
-are scored as all others are, but are not attended to; a longer query is cut. Texts are ``[CLS]
-[unused1] d [SEP]``, at most 220 tokens, and the vectors of punctuation marks do not count. Vectors
-are projected to 128 dimensions without bias, and have length 1.
+As published: queries are ``[CLS] [unused0] q [SEP]``, padded with ``[MASK]`` to 32 tokens, which
+are scored like the others but not attended to; longer queries are cut. Texts are ``[CLS] [unused1]
+d [SEP]``, at most 220 tokens, without vectors of punctuation. Vectors are projected to 128
+dimensions without bias and normalised.
 
-``maxsim`` scores in the same way with any encoder, MiniLM for one: no markers, no filling, no
-projection, and the special tokens do not count, since nobody trained them to be matched.
+``maxsim`` scores the same way with any encoder, such as MiniLM, without markers, padding or
+projection; special tokens do not count, because they are not trained for matching.
 """
 
 import string
@@ -43,12 +43,12 @@ class MaxSimRecipe(RerankerRecipe):
     """ColBERT's score with the token vectors of any encoder.
 
     Attributes:
-        query_length: Tokens of a query, at most.
-        document_length: Tokens of a text, at most; by default as many as the encoder reads.
-        skip_punctuation: Whether a text's punctuation marks do not count.
+        query_length: Maximum tokens of a query.
+        document_length: Maximum tokens of a text; by default the encoder's maximum.
+        skip_punctuation: Whether to ignore a text's punctuation.
     """
 
-    scores: ClassVar[str] = "sum over the query's tokens of the greatest cosine"
+    scores: ClassVar[str] = "sum over the query's tokens of the maximum cosine"
 
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
@@ -64,11 +64,11 @@ class ColBERTRecipe(MaxSimRecipe):
 
     Attributes:
         base: By default the authors' second version.
-        query_length: Tokens of a query, which is filled to that number.
-        document_length: Tokens of a text, at most.
-        markers: The tokens that stand before a query and before a text.
-        attend_to_masks: Whether the other tokens attend to those that fill a query.
-        skip_punctuation: Whether a text's punctuation marks do not count.
+        query_length: Tokens of a query, which is padded to this number.
+        document_length: Maximum tokens of a text.
+        markers: The tokens before a query and a text.
+        attend_to_masks: Whether other tokens attend to a query's padding.
+        skip_punctuation: Whether to ignore a text's punctuation.
     """
 
     model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
@@ -112,15 +112,15 @@ class LateInteraction(Pointwise):
         for token in markers:
             if token not in known:
                 raise InputError(
-                    f"the vocabulary has no marker {token!r}.",
-                    hint="Name this checkpoint's markers, with `markers:` in a recipe; for an "
-                    "encoder without markers the model is maxsim.",
+                    f"the vocabulary lacks the marker {token!r}.",
+                    hint="Name this checkpoint's markers with `markers:` in a recipe; for an "
+                    "encoder without markers use maxsim.",
                 )
         if markers and tokenizer.mask_token_id is None:
-            raise InputError("this tokenizer has no mask token, which fills ColBERT's queries.")
+            raise InputError("this tokenizer lacks a mask token, which pads ColBERT's queries.")
         self._markers = [int(known[token]) for token in markers]
         self._skipped = np.zeros(0, dtype=np.int64)
-        if recipe.skip_punctuation:  # ASCII's punctuation marks, as ColBERT's skip list has them
+        if recipe.skip_punctuation:  # ASCII's punctuation, as in ColBERT's skip list
             marks = np.concatenate(token_ids(tokenizer, list(string.punctuation), 1))
             self._skipped = marks[marks != tokenizer.unk_token_id]
         longest = longest_input(network.config, tokenizer)
@@ -129,9 +129,9 @@ class LateInteraction(Pointwise):
 
     @classmethod
     def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
-        """An encoder with its projection; for maxsim, one that has none."""
+        """An encoder with its projection; for maxsim, without one."""
         folder, projection = source.local(), None
-        if isinstance(recipe, ColBERTRecipe):  # its weights in ColBERT's own layout, or PyLate's
+        if isinstance(recipe, ColBERTRecipe):  # weights in ColBERT's or PyLate's layout
             with explaining("projection", folder):
                 for one in (folder, folder / "1_Dense"):
                     if one.is_dir() and projection is None:
@@ -139,9 +139,9 @@ class LateInteraction(Pointwise):
                         projection = next((weight.float() for _, weight in weights), None)
             if projection is None:
                 raise InputError(
-                    f"{source.name} has no projection (linear.weight): it is not a ColBERT.",
+                    f"{source.name} lacks a projection (linear.weight): it is not a ColBERT.",
                     path=folder,
-                    hint=f"For the same score with a plain encoder, name maxsim:{source.name}.",
+                    hint=f"For the same score with a plain encoder, use maxsim:{source.name}.",
                 )
         else:
             config = load_config(source)
@@ -151,10 +151,10 @@ class LateInteraction(Pointwise):
             if (other and not is_sentence_encoder) or config.is_encoder_decoder:
                 what = (other or classes or ["model with a decoder"])[0]
                 raise InputError(
-                    f"this is not an encoder of texts, but a {what}.",
+                    f"this should be an encoder of texts, not a {what}.",
                     path=folder,
-                    hint="maxsim takes encoders, such as those of sentence-transformers; a ColBERT "
-                    f"is colbert:{source.name}.",
+                    hint="maxsim supports encoders, such as those of sentence-transformers; for a "
+                    f"ColBERT use colbert:{source.name}.",
                 )
         network: Any = load_model(source)
         hidden = network.config.hidden_size
@@ -173,7 +173,7 @@ class LateInteraction(Pointwise):
 
     @property
     def room_of_queries(self) -> int:
-        """The tokens of a query's own text that are read, at most."""
+        """The maximum tokens of a query's own text."""
         markers = len(self._markers[:1])
         return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
@@ -204,7 +204,7 @@ class LateInteraction(Pointwise):
         return found
 
     def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":
-        """(n, longest, dimensions) unit vectors of tokens, those of padding included."""
+        """(n, longest, dimensions) unit vectors of tokens, including padding."""
         import torch
 
         device = self.network.device
@@ -226,13 +226,13 @@ class LateInteraction(Pointwise):
         return computed(self.network, list(map(len, read)), compute, self.running)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """Each different query and text is encoded once."""
+        """Each distinct query and text is encoded once."""
         queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
         of_query = dict(zip(queries, self.token_vectors(self.queries(queries)), strict=True))
         of_text = dict(zip(texts, self.token_vectors(self.documents(texts)), strict=True))
         values = []
         for query, text in pairs:
             own, other = of_query[query], of_text[text]
-            # A text without a vector that counts is as far from the query as can be.
+            # A text without counted vectors has the lowest possible score.
             values.append((own @ other.T).max(axis=1).sum() if len(other) else -len(own))
         return np.array(values, dtype=float)

@@ -1,9 +1,9 @@
 """Cross-encoders: a query and a text in one input, a score from a classifier's logits.
 
-Any model of transformers for sequence classification is taken, such as those of
-sentence-transformers (Reimers and Gurevych, EMNLP 2019). Of one label the score is the raw logit,
-whose sigmoid, which sentence-transformers shows, orders alike until it rounds to 1. Of two it is
-the log-probability of the class that is called relevant, or of the last of two without names.
+Any transformers model for sequence classification works, such as those of sentence-transformers
+(Reimers and Gurevych, EMNLP 2019). With one label, the score is the raw logit; its sigmoid, which
+sentence-transformers shows, has the same order until it rounds to 1. With two, it is the
+log-probability of the class named relevant, or of the second if they lack names.
 
 monoBERT (Nogueira and Cho, arXiv 1901.04085, 2019) is a cross-encoder with two classes: the input
 is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softmax(z)[relevant].
@@ -42,24 +42,24 @@ _MONOBERT = "castorini/monobert-large-msmarco"
 
 
 class LeaksPart(WithoutPart):
-    """Leak control: what must not be trained on."""
+    """Leak control: what to exclude from training."""
 
     topics: Several = ()  # whose queries are left out, whatever their qids
 
 
 class ExamplesPart(Recipe):
-    """Judged topics with runs, or documents alone; see docs/reranking.md for its keys."""
+    """Judged topics with runs, or documents only; see docs/reranking.md for its keys."""
 
     corpus: CorpusPart
-    query_field: str | None = None  # the documents' field that asks; the rest answers
+    query_field: str | None = None  # the documents' field used as query; the rest answers
     most: Length | None = None  # documents, with query_field
     topics: str | None = None
-    topic_field: str | None = None  # the topics' field that is the query
+    topic_field: str | None = None  # the topics' field with the query
     qrels: Several = ()
-    runs: Several = ()  # where negatives come from, too
-    grade: int = 1  # the least of a positive
+    runs: Several = ()  # a further source of negatives
+    grade: int = 1  # the lowest grade of a positive
     depth: Length = 100  # of runs
-    negatives: Length = 4  # for each positive, at most
+    negatives: Length = 4  # maximum per positive
     seed: Seed = 0
     without: LeaksPart = LeaksPart()
 
@@ -75,15 +75,15 @@ class ExamplesPart(Recipe):
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
-    """A cross-encoder, as it is or to be trained.
+    """A cross-encoder, pretrained or to be trained.
 
     Attributes:
-        labels: Outputs of a new head, where one is trained.
-        length: Tokens of an input; by default as many as the model has positions.
-        label: The class whose log-probability is the score, by its number or its name; by default
-            the one that is called relevant, or the last of two without names.
-        examples: What to learn from; a recipe with examples makes a model.
-        held_out: What is kept for validation: a share of the queries, with all their pairs.
+        labels: Outputs of a new head, if trained.
+        length: Tokens of an input; by default the model's number of positions.
+        label: The class whose log-probability is the score, by number or name; by default the one
+            named relevant, or the second of two without names.
+        examples: Training data; a recipe with examples trains a model.
+        held_out: The validation data: a share of the queries, with all their pairs.
         training: How to train.
     """
 
@@ -98,7 +98,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """Its class is called relevance; or it is a CrossEncoder with one output."""
+        """Whether a class is named relevance, or it is a CrossEncoder with one output."""
         if cls.named or not source.has_architecture(CLASSIFIER):
             return super().fits(source)
         config = load_config(source)
@@ -121,11 +121,11 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
 
 
 class MonoBERTRecipe(CrossEncoderRecipe):
-    """A monoBERT, as it is or to be trained; the keys are those of a cross-encoder.
+    """A monoBERT, pretrained or to be trained; the keys are those of a cross-encoder.
 
     Attributes:
         base: By default the authors' group's model for MS MARCO.
-        tokenizer: By default that model's, which comes without one: BERT's own.
+        tokenizer: By default BERT's, because that model does not include one.
         length: Word pieces of an input.
     """
 
@@ -146,7 +146,7 @@ class MonoBERTRecipe(CrossEncoderRecipe):
 
 @dataclass(frozen=True)
 class Encoded:
-    """An input of a network: its (n,) token ids, and the segment of each, 0 or 1."""
+    """A network's input: (n,) token ids and segments, 0 or 1."""
 
     ids: Numbers
     types: Numbers
@@ -156,7 +156,7 @@ class Encoded:
 
 
 class PairReader:
-    """Makes inputs such as ``[CLS] query [SEP] text [SEP]`` as a tokenizer's template has them."""
+    """Builds inputs such as ``[CLS] query [SEP] text [SEP]`` from a tokenizer's template."""
 
     def __init__(self, tokenizer: Any, config: Any, length: int | None) -> None:
         self._tokenizer = tokenizer
@@ -219,8 +219,8 @@ def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
     if len(names) <= 2 and all(map(_UNNAMED.fullmatch, plain)):
         return len(names) - 1
     raise InputError(
-        f"this classifier does not say which of its classes is relevance: {shown}.",
-        hint="If one of them is, name it with `label:` in a recipe.",
+        f"this classifier does not name its relevant class: {shown}.",
+        hint="Name it with `label:` in a recipe.",
     )
 
 

@@ -1,4 +1,4 @@
-"""What every reranker is: a recipe that loads a model, which scores pairs of query and text."""
+"""The base of rerankers: a recipe that loads a model, which scores pairs of query and text."""
 
 import re
 from abc import ABC, abstractmethod
@@ -35,15 +35,15 @@ Pair = tuple[str, str]
 Scores = NDArray[np.float64]
 
 SETTINGS_FILE = "reranker.json"
-"""How a trained reranker reads texts: kept beside its weights."""
+"""How a trained reranker reads texts: stored beside its weights."""
 _BLANK = re.compile(r"\s")
 _CHARACTERS = 24
-"""Characters of a long text that are read first, for each id that is wanted."""
+"""Characters of a long text to read first, per requested id."""
 _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
 
 
 class Pointwise(ABC):
-    """A network with its tokenizer; a kind gives ``encode`` and ``values``, or ``scores``."""
+    """A network with its tokenizer; kinds define ``encode`` and ``values``, or ``scores``."""
 
     network: Any = None
     tokenizer: Any
@@ -54,7 +54,7 @@ class Pointwise(ABC):
             self.network.to(device)
 
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
-        """What the network reads of each pair; its ``len()`` is in tokens."""
+        """The network's input for each pair; its ``len()`` is in tokens."""
         raise NotImplementedError
 
     def values(self, batch: Sequence[Any]) -> "torch.Tensor":
@@ -62,7 +62,7 @@ class Pointwise(ABC):
         raise NotImplementedError
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) scores of pairs, greater for better; they depend on others only if listwise."""
+        """(n,) scores of pairs, higher is better; independent of other pairs unless listwise."""
         inputs = self.encode(pairs)
 
         def compute(numbers: Numbers) -> list[float]:
@@ -76,21 +76,21 @@ class RerankerRecipe(Recipe):
     """The keys of every reranker; a subclass adds those of its kind.
 
     Attributes:
-        kind: What distinguishes this recipe from others.
+        kind: Distinguishes this recipe from others.
         description: For readers.
         model: The kind of model.
-        base: Its weights: a folder, ``minilm`` or a name of the Hugging Face Hub; empty for a
-            kind that has none.
-        tokenizer: Where the tokenizer comes from, if the weights bring none.
-        fields: The document's fields that are read; by default those that the index has.
-        precision: What the network computes in.
-        batch_tokens: Padded tokens in a batch; by default what suits the device.
+        base: Its weights: a folder, ``minilm`` or a name on the Hugging Face Hub; empty for a kind
+            without weights.
+        tokenizer: The tokenizer's source, if the weights do not include one.
+        fields: The documents' fields to read; by default the index's.
+        precision: The network's precision.
+        batch_tokens: Padded tokens per batch; by default chosen by device.
     """
 
-    is_listwise: ClassVar[bool] = False  # a score depends on the other texts of a query
-    classes: ClassVar[tuple[str, ...]] = ()  # endings of the classes that its weights may be of
-    named: ClassVar[str] = ""  # a pattern: models of a name like this are of the kind
-    scores: ClassVar[str] = ""  # what they are, if the same for all models of the kind
+    is_listwise: ClassVar[bool] = False  # scores depend on the query's other texts
+    classes: ClassVar[tuple[str, ...]] = ()  # suffixes of its weights' possible classes
+    named: ClassVar[str] = ""  # a pattern: models with such names are of this kind
+    scores: ClassVar[str] = ""  # their meaning, if the same for all models of the kind
 
     kind: Literal["reranker"] = "reranker"
     description: str = ""
@@ -110,21 +110,21 @@ class RerankerRecipe(Recipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        """Whether a model without a recipe is one of this kind, by its name and its files."""
+        """Whether a model without a recipe is of this kind, by its name and files."""
         is_called_so = cls.named and re.search(cls.named, Path(source.name).name.lower())
         return bool(is_called_so) and source.has_architecture(*cls.classes)
 
     @abstractmethod
     def load(self, source: ModelSource) -> Pointwise:
-        """The model, on the CPU; a kind whose ``base`` is empty does not look at ``source``."""
+        """The model, on the CPU; kinds with empty ``base`` ignore ``source``."""
 
     def scale(self, source: ModelSource) -> str:
-        """What its scores are, in a few words; the model is not loaded for that."""
+        """What its scores mean, briefly, without loading the model."""
         return self.scores
 
 
 def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
-    """The first ``most`` ids of texts without special ones; a long text is read in part."""
+    """The first ``most`` ids of texts, without special ones; long texts are read in part."""
 
     def read(some: list[str]) -> list[Numbers]:
         encode = tokenizer.backend_tokenizer.encode_batch_fast
@@ -142,7 +142,7 @@ def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
 
 
 def fitted(query: Numbers, text: Numbers, room: int) -> tuple[Numbers, Numbers]:
-    """Cut a text to the room beside its query, and only a query that leaves it under a quarter."""
+    """Cut a text to the room left by its query, and a query if it leaves less than a quarter."""
     query = query[: max(0, room - min(len(text), room // 4))]
     return query, text[: max(0, room - len(query))]
 
@@ -168,18 +168,18 @@ RERANKERS = Family(
     },
     what="reranker",
 )
-"""Every kind by its name, in the order in which a model without a recipe is tried for them."""
+"""Every kind by name, in the order tried for a model without a recipe."""
 
 _VERSION = 4
-"""Raised when some model's scores become others."""
+"""Raised when a model's scores change."""
 
 
 @dataclass(frozen=True)
 class Reranker:
-    """A reranker that is loaded when it is first needed."""
+    """A reranker that is loaded on first use."""
 
     name: str
-    recipe: RerankerRecipe  # says the precision, and a batch's tokens where ``running`` does not
+    recipe: RerankerRecipe  # sets the precision and, unless ``running`` does, tokens per batch
     source: ModelSource
     running: Running = PLAIN
 
@@ -201,14 +201,14 @@ class Reranker:
         return model
 
     def check(self) -> None:
-        """Fetch what is to be loaded; an error where that cannot be had, or is of another kind."""
+        """Download what will be loaded; an error if it is not available or of another kind."""
         if self.recipe.base:
             self.source.local()
             self.source.local_tokenizer()
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The documents' fields that it reads; none where its recipe does not say."""
+        """The documents' fields to read; empty if its recipe does not say."""
         return listed(self.recipe.fields)
 
     @property
@@ -216,30 +216,30 @@ class Reranker:
         return self.recipe.scale(self.source)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
-        """(n,) the scores of pairs of query and text; each different pair is scored once."""
-        if self.recipe.is_listwise:  # a text that occurs twice has two places
+        """(n,) scores of pairs of query and text; each distinct pair is scored once."""
+        if self.recipe.is_listwise:  # repeated texts have separate ranks
             return self.model.scores(pairs)
         different = list(dict.fromkeys(pairs))
         values = self.model.scores(different)
         if not np.isfinite(values).all():
             raise InputError(
-                "the model gave a score that is not a finite number.",
+                "the model returned a score that is not a finite number.",
                 hint="Are these the weights of a trained reranker? They may be damaged.",
             )
         value_of = dict(zip(different, values.tolist(), strict=True))
         return np.array([value_of[pair] for pair in pairs], dtype=float)
 
     def score(self, query: str, texts: Sequence[str]) -> Scores:
-        """(n,) the scores of texts, the greater the better."""
+        """(n,) scores of texts, higher is better."""
         return self.scores([(query, text) for text in texts])
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
-        """(n,) the numbers of texts, the best first; equals keep their order."""
+        """(n,) indices of texts, best first; ties keep their order."""
         return np.argsort(-self.score(query, texts), kind="stable")
 
 
 def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
-    """All that determines the score of a pair; a model to be trained has its fingerprint."""
+    """What determines a pair's score; a model to be trained has its fingerprint."""
     origin = RERANKERS.origin(recipe.model)
     return {
         "weights": weights,
@@ -252,10 +252,10 @@ def identity_of(recipe: RerankerRecipe, weights: str) -> dict[str, Any]:
 def open_reranker(
     name: str | Path, folder: Path | None = None, running: Running = PLAIN
 ) -> Reranker:
-    """The reranker of a name; nothing is loaded yet, and relative paths start in ``folder``.
+    """A named reranker, not yet loaded; relative paths start in ``folder``.
 
-    A name is a recipe (``rerankers/X.yaml``); a model that ``adducir train`` made, or a pretrained
-    one, its kind before it if it does not say it (``maxsim:minilm``); or a kind, for its default.
+    A name is a recipe (``rerankers/X.yaml``); a model from ``adducir train`` or a pretrained one,
+    with its kind if that is not evident (``maxsim:minilm``); or a kind, for its default.
     """
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
@@ -278,7 +278,7 @@ def open_reranker(
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
             raise InputError(
-                f"{source.name} does not say that it is a reranker, or of which kind.",
+                f"{source.name} is not recognised as a reranker.",
                 path=source.folder,
                 hint=f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
                 f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}.",
@@ -297,7 +297,7 @@ def is_trained(recipe: RerankerRecipe) -> bool:
 
 
 def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Reranker:
-    """The reranker that was trained in a folder; by its recipe, it is used as that says now."""
+    """The reranker trained in a folder, used according to its current recipe."""
     path = model / SETTINGS_FILE
     if not path.is_file():
         what = "this reranker has not been trained yet."
@@ -323,12 +323,12 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
         return source
     try:
         path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
-    except MachineError:  # its loading reports what is not available
+    except MachineError:  # loading it reports what is not available
         return source
     names = json_object(path).get("architectures")
     if isinstance(names, list) and not any(str(one).endswith(recipe.classes) for one in names):
         raise InputError(
-            f"{source.name} is a {', '.join(map(str, names))}; needed is a model whose class ends "
+            f"{source.name} is a {', '.join(map(str, names))}, but the model's class must end "
             f"in {' or '.join(recipe.classes)}.",
             path=path,
             hint="Name a model of that kind, or another `model:` in the reranker's recipe.",

@@ -1,8 +1,8 @@
-"""A run's best documents put in a new order; the rest keeps its own, below them.
+"""Rerank a run's best documents; the rest follow in their old order.
 
-Scores of a reranker and of the run before it are on different scales and are never mixed: the
-documents below the depth get scores below the lowest of the reranker's, in steps of 1 (after a
-listwise one, 1/rank goes on). Of equal scores, the document that stood higher stays higher.
+Scores of a reranker and of the original run are on different scales and never mixed: documents
+below the depth get scores below the reranker's lowest, in steps of 1 (after a listwise one, 1/rank
+continues). Ties keep the original order.
 """
 
 import json
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 DEPTH = 100
 PAIRS = 1024
-"""Documents in a chunk, where all topics have as many: what a kill can lose."""
+"""Documents per chunk, if all topics have as many: the most that a kill can lose."""
 
 _Topic = tuple[str, str, Sequence[str]]
-"""Qid, query, and the docnos that are put in a new order."""
+"""Qid, query, and the docnos to rerank."""
 
 
 class Texts:
-    """Texts of documents by docno, as ``find`` gives them; another process can be given it."""
+    """Documents' texts by docno, from ``find``; picklable."""
 
     def __init__(
         self, find: Callable[[str], str | None], fields: Sequence[str] = (), source: str = "texts"
@@ -59,7 +59,7 @@ class Texts:
         found = []
         for docno in docnos:
             if (text := self.find(docno)) is None:
-                what = f"there is no document {docno!r} in {self.source}."
+                what = f"the document {docno!r} is not in {self.source}."
                 raise InputError(what, hint="Is the run from another corpus?")
             found.append(text)
         return found
@@ -71,7 +71,7 @@ def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str
 
 
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:
-    """Texts, read in one pass into a new folder; a missing one is an error when it is asked for."""
+    """Texts, read in one pass into a new folder; a missing one is an error on access."""
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
     chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)
@@ -82,7 +82,7 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
     ):
         for document in corpus:
             progress().advance(1)
-            if document.docno in missing:  # of several of one docno the first
+            if document.docno in missing:  # the first of duplicates
                 missing.remove(document.docno)
                 texts = {name: document.fields[name] for name in chosen if name in document.fields}
                 writer.add(Document(document.docno, texts))
@@ -93,12 +93,12 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
 
 @dataclass
 class Reranked:
-    """A run in its new order, and how many pairs of query and text the model scored."""
+    """A reranked run, and the number of pairs of query and text scored."""
 
     run: Run
     pairs: int
-    seconds: float  # that passed here
-    work_seconds: float  # in all chunks together, wherever they were made
+    seconds: float  # elapsed here
+    work_seconds: float  # total over chunks, wherever computed
     settings: dict[str, Any]
 
 
@@ -112,12 +112,12 @@ def rerank(
     tag: str | None = None,
     chunking: Chunking = TEMPORARY,
 ) -> Reranked:
-    """Rerank the best documents of each topic; ``chunking``: where, beside which output.
+    """Rerank the best documents of each topic; ``chunking``: where, and beside which output.
 
-    Topics that the run lacks are ignored; the tag is by default the old one with the reranker's.
+    Topics missing from the run are ignored; the default tag is the old one plus the reranker's.
     """
     if depth < 1:
-        raise UsageError(f"the depth is at least 1, not {depth}.")
+        raise UsageError(f"the depth must be at least 1, not {depth}.")
     reranker.check()
     began = time.perf_counter()
     queries = dict(zip(topics.qids, topics.texts, strict=True))
@@ -132,7 +132,7 @@ def rerank(
     is_listwise, running = reranker.recipe.is_listwise, reranker.running
     tokens = running.tokens or reranker.recipe.batch_tokens
     work = _Reranking(
-        # The windows of a topic have no part in another's batches.
+        # Batches never mix topics' windows.
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
         running=replace(running, tokens=tokens),
         reranker=reranker,

@@ -14,12 +14,12 @@ from adducir.rerankers.rerank import PAIRS, Texts
 
 
 class RerankingTransformer(pt.Transformer):
-    """Puts each query's documents in a new order.
+    """Reranks each query's documents.
 
     Input columns: ``qid``, ``query``, ``docno``, and the documents' texts in ``text_attr`` unless
-    an index is given; where there is a ``score``, equal scores of the reranker keep its order.
-    Output: the same rows, ordered, with ``score`` and ``rank`` (from 0). To rerank the best alone,
-    and keep the rest below, write ``(retriever % 100 >> reranker) ^ retriever``.
+    an index is given; with a ``score``, ties of the reranker keep its order. Output: the same rows,
+    sorted, with ``score`` and ``rank`` (from 0). To rerank only the best and keep the rest below,
+    write ``(retriever % 100 >> reranker) ^ retriever``.
 
     ``reranker`` may be a name (:func:`adducir.rerankers.recipe.open_reranker`), ``index`` a folder.
     """

@@ -1,19 +1,19 @@
-"""Rerankers that are a T5: monoT5, which says true or false, and LiT5-Distill, which writes orders.
+"""T5 rerankers: monoT5, which says true or false, and LiT5-Distill, which writes rankings.
 
 monoT5 (Nogueira et al., Findings of EMNLP 2020) reads ``Query: q Document: d Relevant:``; with z
-the decoder's first logits, the score is the log-probability of "true" against "false" alone,
+the decoder's first logits, the score is the log-probability of "true" against only "false",
 s = log softmax(z[false], z[true])[true].
 
 LiT5-Distill (Tamber et al., arXiv 2312.16098, 2023) is a Fusion-in-Decoder (Izacard and Grave, EACL
-2021): each passage of a window is encoded by itself with the query and its number, as ``Search
-Query: q Passage: [i] p Relevance Ranking:``; the decoder attends to all of them at once and writes
-the numbers in order. Windows of 20 go over the candidates from the bottom up by 10; models of the
-second version take 100 at once (``window: 100``). Differing from the published loop, windows reach
-the top whatever the number of candidates is. There is no score; the run gets 1/rank.
+2021): each passage of a window is encoded separately with the query and its number, as ``Search
+Query: q Passage: [i] p Relevance Ranking:``; the decoder attends to all of them and writes the
+numbers in order. Windows of 20 slide over the candidates from the bottom up in steps of 10; models
+of the second version use windows of 100 (``window: 100``). Unlike in the published loop, windows
+always reach the top. Scores are 1/rank.
 
-A long text is cut where it stands: whoever cuts the whole input cuts off ``Relevant:``, and asks
-nothing. And padding comes last, masked: T5's positions are relative, so that padding before
-``Relevant:`` would let a score depend on the batch.
+Only the text is cut, because cutting the whole input would remove ``Relevant:``, the question
+itself. Padding comes last, masked, because T5's positions are relative: padding before
+``Relevant:`` would make scores depend on the batch.
 """
 
 import re
@@ -51,8 +51,8 @@ TOKENS = (
     ("/mt5", ("▁no", "▁yes")),
     ("", ("▁false", "▁true")),
 )
-"""The tokens for "false" and "true" by what stands in ``/NAME``, the last part of the checkpoint's
-name; the first that fits. From the table of pygaggle (castorini/pygaggle, rerank/transformer.py).
+"""The tokens for "false" and "true" by the last part of the checkpoint's name, ``/NAME``; the first
+match counts. From the table of pygaggle (castorini/pygaggle, rerank/transformer.py).
 """
 
 
@@ -60,9 +60,9 @@ class MonoT5Recipe(RerankerRecipe):
     """A monoT5.
 
     Attributes:
-        base: By default the model of the paper's size 3B for MS MARCO.
+        base: By default the paper's 3B model for MS MARCO.
         length: Tokens of an input.
-        tokens: Those for "false" and "true"; by default known by the model's name.
+        tokens: Those for "false" and "true"; by default from the model's name.
     """
 
     classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
@@ -96,8 +96,8 @@ class MonoT5(_T5):
         for token in tokens:
             if token not in known:
                 raise InputError(
-                    f"the vocabulary has no token {token!r}.",
-                    hint="Name this checkpoint's two tokens, with `tokens:` in a recipe.",
+                    f"the vocabulary lacks the token {token!r}.",
+                    hint="Name this checkpoint's two tokens with `tokens:` in a recipe.",
                 )
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
@@ -133,11 +133,11 @@ class LiT5Recipe(RerankerRecipe):
     """A LiT5-Distill.
 
     Attributes:
-        base: By default the base size of the first version.
-        window: Passages that are put in order at once.
-        stride: How far a window is above the one before it.
+        base: By default the first version in base size.
+        window: Passages ranked at once.
+        stride: Distance between successive windows.
         length: Tokens of one passage's input.
-        answer_length: Tokens of the answer, at most.
+        answer_length: Maximum tokens of the answer.
     """
 
     is_listwise: ClassVar[bool] = True
@@ -155,18 +155,18 @@ class LiT5Recipe(RerankerRecipe):
     @model_validator(mode="after")
     def _overlaps(self) -> "LiT5Recipe":
         if self.stride > self.window:
-            raise ValueError("`stride` must not be more than `window`: passages would be left out")
+            raise ValueError("`stride` must not exceed `window`: passages would be skipped")
         return self
 
     def load(self, source: ModelSource) -> "LiT5":
         # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would
-        # write something else, which leaves every list as it was.
+        # write something else, which would leave every list unchanged.
         if not (source.has_architecture("FiD") or self.fits(source)):
             raise InputError(
-                "this model does not say that it is a LiT5.",
+                "this model is not recognised as a LiT5.",
                 path=source.local(),
-                hint="If it is one, give it `architectures: [FiD]` in its config.json, as the "
-                "published models have it, or a name with LiT5 in it.",
+                hint="If it is one, set `architectures: [FiD]` in its config.json, as in the "
+                "published models, or use a name with LiT5 in it.",
             )
         network = load_model(source, "T5ForConditionalGeneration")
         return LiT5(network, load_tokenizer(source), self)
@@ -178,7 +178,7 @@ class LiT5(_T5):
 
         super().__init__(network, tokenizer)
         self.recipe = recipe
-        # Not what the checkpoint's own file says: that may be damaged, or ask for another decoding.
+        # Not the checkpoint's own file, which may be damaged or set another decoding.
         self._plain = GenerationConfig(  # type: ignore[no-untyped-call]
             decoder_start_token_id=self._start,
             eos_token_id=self._end,
@@ -187,7 +187,7 @@ class LiT5(_T5):
             do_sample=False,
             num_beams=1,
         )
-        # generate() takes from the model's own what an argument leaves open.
+        # generate() falls back to the model's own settings.
         network.generation_config = self._plain
 
     def read(self, query: str, texts: Sequence[str]) -> list[Numbers]:
@@ -242,7 +242,7 @@ class LiT5(_T5):
 
 
 def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
-    """The windows over so many texts, from the bottom to the top, each ``stride`` above another."""
+    """Windows over this many texts, from bottom to top, ``stride`` apart."""
     found, end = list[tuple[int, int]](), count
     while end > 0 and (not found or found[-1][0] > 0):
         found.append((max(0, end - window), end))
@@ -251,7 +251,7 @@ def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
 
 
 def repaired(answer: str, count: int) -> NDArray[np.int64]:
-    """The order that ``3 > 1 > 2`` gives, from 0; what is not named follows in its old order."""
+    """The order in ``3 > 1 > 2``, from 0; the rest follow in their old order."""
     named = (int(digits) - 1 for digits in re.findall(r"[0-9]+", answer) if len(digits) < 10)
     order = dict.fromkeys(number for number in named if 0 <= number < count)
     return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)

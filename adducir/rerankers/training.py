@@ -1,10 +1,10 @@
 """The training of a cross-encoder: from a recipe in ``rerankers/`` to a model's folder.
 
-It learns from pairs of query and text, relevant or not. Of judged topics, the documents judged
-relevant are positives, and documents of runs (or judged lower) negatives. Of documents alone, one
-field asks and the others answer, as an argument's premise its conclusion: a document's own text is
-the positive of its query; texts of other documents, drawn at random, are the negatives. No negative
-counts as the same as a positive of its query.
+It learns from relevant and non-relevant pairs of query and text. For judged topics, documents
+judged relevant are positives, and documents from runs (or judged lower) are negatives. For
+documents only, one field is the query and the others answer it, as an argument's premise supports
+its conclusion: a document's own text is its query's positive; texts of random other documents are
+the negatives. Negatives never equal a positive of their query.
 
 With one label the loss of a pair is binary cross-entropy of the logit, with two it is cross-entropy
 of the classes (Nogueira and Cho, 2019).
@@ -52,7 +52,7 @@ _COUNTED = ["queries", "left_out_queries", "left_out_documents", "without_positi
 _COUNTED += ["positives", "negatives"]
 _TOGETHER = 1024
 _TRIES = 50
-"""Documents looked at for a negative before it is given up."""
+"""Documents tried for a negative before giving up."""
 _Drawn = tuple[str, list[str], list[str]]
 """A query, its positives, its negatives."""
 
@@ -61,7 +61,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
     unit = "pairs"
-    card = """A cross-encoder: it reads a query and a text in one input and gives the text a score.
+    card = """A cross-encoder: it reads a query and a text in one input and scores the text.
 
 ## Use
 
@@ -78,8 +78,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
         if recipe.examples is None:
-            what = "the recipe has no `examples`, so there is nothing to train."
-            raise InputError(what, hint="It can be used as it is: adducir rerank --model RECIPE.")
+            what = "the recipe lacks `examples`, so nothing can be trained."
+            raise InputError(what, hint="Use it without training: adducir rerank --model RECIPE.")
         self.part = part = recipe.examples
         self.counts: Counter[str] = Counter()
         self._runs = [file_path(one, folder) for one in listed(part.runs)]
@@ -135,7 +135,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         counts.update({name: self.counts[name] for name in _COUNTED})
 
     def examples(self, folder: Path) -> Iterator[tuple[str, str, float]]:
-        """The examples, which fill ``counts``; texts are kept meanwhile in an empty folder."""
+        """The examples; fills ``counts``, and stores texts temporarily in an empty folder."""
         self.counts.clear()
         drawn = self._judged(folder) if self.part.query_field is None else self._own(folder)
         for query, best, worse in drawn:
@@ -147,9 +147,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             yield from ((query, text, 0.0) for text in worse)
         if not self.counts["queries"]:
             raise InputError(
-                "no query has both a positive and a negative to train on.",
+                "none of the queries has both a positive and a negative to train on.",
                 path=self._corpus.source,
-                hint="Are all sources of one collection, and has the query's field a text? "
+                hint="Do all sources belong to one collection, and is the query's field text? "
                 f"Counts: {dict(self.counts)}.",
             )
 
@@ -183,7 +183,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             yield query, best, worse
 
     def _candidates(self) -> list[_Drawn]:
-        """Each query with the docnos of its positives and of what its negatives are drawn from."""
+        """Each query with the docnos of its positives and of its pool of negatives."""
         grades: dict[str, dict[str, int]] = {}
         for qid, docno, grade in self._qrels.frame.iter_rows():
             grades.setdefault(qid, {})[docno] = grade
@@ -207,12 +207,12 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         return found
 
     def _own(self, folder: Path) -> Iterator[_Drawn]:
-        """Examples of documents alone; held in memory are docnos and digests of 8 bytes."""
+        """Examples from documents only; memory holds docnos and 8-byte digests."""
         part, field = self.part, str(self.part.query_field)
         every = listed(self.recipe.fields) or self._corpus.default_fields
         fields = [name for name in every if name != field]
         if not fields:
-            raise InputError(f"the text has no field but {field!r}, which is the query.")
+            raise InputError(f"the text's only field is {field!r}, which is the query.")
         docnos, queries, texts = list[str](), list[int](), list[int]()
         same, excluded = dict[int, set[int]](), dict[str, Any]()
         for document in documents_left(
@@ -258,11 +258,11 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                     f"the classifier of {self.base.name} has {network.config.num_labels} outputs, "
                     f"not {labels}.",
                     hint="Train a cross-encoder from one with 1 output, a monoBERT from one with "
-                    "2, or begin with an encoder.",
+                    "2, or start from an encoder.",
                 )
         else:
             network = load_model(self.base, KIND, new_head=True, num_labels=labels)
-        # Whatever the base's classes were called: the model that is saved says what it learned.
+        # Whatever the base's classes were called, the saved model names what it learned.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
         return cast("torch.nn.Module", network)

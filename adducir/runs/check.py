@@ -1,4 +1,4 @@
-"""Validate runs: ``adducir check``. A rule has a name, a severity, and a function that looks."""
+"""Validate runs: ``adducir check``. A rule has a name, a severity and a function."""
 
 import hashlib
 from collections import defaultdict
@@ -25,12 +25,12 @@ from adducir.runs.write import metadata_for, part_of, read_metadata
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 Told = str | tuple[Severity, str]
-"""A message, and its severity where that is not the rule's."""
+"""A message, and its severity if it differs from the rule's."""
 _TOP = 10
 
 
 class Finding(NamedTuple):
-    """One thing to know about a run: ``code`` names the rule, ``line`` is 1-based, 0 for none."""
+    """One finding about a run: ``code`` names the rule, ``line`` is 1-based, or 0 if not known."""
 
     run: str
     severity: Severity
@@ -67,7 +67,7 @@ class Case:
 
     @cached_property
     def graded(self) -> pl.DataFrame:
-        """Frame (qid, docno, rank, grade) of the judged topics; grade is null where unjudged."""
+        """Frame (qid, docno, rank, grade) of the judged topics; grade is null if unjudged."""
         ranked = self.run.to_polars().join(self.grades.select("qid").unique(), on="qid", how="semi")
         return ranked.join(self.grades, on=["qid", "docno"], how="left", maintain_order="left")
 
@@ -105,17 +105,17 @@ def counted(number: int, noun: str) -> str:
 def _tags(case: Case) -> Iterator[Told]:
     tags = [] if case.columns is None else case.columns["tag"].unique(maintain_order=True).to_list()
     if len(tags) > 1:
-        yield f"the file holds {len(tags)} tags: {listed(tags, 3)}."
+        yield f"the file contains {len(tags)} tags: {listed(tags, 3)}."
 
 
 @rule("ranks")
 def _ranks(case: Case) -> Iterator[Told]:
-    if case.columns is None or case.columns["rank"].null_count():  # JSON has no ranks
+    if case.columns is None or case.columns["rank"].null_count():  # JSON lacks ranks
         return
     rank = case.columns["rank"].cast(pl.Int64, strict=False)
     if rank.null_count():
         odd = case.columns["rank"].filter(rank.is_null())[0]
-        yield "info", f"the rank column holds {odd!r}, which is not an integer."
+        yield "info", f"the rank column contains {odd!r}, which is not an integer."
         return
     topic = topic_numbers(case.columns["qid"])
     rows = np.lexsort((rank.to_numpy(), topic))
@@ -123,7 +123,7 @@ def _ranks(case: Case) -> Iterator[Told]:
     rises = (score[1:] > score[:-1]) & (topic[1:] == topic[:-1])
     if rises.any():
         topics = counted(len(np.unique(topic[1:][rises])), "topic")
-        yield f"the ranks of {topics} give a different order from the scores, which tools go by."
+        yield f"the ranks of {topics} disagree with the scores, which tools sort by."
 
 
 @rule("metadata")
@@ -136,7 +136,7 @@ def _metadata(case: Case) -> Iterator[Told]:
             yield error.paragraph()
             return
         if digest and digest != file_digest(path):
-            yield "the run was changed since its metadata was written."
+            yield "the run has changed since its metadata was written."
 
 
 @rule("duplicate", "error")
@@ -155,7 +155,7 @@ def _constant(case: Case) -> Iterator[Told]:
         yield (
             "error" if len(flat) == topics.height else "warning",
             f"all documents of {counted(len(flat), 'topic')} ({listed(flat, 3)}) have the same "
-            "score, so docnos alone order them. Often a reranker did not run.",
+            "score, so only docnos order them. Perhaps a reranker did not run.",
         )
 
 
@@ -167,8 +167,8 @@ def _ties(case: Case) -> Iterator[Told]:
         return
     topics = counted(len(np.unique(case.run.topics[tied])), "topic")
     message = (
-        f"{counted(int(tied.sum()), 'document')} of {topics} share a score, in single precision. "
-        "trec_eval orders them by docno descending, Anserini ascending: "
+        f"{counted(int(tied.sum()), 'document')} of {topics} have tied scores in single precision. "
+        "trec_eval orders ties by docno descending, Anserini ascending: "
     )
 
     def first(ties: Ties) -> pl.DataFrame:
@@ -197,8 +197,8 @@ def _own_names(case: Case) -> Iterator[Told]:
         same = same if 2 * same > len(case.run.qids) > 2 else 0
     if same:
         yield (
-            f"{counted(same, 'topic')} rank a document of the topic's own name. Where queries are "
-            "taken from the collection (ArguAna, Quora), it must be left out."
+            f"{counted(same, 'topic')} rank a document with the topic's own id. If queries come "
+            "from the collection (ArguAna, Quora), exclude it."
         )
 
 
@@ -214,7 +214,7 @@ def _truncated(case: Case) -> Iterator[Told]:
 
 
 def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
-    """A docno and its whole name, if half of the longest docnos or more are beginnings of names."""
+    """A docno and its full form, if at least half of the longest docnos are prefixes of others."""
     length = int(docnos.str.len_chars().to_numpy().max())
     longest = docnos.filter(docnos.str.len_chars() == length).to_frame("docno")
     longer = names.filter(names.str.len_chars() > length).to_frame("name")
@@ -230,7 +230,7 @@ def _unknown(case: Case) -> Iterator[Told]:
         unknown = case.docnos.filter(~case.docnos.is_in(case.known.implode()))
         if len(unknown):
             documents = f"{counted(len(unknown), 'document')} of {len(case.docnos):,}"
-            yield f"{documents} are not in the index, such as {', '.join(unknown.head(3))}."
+            yield f"{documents} are not in the index: for example {', '.join(unknown.head(3))}."
 
 
 @rule("padded-qids", "error")
@@ -241,7 +241,7 @@ def _padded(case: Case) -> Iterator[Told]:
         if found:
             topics = f"{counted(len(found), 'topic')} of the run and of {one.holder}"
             pair = f"{found[0]} and {theirs[found[0].lstrip('0')]}"
-            yield f"{topics} differ in leading zeros only, such as {pair}."
+            yield f"{topics} differ only in leading zeros, for example {pair}."
 
 
 @rule("no-common-topics", "error")
@@ -249,7 +249,7 @@ def _no_common(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
         if one.is_other:
             theirs = f"{one.holder} have {listed(one.qids, 3)}"
-            yield f"no topic is in both: the run has {listed(case.run.qids, 3)}, {theirs}."
+            yield f"they share no topics: the run has {listed(case.run.qids, 3)}, {theirs}."
 
 
 @rule("missing-topics")
@@ -275,11 +275,11 @@ def _foreign(case: Case) -> Iterator[Told]:
     if case.graded.height and not case.graded["grade"].count():
         ours, theirs = case.graded["docno"], case.grades["docno"]
         if ours.is_in(theirs.unique().implode()).any():
-            yield "no document is judged for its topic, but some for others: other topic numbers?"
+            yield "documents are judged only for other topics: do the topic numbers match?"
         else:
             yield (
-                f"no document of the run is in the qrels: the run has {ours[0]!r}, the qrels have "
-                f"{theirs[0]!r}. They are of another collection, or of another version of it."
+                f"the run and the qrels share no documents: the run has {ours[0]!r}, the qrels "
+                f"have {theirs[0]!r}. They belong to different collections or versions."
             )
 
 
@@ -291,7 +291,7 @@ def _unjudged(case: Case) -> Iterator[Told]:
         shown = ", ".join(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
         yield (
             "warning" if shares[5] > 0.5 else "info",
-            f"unjudged: {shown}. Measures count these as not relevant, unless they are left "
+            f"unjudged: {shown}. Measures count these as not relevant unless they are left "
             "out (judged_only=True).",
         )
 
@@ -301,7 +301,7 @@ def _shallow(case: Case) -> Iterator[Told]:
     for measure in case.measures:
         cutoff, depth = measure.params.get("cutoff") or 0, case.run.depth
         if cutoff > depth:
-            yield f"{measure} looks at {cutoff:,} documents, the deepest ranking has {depth:,}."
+            yield f"{measure} looks at {cutoff:,} documents, but the deepest ranking has {depth:,}."
 
 
 @rule("shallow-condensed")
@@ -326,11 +326,11 @@ def check(
     docnos: Iterable[str] | None = None,
     measures: Sequence[Any] = (),
 ) -> list[Finding]:
-    """Check the lines of run files, each run by itself, and all together.
+    """Check the lines of run files, each run individually and all together.
 
-    Of a file with malformed lines, the run of the others is checked. ``docnos`` are all of the
-    collection, ``measures`` (of ir_measures) are to be computed. The findings are given by run,
-    errors first; at last those that concern several runs.
+    Malformed lines are skipped by later checks. ``docnos`` are all of the collection's;
+    ``measures`` (of ir_measures) those to compute later. Findings come by run, errors first,
+    followed by those about several runs.
     """
     known = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
     found: list[Finding] = []
@@ -346,7 +346,9 @@ def check(
                     weight, message = (severity, told) if isinstance(told, str) else told
                     own.append(Finding(run.name, weight, code, 0, message))
         elif run is not None:
-            own.append(Finding(run.name, "error", "empty", 0, "the run has no documents."))
+            own.append(
+                Finding(run.name, "error", "empty", 0, "the run does not contain any documents.")
+            )
         found += sorted(own, key=lambda one: SEVERITIES.index(one.severity))
     return [*found, *_together(read)]
 
@@ -363,7 +365,7 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
     for fault in columns.faults:
         add(fault.code, fault.line, fault.message)
     if more := columns.malformed - len(columns.faults):
-        add("more", 0, f"malformed as well: {counted(more, 'further line')}.")
+        add("more", 0, f"also malformed: {counted(more, 'further line')}.")
     return (run_of(columns.frame, path), columns.frame) if len(columns.frame) else (None, None)
 
 

@@ -1,8 +1,8 @@
-"""Fuse the rankings of several systems into one; the methods, and the family that knows them.
+"""Fuse the rankings of several systems into one: the methods and their family.
 
 A method gives each ranked document of a run a contribution; the contributions of all runs, times
 the runs' weights, are summed by document, and the method may adjust the sum by the number of runs
-that rank the document. Packages add methods by the entry-point group ``adducir.fusion``.
+that rank the document. Packages add methods through entry points ``adducir.fusion``.
 """
 
 import math
@@ -34,10 +34,10 @@ def fuse(
 ) -> Run:
     """Fuse two or more runs topic by topic, keeping ``depth`` documents per topic (None: all).
 
-    A run that does not rank a document adds nothing to it. Equal scores are ordered by docno,
-    ascending; topics by first appearance, on which alone the order of the runs has an effect.
-    ``method`` is one of :data:`FUSION`, ``hyperparameters`` its own, such as ``k`` of ``rrf``;
-    ``weights`` one per run, 0 or more; the tag is by default the method's name.
+    A run that does not rank a document contributes nothing to it. Equal scores are ordered by
+    docno, ascending; topics by first appearance, the only effect of the order of the runs.
+    ``method`` is one of :data:`FUSION`, ``hyperparameters`` are its own, such as ``k`` of ``rrf``;
+    ``weights`` has one per run, 0 or more; the tag defaults to the method's name.
     """
     fusion = FUSION.make(method, hyperparameters)
     chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
@@ -45,9 +45,9 @@ def fuse(
         given = f"there are {len(runs)} and {len(chosen)} weights"
         raise UsageError(f"fusion needs two or more runs and as many weights; {given}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
-        raise UsageError("weights are numbers from 0 up, and not all of them 0.")
+        raise UsageError("weights must be numbers of 0 or more, and not all 0.")
     if depth is not None and depth < 1:
-        raise UsageError(f"the depth is 1 or more, not {depth}.")
+        raise UsageError(f"the depth must be 1 or more, not {depth}.")
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
     parts = []
@@ -58,7 +58,7 @@ def fuse(
     fused = (
         pl.concat(parts)
         .group_by("topic", "docno")
-        # Terms are added in order of size, so that sums do not depend on the order of the runs.
+        # Terms are added by size, so that sums do not depend on the order of the runs.
         .agg(pl.col("score").sort().sum(), count=pl.len().cast(pl.Float64))
         .sort("topic")
     )
@@ -73,30 +73,30 @@ def fuse(
 
 
 def lacking(runs: Sequence[Run]) -> list[list[str]]:
-    """For each run, the topics that others of the runs have and it has not."""
+    """For each run, the topics that only other runs have."""
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     return [[qid for qid in qids if qid not in own] for own in (set(run.qids) for run in runs)]
 
 
 class FusionMethod(Recipe):
-    """A way to make one score of what several runs say of a document; fields: hyperparameters."""
+    """A way to combine several runs' scores of a document; fields: hyperparameters."""
 
     @abstractmethod
     def contributions(self, run: Run) -> Floats:
-        """(n,) what each row of a run adds to its document's score, before the run's weight."""
+        """(n,) each row's contribution to its document's score, before the run's weight."""
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
-        """(m,) scores of documents from weighted sums, and from how many runs rank each (1 up)."""
+        """(m,) document scores from weighted sums and the number of runs that rank each."""
         return sums
 
 
 def normalised(run: Run, how: Normalisation) -> Floats:
-    """(n,) the scores of a run, topic by topic on the scale of ``how``.
+    """(n,) a run's scores, normalised per topic by ``how``.
 
     - ``min-max``: 0 for the last document of the run's ranking, 1 for the first (Lee, SIGIR 1997).
       Scores that are all equal become 1.
     - ``z-score``: zero mean and unit variance, of the population (Montague and Aslam, CIKM 2001).
-      Scores that are all equal become 0, as if a document that is not ranked had the mean.
+      Scores that are all equal become 0, as if unranked documents had the mean.
     """
     score: Floats = run.frame["score"].to_numpy()
     if how == "none" or not len(score):
@@ -104,13 +104,13 @@ def normalised(run: Run, how: Normalisation) -> Floats:
     starts = np.cumsum(run.lengths) - run.lengths
     high = np.maximum.reduceat(score, starts)[run.topics]
     low = np.minimum.reduceat(score, starts)[run.topics]
-    # Halved, since the span of doubles is twice what a double holds.
+    # Halved, since the span of doubles is twice the largest double.
     span = high / 2 - low / 2
     flat = span == 0
     scaled: Floats = np.where(flat, 1.0, (score / 2 - low / 2) / np.where(flat, 1.0, span))
     if how == "min-max":
         return scaled
-    # z-scores do not change with the scale, and those of numbers from 0 to 1 never overflow.
+    # z-scores do not depend on the scale, and those of numbers from 0 to 1 never overflow.
     lengths = run.lengths[run.topics]
     centred = scaled - (np.add.reduceat(scaled, starts)[run.topics] / lengths)
     deviation = np.sqrt(np.add.reduceat(centred**2, starts)[run.topics] / lengths)
@@ -123,7 +123,7 @@ class RRF(FusionMethod):
     The sum of ``weight / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
     """
 
-    k: float = Field(60.0, ge=0, description="How much the first ranks are levelled.")
+    k: float = Field(60.0, ge=0, description="How much to flatten differences between top ranks.")
 
     def contributions(self, run: Run) -> Floats:
         return np.asarray(1 / (self.k + 1 + run.ranks))
@@ -136,7 +136,7 @@ class CombSUM(FusionMethod):
     """
 
     normalise: Normalisation = Field(
-        "min-max", description="How the scores of a topic are normalised first."
+        "min-max", description="How to normalise a topic's scores first."
     )
 
     def contributions(self, run: Run) -> Floats:
@@ -149,7 +149,7 @@ class CombMNZ(CombSUM):
     def contributions(self, run: Run) -> Floats:
         found = super().contributions(run)
         if (found < 0).any():
-            what = f"{run.tag} has negative scores, which a number of runs would lower."
+            what = f"{run.tag} has negative scores, which more runs would lower."
             raise UsageError(what, hint="Normalise by min-max.")
         return found
 

@@ -31,14 +31,16 @@ def read_run(
 ) -> Run:
     """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag) or JSON, also compressed.
 
-    As in trec_eval, scores make the order and the rank is not read; the tag is that of the first
-    line. ``ties`` says whose order equal scores get: trec_eval's (docno descending, scores in
-    single precision as in 9.0.7 and pytrec_eval), which gives other systems' runs the figures that
-    trec_eval gives them, or Anserini's (ascending, double precision). A line that is not as above,
-    has a score that is not a finite number, or repeats a document of its topic is an InputError.
+    As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
+    line. ``ties`` chooses the order of equal scores: trec_eval's (docno descending, scores in
+    single precision as in 9.0.7 and pytrec_eval), for the same figures as trec_eval, or Anserini's
+    (ascending, double precision). A malformed line, a score that is not a finite number, or a
+    document repeated within its topic is an InputError.
     """
     if ties not in _TIES:
-        raise UsageError(f"{ties!r} is not an order of ties.", hint="Choose trec_eval or anserini.")
+        raise UsageError(
+            f"{ties!r} is not a way to order ties.", hint="Choose trec_eval or anserini."
+        )
     columns = columns_of(Path(path), ("qid", "docno", "score", "tag"))
     for fault in columns.faults[:1]:
         if fault.code != "empty" or not allow_empty:
@@ -48,7 +50,7 @@ def read_run(
 
 def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
     names, (data, given) = list(wanted), read_table(path, "rank")
-    is_json = data[:64].lstrip()[:1] == b"{"  # which no TREC run begins with
+    is_json = data[:64].lstrip()[:1] == b"{"  # TREC runs never begin with it
     if is_json:
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
@@ -61,7 +63,7 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
 
 
 def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
-    """The rows of a table; ranks alone, as MS MARCO's runs have them, become 1 / rank."""
+    """The rows of a table; ranks without scores, as in MS MARCO's runs, become 1 / rank."""
     try:
         ranks_alone = "score" not in given.columns and "rank" in given.columns
         frame = rows_of(given, ("rank",) if ranks_alone else SCORE, "run")
@@ -109,7 +111,7 @@ def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], s
                     raise _refused(path, f"these are not the predictions of one {what}")
                 (found,) = found.values()
         if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
-            raise _refused(path, "the JSON is not a run: it is not {query: {document: score}}")
+            raise _refused(path, "the JSON is not a run of the form {query: {document: score}}")
         rankings = [(None, qid, ranked.items()) for qid, ranked in found.items()]
     rows: dict[tuple[str, str], float] = {}
     for at, qid, ranked in rankings:
@@ -123,7 +125,7 @@ def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], s
                 raise InputError(what, path=path, line=at)
             rows[str(qid), str(docno)] = float(score)
     if not rows:
-        raise InputError("the run is empty.", path=path, hint="A run has at least one document.")
+        raise InputError("the run is empty.", path=path, hint="A run needs at least one document.")
     return [(*pair, score) for pair, score in rows.items()], tag.replace(" ", "_")
 
 

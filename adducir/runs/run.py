@@ -1,10 +1,10 @@
-"""A run, the ranking that one system gives each topic, and the one order that all tools read.
+"""A run, one system's ranking for each topic, in an order that all tools agree on.
 
 trec_eval ranks equal scores by docno descending and never reads the rank (``form_res_rels.c``);
-Anserini writes them by docno ascending; ir_measures follows the provider that a measure comes from.
-A run whose scores strictly decrease within each topic is read alike by all of them. trec_eval up to
-9.0.7 and pytrec_eval keep scores in single precision: there they must strictly decrease, too, and
-of runs that others wrote, scores that are equal there are ties.
+Anserini writes them by docno ascending; ir_measures follows each measure's provider. If scores
+strictly decrease within each topic, all of them agree. trec_eval up to 9.0.7 and pytrec_eval keep
+scores in single precision: scores must strictly decrease there, too, and in other tools' runs,
+scores that are equal in single precision are ties.
 """
 
 from collections.abc import Mapping
@@ -36,12 +36,12 @@ Ties = Literal["ascending", "descending"]
 
 _LARGEST = int(np.finfo(np.float32).max.view(np.int32))
 _SIGN = -(2**31)
-# Topics are 2**33 apart on the line of keys: more than keys (32 bits) and ranks together span.
+# Topics' keys are 2**33 apart: more than keys (32 bits) and ranks together span.
 _TOPIC_STRIDE = 1 << 33
 
 
 def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
-    """Rows (qid, docno, score) by topic of first appearance, score descending, docno.
+    """Rows (qid, docno, score) sorted by topic (first appearance), score (descending), docno.
 
     ``ties`` orders the docnos of equal scores, by UTF-8 bytes: ascending as in Anserini, or
     descending as in trec_eval. ``single``: scores equal in single precision become one number.
@@ -54,7 +54,7 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
     same_topic = topic[1:] == topic[:-1]
-    if single:  # those that only double precision tells apart are made equal
+    if single:  # scores that differ only in double precision become equal
         with np.errstate(over="ignore"):
             rounded = score.astype(np.float32)
         same = (rounded[1:] == rounded[:-1]) & same_topic & np.isfinite(rounded[1:])
@@ -77,19 +77,20 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     rows = wanted["row"].to_numpy()
     if np.array_equal(places, rows):
         return frame
-    # Tied rows differ in nothing but their docnos: to exchange these few is all there is to do.
+    # Tied rows differ only in docno, so it is enough to permute those few docnos.
     return frame.with_columns(docnos.clone().scatter(places, docnos.gather(rows)))
 
 
 def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Floats:
-    """(n,) scores that strictly decrease in double and in single precision, by the least change.
+    """(n,) scores that strictly decrease in double and single precision, with minimal changes.
 
-    Rounded to single precision, scores become integers ``x`` on the line of all floats in order.
-    The nearest strictly decreasing line that never rises above it is
-    ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score and each
-    later one moves by one float, and so does what is in the way. Scores whose ``x`` did not have to
-    change keep their double-precision value; those beyond single precision move to its end.
-    ``scores`` do not increase within a topic; ``topics`` has a number for each, None: all are one.
+    Rounded to single precision, scores become integers ``x``, their index among all floats.
+    The nearest strictly decreasing sequence that never exceeds it is
+    ``y[i] = min(x[j] + j for j <= i) - i``: the first of a group of ties keeps its score, each
+    later one moves down by one float, and pushes down the scores in its way. Scores whose ``x`` is
+    unchanged keep their double-precision value; those beyond single precision are clipped.
+    ``scores`` must not increase within a topic; ``topics`` numbers each score's topic, None: all
+    are one.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if not len(scores):
@@ -104,14 +105,14 @@ def strictly_decreasing(scores: Floats, topics: Integers | None = None) -> Float
         raise UsageError("scores must be in descending order before their ties are broken.")
     with np.errstate(over="ignore"):
         bits = scores.astype(np.float32).view(np.int32).astype(np.int64)
-    keys = np.where(bits >= 0, bits, _SIGN - bits)  # in the order of floats; both zeros are 0
+    keys = np.where(bits >= 0, bits, _SIGN - bits)  # ordered like floats; both zeros are 0
     if ((keys[1:] < keys[:-1]) | starts[1:]).all() and abs(keys).max() <= _LARGEST:
         return scores.copy()
     first = np.flatnonzero(starts)
     lengths = np.diff(first, append=len(scores))
     rank = np.arange(len(scores)) - np.repeat(first, lengths)
     below = np.repeat(lengths, lengths) - 1 - rank
-    # Each topic lies far below the one before it, so one running minimum serves all of them.
+    # Each topic is far below the one before it, so one running minimum serves all.
     depth = np.repeat(np.arange(len(first)), lengths) * _TOPIC_STRIDE
     line = np.minimum(keys, _LARGEST) + rank - depth
     new = np.minimum.accumulate(line) - rank + depth
@@ -125,12 +126,12 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
 @dataclass(frozen=True, eq=False)
 class Run(Framed):
-    """Ranked documents by topic; the constructor takes a frame in its final order.
+    """Ranked documents per topic; the constructor takes a frame in its final order.
 
     Attributes:
         frame: Columns qid (String), docno (String), score (Float64, finite): topics in order of
-            first appearance, scores that do not increase within a topic.
-        tag: The system's name: the last column of a TREC run.
+            first appearance, scores not increasing within a topic.
+        tag: The system's name, the last column of a TREC run.
         path: The file it was read from.
     """
 
@@ -148,7 +149,7 @@ class Run(Framed):
 
     @classmethod
     def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "ascending") -> "Run":
-        """Make a run of rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
+        """Make a run from rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
@@ -163,9 +164,9 @@ class Run(Framed):
     def of(
         cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
     ) -> "Run":
-        """Make a run of a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
+        """Make a run from a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
 
-        Columns may be called query_id and doc_id; a rank, as PyTerrier has it, is ignored.
+        Columns may be called query_id and doc_id; PyTerrier's rank is ignored.
         """
         return cls.ranked(rows_of(data, SCORE, "a run"), tag)
 
@@ -182,12 +183,12 @@ class Run(Framed):
 
     @cached_property
     def topics(self) -> Integers:
-        """(n,) for each row the number of its topic in :attr:`qids`."""
+        """(n,) the index of each row's topic in :attr:`qids`."""
         return topic_numbers(self.frame["qid"])
 
     @cached_property
     def lengths(self) -> Integers:
-        """(T,) how many documents each topic of :attr:`qids` has."""
+        """(T,) the number of documents of each topic in :attr:`qids`."""
         return np.bincount(self.topics)
 
     @property
@@ -196,7 +197,7 @@ class Run(Framed):
 
     @cached_property
     def ranks(self) -> Integers:
-        """(n,) ranks within the topic, from 0."""
+        """(n,) ranks within each topic, from 0."""
         starts = np.cumsum(self.lengths) - self.lengths
         return np.arange(len(self)) - np.repeat(starts, self.lengths)
 
@@ -204,7 +205,7 @@ class Run(Framed):
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
 
     def duplicates(self) -> pl.DataFrame:
-        """Frame (qid, docno) of the pairs that occur more than once, each once."""
+        """Frame (qid, docno) of the distinct pairs that occur more than once."""
         rows = repeated_rows(self.frame, self.topics)
         return self.frame.select("qid", "docno")[rows].unique(maintain_order=True)
 

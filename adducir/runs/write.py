@@ -1,10 +1,9 @@
-"""Write runs in TREC's format, so that every tool reads the same order, and the facts beside them.
+"""Write runs in TREC's format, in the same order for every tool, with metadata beside them.
 
-The facts are in the ir_metadata format, ``runs/bm25.trec.gz.ir-metadata.yml``: plain YAML with the
-sections of PRIMAD, as https://www.ir-metadata.org describes them, version 0.1 (Breuer, Keller and
-Schaer, SIGIR 2022), and ``resources`` as TIREx adds it. What is not known is left out. Nobody's
-name is written unless the caller gives an ``actor``, no host name ever, and the user's home folder
-is written ``~``.
+The metadata, ``runs/bm25.trec.gz.ir-metadata.yml``, are in the ir_metadata format: YAML with the
+sections of PRIMAD, https://www.ir-metadata.org, version 0.1 (Breuer, Keller and Schaer, SIGIR
+2022), and TIREx's ``resources``. Unknown facts are left out. For privacy, names are written only if
+the caller gives an ``actor``, host names never, and the user's home folder is written ``~``.
 """
 
 import gzip
@@ -45,7 +44,7 @@ def metadata_for(path: Path | str) -> Path:
 
 
 def read_metadata(path: Path | str) -> dict[str, Any]:
-    """The metadata of the run at ``path``; an InputError where it has none, or it is not YAML."""
+    """The metadata of the run at ``path``; an InputError if they are missing or not YAML."""
     place = metadata_for(path)
     return deepcopy(_parsed(read_text(place), place))
 
@@ -59,7 +58,7 @@ def _parsed(text: str, place: Path) -> dict[str, Any]:
 
 
 def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
-    """The mapping at a path of metadata; empty where a user has made something else of it."""
+    """The mapping at a path of the metadata; empty if a user has changed its type."""
     for key in path:
         try:
             facts = facts[key]
@@ -69,18 +68,18 @@ def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
 
 
 _FIRST = ("retrieval", "fusion", "python", "tuning")
-"""Sections of a method that say how the candidates of a reranker were found."""
+"""Sections of a method that describe how a reranker's candidates were retrieved."""
 
 
 def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The section ``method`` of a reranked run, from that of its candidates' run, or from {}."""
+    """The section ``method`` of a reranked run, from its candidates' run's or from {}."""
     earlier = before.get("reranking")
     first = {key: before[key] for key in _FIRST if key in before}
     return first | {"reranking": [*(earlier if isinstance(earlier, list) else []), settings]}
 
 
 def metadata_text(*layers: Mapping[str, Any]) -> str:
-    """Metadata as YAML: platform and versions, and over them the layers, the last one first."""
+    """Metadata as YAML: platform and versions, overridden by the layers, later ones first."""
     facts: dict[str, Any] = {
         "schema-version": 0.1,
         "run-version": 1.0,
@@ -90,7 +89,7 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    yaml: Any = YAML(typ="safe", pure=True)  # which readers of YAML 1.1 and 1.2 read alike
+    yaml: Any = YAML(typ="safe", pure=True)  # read alike by YAML 1.1 and 1.2
     text = StringIO()
     yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
     yaml.sort_base_mapping_type_on_output = False
@@ -104,11 +103,11 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
 
 @cache
 def platform_facts() -> dict[str, Any]:
-    """Hardware, operating system and versions of libraries; nothing that shows whose they are."""
+    """Hardware, operating system and versions of libraries; nothing that identifies the user."""
     import psutil
 
     wanted: list[str] = []
-    with suppress(installed.PackageNotFoundError):  # run from a folder of sources
+    with suppress(installed.PackageNotFoundError):  # run from a source folder
         wanted = installed.requires("adducir") or []
     names = set[str]()
     for requirement in wanted:
@@ -145,7 +144,7 @@ def _versions(*names: str) -> list[str]:
     for name in names:
         with suppress(installed.PackageNotFoundError):
             package = installed.distribution(name)
-            # `package.version` parses all of the file, which takes five times as long.
+            # `package.version` parses the whole file, which takes five times as long.
             version = re.search(r"^Version: (\S+)", package.read_text("METADATA") or "", re.M)
             found.append(f"{name}=={version[1] if version else package.version}")
     return found
@@ -174,10 +173,10 @@ def _plain(value: Any) -> Any:
         return dict(value)
     if isinstance(value, set | frozenset):
         return sorted(value, key=str)
-    return value.tolist() if hasattr(value, "tolist") else str(value)  # numpy's, or a path
+    return value.tolist() if hasattr(value, "tolist") else str(value)  # a numpy value or a path
 
 
-# Level 6 takes five times as long as level 1, and saves a tenth of the bytes.
+# Level 6 takes five times as long as level 1 and saves a tenth of the bytes.
 _GZIP_LEVEL = 1
 _UNWRITABLE = r"[ \t\n\r\x0b\x0c\x00]|^$"
 
@@ -189,16 +188,16 @@ def write_run(
     *,
     topics: Iterable[str] | None = None,
 ) -> None:
-    """Write a run, gzip where the name ends in ``.gz``, and its metadata beside it.
+    """Write a run (gzip if the name ends in ``.gz``) and its metadata beside it.
 
-    Scores are in the shortest form that is read back as the same number, and strictly decrease
-    within a topic in double and in single precision. The file appears whole or not at all; a stream
-    (``-`` is standard output) has no metadata. ``metadata`` has sections of ir_metadata to add;
-    ``topics`` are all that were searched: those without documents are named in the metadata.
+    Scores are written in their shortest round-trip form and strictly decrease within a topic in
+    double and single precision. The file appears whole or not at all; streams (``-`` is standard
+    output) do not get metadata. ``metadata`` are sections of ir_metadata to add; ``topics`` are all
+    that were searched: the metadata list those without documents.
     """
     path = Path(path)
     if (np.diff(run.topics) < 0).any():
-        raise UsageError("a topic's documents are not together; make the run with Run.ranked().")
+        raise UsageError("a topic's documents are not contiguous; make the run with Run.ranked().")
     for qid, docno in run.duplicates().head(1).rows():
         raise UsageError(f"topic {qid} ranks document {docno} twice.")
     scores = strictly_decreasing(run.frame["score"].to_numpy(), run.topics)
@@ -206,9 +205,7 @@ def write_run(
     if content and regular_lines(content, len(RUN.columns)) is None:
         for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
             for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
-                what = (
-                    f"the {values.name} {one!r} cannot be written to a run: it is empty or holds a"
-                )
+                what = f"the {values.name} {one!r} does not fit a run: it is empty or contains a"
                 raise UsageError(f"{what} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
@@ -235,7 +232,7 @@ def write_run(
         },
     }
     beside, text = metadata_for(path), metadata_text(facts, metadata or {})
-    # A kill leaves a run without metadata at most, never one with another run's.
+    # After a kill a run may lack metadata but never has another run's.
     with locked(path), publishing(beside) as hidden_facts:
         hidden_facts.write_text(text, encoding="utf-8")
         sync(hidden_facts)

@@ -1,7 +1,7 @@
 """Compare systems with baselines, with each other, and with the best: :func:`compare`.
 
-Each topic set is tested by itself. The tests of a measure (``family: measure``) or of all measures
-(``table``) are corrected together, those of equivalence as a family of their own. Only corrected
+Each topic set is tested separately. The tests of a measure (``family: measure``) or of all measures
+(``table``) are corrected together, those of equivalence as a separate family. Only corrected
 p-values decide verdicts. Descriptive measures (share judged, counts) are not tested.
 """
 
@@ -36,10 +36,12 @@ def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: flo
     from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
 
     if not difference or not sd > 0:
-        raise UsageError("it takes a difference other than 0 and a standard deviation above 0.")
+        raise UsageError(
+            "the difference must not be 0, and the standard deviation must be positive."
+        )
     power, sizes = TTestPower().power, range(2, MAX_TOPICS + 1)
     effect = abs(difference) / sd
-    # Its solver fails where the effect is large; the power itself is right.
+    # Its solver fails for large effects; the power itself is right.
     at = bisect_left(sizes, wanted, key=lambda n: float(power(effect, n, alpha)))
     if at == len(sizes):
         raise UsageError(f"more than {MAX_TOPICS:,} topics would be needed.")
@@ -73,7 +75,7 @@ class SetTests:
         self.average = matrix.values.mean(axis=2)
         low, high = self.average.min(axis=1), self.average.max(axis=1)
         self.top = np.where(self.falls, low, high)[:, None]
-        # A row of scores for each measure and system, those of a measure together.
+        # A row of scores per measure and system, grouped by measure.
         self.rows = matrix.values.reshape(-1, self.topics)
 
     def means(self) -> pl.DataFrame:
@@ -291,18 +293,18 @@ class Comparison(Framed):
 
     Attributes:
         scores: What was compared.
-        testing: What was asked for.
-        means: A row for each set, system and measure: mean, topics, best (never of a descriptive
-            measure), p_best (the least alpha at which the system leaves the model confidence set).
-        tests: A row for each tested pair: set, measure, claim ("difference", "equivalence" or
+        testing: The settings.
+        means: A row per set, system and measure: mean, topics, best (never of a descriptive
+            measure), p_best (smallest alpha at which the system leaves the model confidence set).
+        tests: A row per tested pair: set, measure, claim ("difference", "equivalence" or
             "non-inferiority"), system, reference, difference (of their means), low and high (its
-            interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse", which
-            speak of quality, or "equivalent", or null), effect (Cohen's d_z), wins, ties and losses
+            interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse" in
+            quality, "equivalent", or null), effect (Cohen's d_z), wins, ties and losses
             (topics on which the system is better, equal, worse), method (how it was tested;
-            "refused" where there was too little to test, and p is null for a difference and 1 for
-            an equivalence), constant (whether the difference is the same on every topic).
-        designs: By set and measure, how many topics find a difference of ``topics_for``, or why
-            that is not known.
+            "refused" if there was too little to test: p is then null for a difference, 1 for an
+            equivalence), constant (whether the difference is the same on every topic).
+        designs: By set and measure, how many topics detect a difference of ``topics_for``, or why
+            that is unknown.
     """
 
     scores: Scores
@@ -324,7 +326,7 @@ class Comparison(Framed):
         return tuple(self.scores.measures)
 
     def best(self, measure: str, topic_set: str = "") -> str:
-        """The system with the best mean on a measure, the first given among equals."""
+        """The system with the best mean on a measure, the first if tied."""
         return self.means.filter("best", set=topic_set, measure=measure)["system"][0]
 
     @property
@@ -352,7 +354,7 @@ class Comparison(Framed):
         return pl.concat([found, turned.select(TESTED.names()).cast(TESTED)])
 
     def to_polars(self) -> pl.DataFrame:
-        """The tests, or the means where nothing was tested."""
+        """The tests, or the means if nothing was tested."""
         return self.tests if self.tests.height else self.means
 
     def _repr_html_(self) -> str:
@@ -368,15 +370,15 @@ def compare(
 ) -> Comparison:
     """Test systems for difference and for equivalence on all measures.
 
-    The systems have the same topics and measures within each topic set. A set that lacks a baseline
-    is not tested against it; a set of one topic is not tested. ``settings`` are the fields of
-    :class:`Testing` by name, such as ``baseline="bm25"``, in place of ``testing``.
+    Systems must share topics and measures within each topic set. A set without a baseline is not
+    tested against it; a set of one topic is not tested. ``settings`` are fields of :class:`Testing`
+    by name, such as ``baseline="bm25"``, instead of ``testing``.
     """
     every = Scores.concat(scores)
     asked = testing or Testing(**settings)
     named = dict.fromkeys(asked.baselines, "baseline")
     if asked.against != "best":
-        named[asked.against] = "system to be equivalent with"
+        named[asked.against] = "reference of the equivalence test"
     for name, what in named.items():
         if name not in every.systems:
             near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
@@ -390,8 +392,8 @@ def compare(
             raise UsageError(f"{what}.", hint=FOR_RUNS)
     if asked.anything and len(every.systems) > 1 and max(one.topics for one in each) < 2:
         raise UsageError(
-            f"a paired test needs at least two topics, but there is {len(every.qids)}.",
-            hint="Compare means without a baseline, or evaluate on more topics.",
+            f"a paired test needs at least two topics, not {len(every.qids)}.",
+            hint="Compare means without a baseline, or use more topics.",
         )
     means, tests = list[pl.DataFrame](), [pl.DataFrame(schema=TESTED)]
     designs, matrices = dict[tuple[str, str], int | str](), dict[str, ScoreMatrix]()

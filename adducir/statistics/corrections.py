@@ -1,14 +1,14 @@
-"""Corrections of p-values for the number of tests in a family, and which systems may be best.
+"""Corrections of p-values for multiple tests, and the systems that may be best.
 
-The **model confidence set** (Hansen, Lunde and Nason 2011): systems are eliminated, the worst
-first, until the hypothesis that all that are left are equally good is not rejected. With
-probability 1 - alpha the set holds every truly best system. The statistic is their T_R, the largest
+The **model confidence set** (Hansen, Lunde and Nason 2011): systems are eliminated, worst first,
+until the hypothesis that the remaining ones are equally good is not rejected. With probability 1 -
+alpha the set contains every truly best system. The statistic is their T_R, the largest
 |t| among all pairs of the set; ``p_best`` is the smallest alpha at which a system is no longer in
-it. As ``arch.bootstrap.MCS`` with blocks of one topic, but the variance of a difference is the
-bootstrap's own, sum((d - mean)^2) / n^2, p = (c + 1) / (samples + 1), and no p is below
-2^(1 - topics), the least of a randomisation test. The elimination follows from the observed scores
-alone, so that one pass over the pairs, from the last two systems left to all of them, gives the
-largest |t| of every step.
+it. Like ``arch.bootstrap.MCS`` with blocks of one topic, except that the variance of a difference
+is the bootstrap's, sum((d - mean)^2) / n^2, p = (c + 1) / (samples + 1), and p is at least 2^(1 -
+topics), the minimum of a randomisation test. The elimination order depends only on the observed
+scores, so one pass over the pairs, from the last two systems to all of them, yields the largest |t|
+of every step.
 """
 
 from collections.abc import Iterable
@@ -34,15 +34,15 @@ from adducir.statistics.settings import PERMUTATIONS, SAMPLES, SEED, Correction,
 from adducir.statistics.tests import extreme_bounds
 
 _CELLS = 1 << 18
-"""Differences of pairs at a time: 2 MB."""
+"""Pairs' differences per block: 2 MB."""
 
 
 class Holm(Correction):
     """Holm's step-down correction."""
 
-    # Holm 1979: keeps the chance of any false claim at alpha under any dependence, and is never
-    # weaker than Bonferroni's. Our own, as BH's is: statsmodels takes 0.2 s to be imported and
-    # 0.1 s for each family.
+    # Holm 1979: keeps the probability of any false claim at alpha under any dependence, and is
+    # never weaker than Bonferroni's. Our own, like BH's: statsmodels takes 0.2 s to import and 0.1
+    # s per family.
     title: ClassVar = "Holm"
 
     def adjusted(self, p: Floats) -> Floats:
@@ -77,7 +77,7 @@ class BenjaminiHochberg(Correction):
 
 
 class NoCorrection(Correction):
-    """No correction: p as it is."""
+    """No correction."""
 
     title: ClassVar = ""
 
@@ -87,21 +87,21 @@ class NoCorrection(Correction):
 
 class _OfScores(Correction):
     def adjusted(self, p: Floats) -> Floats:
-        raise UsageError(f"the correction {self.title} needs the scores behind the p-values.")
+        raise UsageError(f"the correction {self.title} needs scores, not just p-values.")
 
 
 class MaxT(_OfScores):
     """Westfall and Young's step-down max-T over the tests' t statistics."""
 
-    # 1993, algorithm 2.8; Ge, Dudoit and Speed 2003. Under the null hypothesis the sign of all
-    # differences of a topic is arbitrary; one vector of signs flips every pair's differences
-    # together, and so keeps how the tests depend on each other. A pair's adjusted p is the share of
-    # sign vectors for which the largest |t| among it and all pairs of smaller |t| reaches its own,
-    # made monotone. It gains on Holm's the more, the more alike the systems are.
+    # 1993, algorithm 2.8; Ge, Dudoit and Speed 2003. Under the null hypothesis, the sign of a
+    # topic's differences is arbitrary; one sign vector flips every pair's differences together,
+    # which preserves the dependence between tests. A pair's adjusted p is the share of sign vectors
+    # for which the largest |t| among it and all pairs with smaller |t| reaches its own, made
+    # monotone. Its gain over Holm grows with the similarity of systems.
     #
     # |t| grows with r = |sum(d)| / sqrt(n sum(d^2)), and sum(d^2) does not change with the signs:
-    # the largest r belongs to the largest |t|, and no variance is computed. All sign vectors are
-    # enumerated where there are no more than are asked for; else p = (c + 1) / (n + 1).
+    # the largest r belongs to the largest |t|, without computing variances. All sign vectors are
+    # enumerated if there are at most ``permutations``; otherwise p = (c + 1) / (n + 1).
     title: ClassVar = "Westfall-Young max-T"
     tests: ClassVar = ("t", "randomisation")
     permutations: int = Field(PERMUTATIONS, ge=1, description="Sign vectors to draw.")
@@ -110,7 +110,7 @@ class MaxT(_OfScores):
     def of_pairs(self, family: PairFamily) -> Floats:
         _, values, first, second = family
         topics = values.shape[1]
-        # Of each pair the sum of its differences and that of their squares, noise counted as 0.
+        # Each pair's sum of differences and of their squares, with noise set to 0.
         summed, squares = np.empty((2, first.size))
         step = max(1, _CELLS // topics)
         for start in range(0, first.size, step):
@@ -145,10 +145,10 @@ class MaxT(_OfScores):
 class Tukey(_OfScores):
     """Tukey's HSD with the error of the two-way analysis of variance."""
 
-    # The largest difference between any two means is what chance has to reach (Tukey 1953;
-    # Carterette 2012). The topics' difficulty is taken out, which the unpaired test of
-    # scipy.stats.tukey_hsd and ranx leaves in. Where no difference varies over topics there is no
-    # error; p is then the exact randomisation test's, 2^(1 - topics), or 1 for equal scores.
+    # Compares with the distribution of the largest difference between any two means (Tukey 1953;
+    # Carterette 2012). Topic difficulty is removed, unlike in the unpaired test of
+    # scipy.stats.tukey_hsd and ranx. If differences do not vary over topics, the error is 0; p is
+    # then the exact randomisation test's, 2^(1 - topics), or 1 for equal scores.
     title: ClassVar = "Tukey HSD (two-way ANOVA)"
     tests: ClassVar[tuple[str, ...]] = ("t",)
     scopes: ClassVar = ("measure",)
@@ -168,7 +168,7 @@ class Tukey(_OfScores):
 
 
 def error_variance(values: Floats) -> float:
-    """The two-way analysis of variance's mean square of the error (Sakai 2018, chapter 3)."""
+    """The mean squared error of the two-way analysis of variance (Sakai 2018, chapter 3)."""
     systems, topics = values.shape
     total = np.square(values - values.mean()).sum()
     between = topics * np.square(values.mean(axis=1) - values.mean()).sum()
@@ -180,7 +180,7 @@ def error_variance(values: Floats) -> float:
 def confidence_sets(
     values: Floats, lower_is_better: Iterable[bool], *, samples: int = SAMPLES, seed: int = SEED
 ) -> Floats:
-    """(M, S) p of the model confidence sets of M measures, which share samples, by (M, S, T)."""
+    """(M, S) p of the model confidence sets of M measures with shared samples, from (M, S, T)."""
     oriented = zip(values, lower_is_better, strict=True)
     found = [_Elimination(-scores if falls else scores) for scores, falls in oriented]
     topics = values.shape[2]
@@ -213,7 +213,7 @@ class _Elimination:
             order.append(left.pop(int(np.argmax(among.max(axis=1)))))
         self.order, self.observed = np.array([*order, *left]), np.array(observed)
         self.reached = np.zeros(systems - 1)
-        # The pairs of each step are those of the system eliminated there with all that are left.
+        # Each step's pairs are those of the system eliminated there with all remaining ones.
         step, later = np.triu_indices(systems, 1)
         self._pairs = self.order[step], self.order[later]
         self._scale = np.where(np.isinf(scale), 0.0, scale)[self._pairs]
@@ -221,7 +221,7 @@ class _Elimination:
         self._last = np.searchsorted(step, np.arange(systems - 1))
 
     def take(self, counts: Floats) -> None:
-        """Count samples in, (N, T) how often each holds each topic."""
+        """Add samples: (N, T) how often each contains each topic."""
         sampled = (self.scores @ counts.T) / self.scores.shape[1]
         centred = sampled - self.means[:, None]
         reached = reached_by_largest(centred, *self._pairs, self._scale, self._bounds)

@@ -1,12 +1,12 @@
-"""The differences per topic that paired tests start from, their rounding, and what is drawn.
+"""Differences per topic for paired tests, their rounding, and random draws.
 
-The arithmetic of a measure leaves noise in its last bits: 0.3 - 0.2 and 0.2 - 0.1 differ by 3e-17.
-A rank test would take it for evidence, a t-test on a constant difference would report p = 1e-48. So
-differences closer together than :data:`NOISE` times the largest score count as equal wherever
-equality matters: zeros, tied ranks, wins and losses, and whether differences vary at all.
+Arithmetic leaves noise in the last bits: 0.3 - 0.2 and 0.2 - 0.1 differ by 3e-17. A rank test would
+take it as evidence; a t-test on a constant difference would report p = 1e-48. So differences closer
+than :data:`NOISE` times the largest score count as equal wherever equality matters: zeros, tied
+ranks, wins and losses, and whether differences vary at all.
 
-A sign vector s of +1 and -1 is held as bits b in {0, 1}, s = 2b - 1, so that the sum of signed
-differences is 2 (d . b) - sum(d): one matrix product over the raw bits.
+A sign vector s of +1 and -1 is stored as bits b in {0, 1}, s = 2b - 1, so that the sum of signed
+differences is 2 (d . b) - sum(d): one matrix product with the raw bits.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,13 +27,13 @@ NOISE = 1e-12
 
 
 def tolerance(first: Floats, second: Floats) -> Floats:
-    """(K,) how far scores of (K, T) rows may differ and be equal; its square does not underflow."""
+    """(K,) the tolerance for equal scores in (K, T) rows; its square does not underflow."""
     largest = np.maximum(np.abs(first).max(axis=1), np.abs(second).max(axis=1))
     return np.asarray(np.maximum(NOISE * largest, 1e-100))
 
 
 def settled(difference: Floats, noise: float) -> Floats:
-    """(T,) differences without noise: those within it of 0 are 0, magnitudes within it equal."""
+    """(T,) differences without noise: those near 0 become 0, close magnitudes equal."""
     magnitude = np.abs(difference)
     order = np.argsort(magnitude, kind="stable")
     ascending = magnitude[order]
@@ -52,7 +52,7 @@ def constant_rows(difference: Floats, noise: Floats) -> Flags:
 _CELLS = 1 << 22
 """Numbers in one block of bits: 32 MB as float64."""
 CACHED_ROWS = 2048
-"""Sums of so many draws stay in the processor's nearest cache."""
+"""Sums of this many draws fit the processor's first cache."""
 
 
 def block_rows(topics: int, systems: int) -> int:
@@ -74,7 +74,7 @@ def random_bits(seed: int, permutations: int, topics: int, rows: int) -> Iterato
 
 
 def every_half(topics: int, rows: int) -> Iterator[Floats]:
-    """All bit vectors whose last bit is 0; their complements' sums differ in sign only."""
+    """All bit vectors whose last bit is 0; their complements' sums differ only in sign."""
     places = np.arange(topics, dtype=np.uint64)
     for start in range(0, total := 1 << (topics - 1), rows):
         numbers = np.arange(start, min(start + rows, total), dtype=np.uint64)
@@ -82,7 +82,7 @@ def every_half(topics: int, rows: int) -> Iterator[Floats]:
 
 
 def sample_counts(seed: int, samples: int, topics: int, rows: int) -> Iterator[Floats]:
-    """How often each of ``topics`` draws with replacement holds each topic, in such blocks."""
+    """In such blocks, how often draws of ``topics`` with replacement contain each topic."""
     generator = np.random.Generator(np.random.PCG64(seed))
     for start in range(0, samples, rows):
         count = min(rows, samples - start)
@@ -101,8 +101,8 @@ def percentile_interval(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of a statistic (Efron and Tibshirani 1993, ch. 13).
 
-    ``statistic`` makes (B,) values of (B, U) numbers of times that each unit is drawn, NaN where
-    there is none; units of one of the (U,) ``clusters`` are drawn together.
+    ``statistic`` maps (B, U) counts of how often each unit is drawn to (B,) values, NaN if
+    undefined; units of the same one of the (U,) ``clusters`` are drawn together.
     """
     _, members = np.unique(clusters, return_inverse=True)
     rows = max(1, _CELLS // (2 * members.size))
@@ -146,13 +146,13 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
     try:
         made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # there is no folder that it can write to
+    except RuntimeError:  # it cannot write to any folder
         made = numba.njit(nogil=True)(function)
     return made
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """One thread for BLAS: several take 35 ms for these products in place of 0.8 if busy."""
+    """One thread for BLAS: on busy cores, several take 35 ms for these products instead of 0.8."""
     return _controller().limit(limits=1, user_api="blas")
 
 

@@ -1,22 +1,23 @@
 """Equivalence of two systems, and their difference over topics and several runs.
 
 **Equivalence**: two one-sided paired tests of H0: the true mean difference is at least delta away
-from zero (TOST; Schuirmann 1987; Lakens 2017); p is the larger of the two, and one side alone tests
-non-inferiority. They are t-tests (``t``, as in statsmodels' ``ttost_paired``), which find too many
-skewed differences equivalent; or (``hall``) the larger p of that and of t on Hall's (1992)
-transformation, which takes the skewness g of the differences out: sqrt(n) (w + g w^2 / 3 +
-g^2 w^3 / 27 + g / (6 n)) with w the mean in standard deviations (of n). Neither knows what it has
-not seen: where fewer than :data:`FEW` topics differ (few topics, saturated scores, measures of 0
-and 1), ``hall`` refuses the test, with p = 1; so does ``t`` where differences do not vary at all.
+from zero (TOST; Schuirmann 1987; Lakens 2017); p is the larger of the two; one side alone tests
+non-inferiority. They are t-tests (``t``, as in statsmodels' ``ttost_paired``), which accept
+equivalence too often for skewed differences; or (``hall``) the larger p of that and of t after
+Hall's (1992) transformation, which removes the skewness g of the
+differences: sqrt(n) (w + g w^2 / 3 +
+g^2 w^3 / 27 + g / (6 n)) with w the mean in standard deviations (of n). Neither can account for
+unseen differences: if fewer than :data:`FEW` topics differ (few topics, saturated scores, measures
+of 0 and 1), ``hall`` refuses the test, with p = 1; so does ``t`` if differences do not vary at all.
 
-**Several runs**: topics and runs (seeds) are both samples, runs crossed with topics, and the
-variance of the difference of the means is estimated by s_d^2 / T + sum over both systems of
-s_R^2 / R: s_d^2 the variance over topics of the differences of the systems' means over runs, s_R^2
-the variance of a system's R means over topics. The interaction of runs and topics is counted in
-both terms: estimated from three runs, it is often 0 by chance (docs/statistics.md). The critical
+**Several runs**: topics and runs (seeds) are both samples, crossed with each other, and the
+variance of the difference of means is estimated by s_d^2 / T + sum over both systems of s_R^2 /
+R: s_d^2 the variance over topics of the differences of the systems' means over runs, s_R^2
+the variance of a system's R means over topics. The interaction of runs and topics is in both terms,
+because an estimate of it from three runs is often 0 by chance (docs/statistics.md). The critical
 value is Cochran's (Biometrics 20, 1964): the mean of Student's quantiles, of T - 1 and of R - 1
-degrees of freedom, weighted by the terms; unlike Satterthwaite's degrees of freedom it does not
-trust a small variance of a few runs. With one run each it is the paired t-test.
+degrees of freedom, weighted by the terms; unlike Satterthwaite's degrees of freedom, it does not
+trust a small variance from a few runs. With one run each, it is the paired t-test.
 """
 
 from dataclasses import dataclass, replace
@@ -29,15 +30,15 @@ from adducir.statistics.differences import Flags, Floats, Integers, constant_row
 from adducir.statistics.settings import EquivalenceTest, Side
 
 FEW_RUNS = 3
-"""Two runs say next to nothing of how much runs vary: with fewer than three nothing is tested."""
+"""Two runs hardly show how much runs vary: fewer than three are not tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwoLevel:
-    """The difference of two systems over topics and runs; ``p`` is 1 where it is ``refused``.
+    """The difference of two systems over topics and runs; ``p`` is 1 if ``refused``.
 
-    ``terms``: variance and degrees of freedom of topics, and of the runs of each system; of two
-    runs, which are too few, nothing is tested.
+    ``terms``: variance and degrees of freedom of topics and of each system's runs; two runs are too
+    few to test.
     """
 
     difference: float
@@ -49,18 +50,18 @@ class TwoLevel:
 
     @property
     def topics(self) -> float:
-        """Share of the variance that comes from topics; the rest is from runs."""
+        """Share of the variance due to topics; the rest is due to runs."""
         return self.terms[0][0] / self.error**2 if self.error > 0 else 1.0
 
     def quantile(self, share: float) -> float:
-        """Of the statistic if the true difference is 0, ``share`` from 0 to 1."""
+        """The statistic's quantile if the true difference is 0, ``share`` from 0 to 1."""
         from scipy.special import stdtrit
 
         total = sum(variance for variance, _ in self.terms)
         return sum(variance / total * float(stdtrit(df, share)) for variance, df in self.terms)
 
     def below(self, t: float) -> float:
-        """The share of which ``t`` is the :meth:`quantile`."""
+        """The share whose :meth:`quantile` is ``t``."""
         from scipy.optimize import brentq
         from scipy.special import stdtr
 
@@ -101,7 +102,7 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
 
 
 FEW = 15
-"""With fewer topics that differ, the t-tests are not relied on."""
+"""The fewest differing topics for which the t-tests are reliable."""
 
 
 class Tost(NamedTuple):
@@ -165,12 +166,12 @@ def tost_of_runs(
     test: EquivalenceTest = "hall",
     side: Side = "both",
 ) -> Tost:
-    """The same of one pair of systems over topics and runs, by their scores (R1, T) and (R2, T).
+    """The same for one pair of systems over topics and runs, with scores (R1, T) and (R2, T).
 
-    Standard error and quantiles are those of :func:`.two_level`. With ``hall``, the mean over
-    topics and runs has the third central moment of the topics' differences over T^2, the runs being
-    taken as symmetric; with skewness g, that moment over error^3, and t the transformed statistic
-    is t + g t^2 / 3 + g^2 t^3 / 27 + g / 6, for one run each that of topics alone.
+    Standard error and quantiles are those of :func:`.two_level`. With ``hall``, runs are taken as
+    symmetric, so the third central moment of the mean over topics and runs is that of the topics'
+    differences over T^2; with skewness g, that moment over error^3, the transformed statistic is t
+    + g t^2 / 3 + g^2 t^3 / 27 + g / 6; for one run each, that of topics alone.
     """
     found = two_level(first, second)
     a, b = first.mean(axis=0), second.mean(axis=0)

@@ -1,10 +1,10 @@
 """Human and model judgements together: prediction-powered inference.
 
 A model judges all items, humans a few of them. The model's mean over all items is corrected by its
-mean error on those that humans judged; the interval covers the human mean however wrong the model
-is, and is the shorter the better it agrees with them (Angelopoulos et al. 2023). The weight lambda
-of the model is chosen to make the variance least (PPI++; Angelopoulos, Duchi and Zrnic 2023), from
-0, which leaves the model out, to 1. Equal to ``ppi_py.ppi_mean_ci``.
+mean error on items judged by humans; the interval covers the human mean however wrong the model is,
+and shrinks with better agreement (Angelopoulos et al. 2023). The model's weight lambda, from 0
+(ignore the model) to 1, minimises the variance (PPI++; Angelopoulos, Duchi and Zrnic
+2023). Equal to ``ppi_py.ppi_mean_ci``.
 """
 
 from math import sqrt
@@ -17,7 +17,7 @@ from adducir.statistics.differences import Floats
 
 
 class PoweredMean(NamedTuple):
-    """A mean as humans would judge it, its normal interval, and lambda, the weight of the model."""
+    """The mean of human judgements, its normal interval, and lambda, the model's weight."""
 
     mean: float
     low: float
@@ -28,17 +28,17 @@ class PoweredMean(NamedTuple):
 def powered_mean(
     human: Floats, model: Floats, model_alone: Floats, *, level: float = 0.95
 ) -> PoweredMean:
-    """Mean, or of differences, that humans would judge: (n,) judged by both, (N,) by the model."""
+    """Mean human judgement or difference: (n,) items judged by both, (N,) by the model only."""
     from scipy.special import ndtri
 
     y, hat, alone = (np.asarray(one, dtype=np.float64) for one in (human, model, model_alone))
     if y.shape != hat.shape or min(y.size, alone.size) < 2:
         raise UsageError(
-            "the model must judge what humans judge, two items at least, and two more by itself."
+            "the model must judge the items that humans judged, two at least, and two others."
         )
     if not all(np.isfinite(one).all() for one in (y, hat, alone)):
         raise UsageError("a judgement is not a number.")
-    # The weight of least variance: cov(human, model) / ((1 + n / N) var(all of the model)).
+    # The weight with the least variance: cov(human, model) / ((1 + n / N) var(all of the model)).
     spread = float(np.concatenate((hat, alone)).var(ddof=1))
     shared = float(((y - y.mean()) * (hat - hat.mean())).mean())
     least = shared / ((1 + y.size / alone.size) * spread) if spread else 0.0

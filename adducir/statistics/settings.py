@@ -1,7 +1,7 @@
-"""What can be asked of a comparison: tests and corrections by name, and all settings of one.
+"""Settings of a comparison, with tests and corrections by name.
 
-Importable without numpy or scipy, for command lines and experiment files are read by it. Packages
-add tests and corrections of their own by the entry points ``adducir.tests`` and
+Imports neither numpy nor scipy, because command lines and experiment files are read with it.
+Packages add tests and corrections through entry points ``adducir.tests`` and
 ``adducir.corrections``.
 """
 
@@ -35,8 +35,8 @@ Kinded = TypeVar("Kinded", bound=Recipe)
 class SignificanceTest(Recipe):
     """A paired, two-sided test of two systems' scores on the same topics.
 
-    The fields of a subclass are its hyperparameters. Those called ``permutations``, ``samples``
-    and ``seed`` get what the user says for all tests.
+    The fields of a subclass are its hyperparameters. ``permutations``, ``samples`` and ``seed`` get
+    the user's settings for all tests.
     """
 
     title: ClassVar[str]  # its name in a sentence, such as "paired t-test"
@@ -51,34 +51,34 @@ class SignificanceTest(Recipe):
     def pairs(
         self, values: "FloatArray", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
     ) -> "tuple[FloatArray, FloatArray]":
-        """The same of K pairs of S systems, by their rows of (S, T) scores."""
+        """The same for K pairs of S systems, by their rows of (S, T) scores."""
         return self.rows(values[first], values[second])
 
 
 class PairFamily(NamedTuple):
-    """The K paired tests of one family, and the scores that they are of."""
+    """The K paired tests of one family, and their scores."""
 
     p: "FloatArray"  # (K,) uncorrected p-values
-    values: "FloatArray"  # (R, T) scores on T topics, a row for each system and measure
+    values: "FloatArray"  # (R, T) scores on T topics, a row per system and measure
     first: "NDArray[np.intp]"  # (K,) the row of the first system of each pair
     second: "NDArray[np.intp]"  # (K,) that of the second
 
 
 class Correction(Recipe):
-    """A way to adjust the p-values of tests that are made together."""
+    """A way to adjust the p-values of a family of tests."""
 
     title: ClassVar[str]  # its name in a sentence, such as "Holm"; empty for none
-    # the tests of difference that it corrects; empty for every test
+    # the tests of difference it can correct; empty for all
     tests: ClassVar[tuple[str, ...]] = ()
-    # the families of tests that it corrects; empty for every one
+    # the families it can correct; empty for all
     scopes: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":
-        """(m,) p-values to hold against alpha, of the (m,) of a family, in their order."""
+        """(m,) adjusted p-values to compare with alpha, in the order of the family's (m,)."""
 
     def of_pairs(self, family: PairFamily) -> "FloatArray":
-        """(K,) adjusted p-values of paired tests; by default from their p-values alone."""
+        """(K,) adjusted p-values of paired tests; by default only from their p-values."""
         return self.adjusted(family.p)
 
 
@@ -109,9 +109,9 @@ CORRECTIONS = Family(
 )
 
 PERMUTATIONS, SAMPLES, SEED = 100_000, 10_000, 0
-"""Defaults of whatever is drawn."""
+"""Defaults of random draws."""
 FOR_RUNS = "Use t-tests with holm, bonferroni, bh or none."
-"""What there is for systems with several runs."""
+"""What is available for systems with several runs."""
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Positive = Annotated[float, Field(gt=0)]
@@ -140,16 +140,16 @@ class Testing(Kind):
         ),
         "samples": needs(best="set", interval="bootstrap"),
         "seed": Needs(
-            "without anything that is drawn",
+            "without anything random",
             lambda it: it.permutes or it.best == "set" or it.interval == "bootstrap",
         ),
     }
 
     baseline: str | tuple[str, ...] | None = Field(
-        None, description="The system that all others are tested against, or several."
+        None, description="The system or systems that all others are tested against."
     )
     comparisons: Literal["baseline", "all-pairs"] = Field(
-        "baseline", description="Which systems are compared: with a baseline, or each with each."
+        "baseline", description="Which systems to compare: with a baseline, or all pairs."
     )
     test: Annotated[str, TESTS] = Field("t", description="The paired test.")
     correction: Annotated[str, CORRECTIONS] = Field(
@@ -158,23 +158,24 @@ class Testing(Kind):
     alpha: Share = Field(0.05, description="Significance level (alpha).")
     equivalence: Positive | None = Field(
         None,
-        description="Test as well whether the difference lies within plus or minus this bound "
-        "(TOST), in units of the measure.",
+        description="Also test whether the difference lies within plus or minus this bound (TOST), "
+        "in units of the measure.",
     )
     family: Literal["measure", "table"] = _rare(
-        "measure", "What is corrected together: the tests of a measure, or all."
+        "measure", "What to correct together: the tests of a measure, or all."
     )
     against: str = _rare(
-        "best", "Equivalent with what: the best system of each measure, or a system."
+        "best",
+        "The reference of the equivalence test: the best system of each measure, or a system.",
     )
     equivalence_test: EquivalenceTest = _rare(
-        "hall", "t-tests, or (hall) t-tests adjusted for skewness as well."
+        "hall", "t-tests, or (hall) t-tests also adjusted for skewness."
     )
     non_inferiority: bool = _rare(
         False, "Test only that a system is not worse by the bound or more."
     )
     best: Literal["mean", "set"] = _rare(
-        "mean", "set: mark all systems that may be the best (model confidence set) as well."
+        "mean", "set: also mark all systems that may be the best (model confidence set)."
     )
     confidence: Share | None = _rare(
         None, "Level of the intervals of differences; by default 1 - alpha."
@@ -183,11 +184,11 @@ class Testing(Kind):
         "t", "Intervals of differences: t, or bootstrap (BCa, by scipy)."
     )
     topics_for: Positive | None = _rare(
-        None, "State how many topics it takes to find a difference of this size."
+        None, "Print how many topics are needed to detect a difference of this size."
     )
     permutations: int = _rare(PERMUTATIONS, "Sign vectors to draw.", ge=1)
     samples: int = _rare(SAMPLES, "Samples of topics to draw.", ge=1)
-    seed: int = _rare(SEED, "Seed of whatever is drawn.", ge=0, lt=1 << 63)
+    seed: int = _rare(SEED, "Seed of all draws.", ge=0, lt=1 << 63)
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:
@@ -208,7 +209,7 @@ class Testing(Kind):
 
     @property
     def baselines(self) -> tuple[str, ...]:
-        """The baselines, each once, the first being the one that marks refer to."""
+        """The baselines without duplicates; marks refer to the first."""
         named = self.baseline or ()
         return (named,) if isinstance(named, str) else tuple(dict.fromkeys(named))
 
@@ -252,8 +253,8 @@ class Testing(Kind):
             "interval": self.interval != "t" and f"{self.interval} interval",
         }
         return {
-            key: f"the {what} is not available for systems with several runs: it takes topics "
-            "alone as a sample, and a few runs for all that a system could have"
+            key: f"the {what} is not available for systems with several runs: it samples topics "
+            "only, and takes a few runs for all possible ones"
             for key, what in asked.items()
             if what
         }

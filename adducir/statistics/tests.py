@@ -1,9 +1,9 @@
-"""Paired significance tests of systems by their scores per topic; all are two-sided.
+"""Paired, two-sided significance tests of systems' scores per topic.
 
-Special cases, the same for every test and never NaN: identical runs give p = 1. A difference that
-is the same non-zero number on every topic has no variance; t is then infinite, and as its limiting
-p of 0 would claim more than the topics can show, p is that of the exact randomisation test,
-2^(1 - T).
+Special cases, the same for every test and never NaN: identical runs have p = 1. If the difference
+is the same non-zero number on every topic, its variance is 0 and t infinite; because the limiting p
+of 0 would claim more than the topics can show, p is that of the exact randomisation test, 2^(1 -
+T).
 """
 
 from collections.abc import Iterable
@@ -26,11 +26,11 @@ from adducir.statistics.differences import (
 from adducir.statistics.settings import PERMUTATIONS, SEED, SignificanceTest
 
 EXACT_WILCOXON = 50
-"""Up to so many non-zero differences, Wilcoxon's null distribution is computed exactly."""
+"""Up to this many non-zero differences, Wilcoxon's null distribution is computed exactly."""
 
 
 class StudentT(SignificanceTest):
-    """Student's paired t-test: the differences of the topics are taken as normal."""
+    """Student's paired t-test, which assumes normal differences per topic."""
 
     title: ClassVar = "paired t-test"
 
@@ -67,8 +67,8 @@ class Sign(SignificanceTest):
 class Wilcoxon(SignificanceTest):
     """Wilcoxon's signed-rank test; zero differences are dropped."""
 
-    # Up to 50 differences p is exact given the ranks, tied ranks included: scipy and R turn to the
-    # normal approximation as soon as there are ties. Above, it is scipy's.
+    # Up to 50 differences p is exact given the ranks, tied ranks included; scipy and R switch to
+    # the normal approximation for any ties. Above, it is scipy's.
     title: ClassVar = "Wilcoxon signed-rank test"
 
     def rows(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
@@ -88,7 +88,7 @@ def _wilcoxon(difference: Floats) -> tuple[float, float]:
     ranks = rankdata(np.abs(kept))
     above = float(ranks[kept > 0].sum())
     smaller = min(above, float(ranks.sum()) - above)
-    # How many of the 2^n signs give each sum of doubled ranks: below 2^50, and so exact.
+    # How many of the 2^n signs yield each sum of doubled ranks: below 2^50, so exact.
     doubled = np.rint(2.0 * ranks).astype(np.int64)
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0
@@ -106,11 +106,10 @@ class Randomisation(SignificanceTest):
     # differences all sign vectors are enumerated and p is exact. Otherwise p = (c + 1) / (n + 1),
     # c of the n drawn vectors being at least as extreme as the observed one (Davison and Hinkley
     # 1997, section 4.2.1): never 0, and valid for any n.
-    #
-    # All pairs share the sign vectors: with scores X (systems x topics) one product X s gives every
-    # system's signed sum u, and that of the pair (i, j) is u_i - u_j. A sum counts as extreme
-    # within the bound on rounding error, so that ties, which P@5 has in plenty, count in full, and
-    # figures depend neither on threads nor on the size of blocks.
+    # All pairs share the sign vectors: with scores X (systems x topics), one product X s yields
+    # every system's signed sum u, and that of the pair (i, j) is u_i - u_j. Sums within the
+    # rounding error of the bound count as extreme, so that ties, common with P@5, count in full,
+    # and figures depend neither on threads nor on block size.
     title: ClassVar = "Fisher's paired randomisation test"
     permutations: int = Field(PERMUTATIONS, ge=1, description="Sign vectors to draw.")
     seed: int = Field(SEED, ge=0, description="Seed of the draw.")
@@ -153,7 +152,7 @@ class Randomisation(SignificanceTest):
 
 
 def extreme_bounds(observed: Floats, values: Floats, first: Rows, second: Rows) -> Floats:
-    """(K,) half of the observed sums, less what rounding may take from a sum of bits."""
+    """(K,) half of the observed sums, minus the possible rounding error of a sum of bits."""
     absolute, topics = np.abs(values).sum(axis=1), values.shape[1]
     slack = (topics + 8) * np.finfo(np.float64).eps * (absolute[first] + absolute[second])
     return np.asarray((np.abs(observed) - slack) / 2.0)
@@ -162,7 +161,7 @@ def extreme_bounds(observed: Floats, values: Floats, first: Rows, second: Rows) 
 def _extremes_of_pairs(
     values: Floats, first: Rows, second: Rows, bounds: Floats, blocks: Iterable[Floats]
 ) -> Floats:
-    """(K,) how many bit vectors b make |d . b - sum(d)/2| of a pair reach its bound."""
+    """(K,) for how many bit vectors b a pair's |d . b - sum(d)/2| reaches its bound."""
     counts = np.zeros(first.size)
     half = values.sum(axis=1)[:, None] / 2.0
     groups = [(system, np.flatnonzero(second == system)) for system in np.unique(second)]

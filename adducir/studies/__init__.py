@@ -1,1 +1,1 @@
-"""The studies: a package per paper, with what only that study has. The engine imports none."""
+"""The studies: a package per paper with what only that study needs; not imported by the engine."""

@@ -1,4 +1,4 @@
-"""Fleiss' kappa, and intervals of figures of agreement.
+"""Fleiss' kappa, and intervals of agreement statistics.
 
 Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
 kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared

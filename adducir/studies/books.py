@@ -1,8 +1,8 @@
-"""Plain-text books, and what Project Gutenberg prints around them.
+"""Plain-text books, and Project Gutenberg's text around them.
 
-The book stands between ``*** START OF`` and ``*** END OF`` (both may wrap). Files from before 2003
-have ``*END*THE SMALL PRINT!`` and "End of ... Project Gutenberg Etext" instead. Just inside stand
-the producers' credits, and "End of the Project Gutenberg EBook of ..." once more.
+The book is between ``*** START OF`` and ``*** END OF`` (both may wrap). Files from before 2003
+have ``*END*THE SMALL PRINT!`` and "End of ... Project Gutenberg Etext" instead. Just inside are the
+producers' credits, and "End of the Project Gutenberg EBook of ..." once more.
 """
 
 import re
@@ -60,7 +60,7 @@ def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Pa
         found = [each for each in every if each.name.endswith(tuple(endings))]
         plain = " or ".join(dict.fromkeys(map(plain_name, endings)))
         if not found:
-            raise InputError(f"there is no {plain} file in this folder.", path=path)
+            raise InputError(f"this folder does not contain a {plain} file.", path=path)
         if others := [each for each in every if not each.name.endswith(tuple(endings))]:
             progress().note(skipped_note(path, others, f"not {plain}"))
         yield from ((path, each) for each in found)
@@ -80,10 +80,10 @@ def read_plain(path: Path) -> str:
         what = "a table with tabs"
     if what is not None:
         raise InputError(
-            f"this is {what} and not the plain text of a book.",
+            f"this should be the plain text of a book, not {what}.",
             path=path,
             line=1,
-            hint="Take the text out of it first, or name the format of its records.",
+            hint="Extract the text first, or name the format of its records.",
         )
     return text
 
@@ -104,7 +104,7 @@ def body(text: str, path: Path | None = None) -> str:
 
 
 def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
-    """The first and past-the-last character of the book; an InputError where a licence remains."""
+    """The first and past-the-last character of the book; an InputError if a licence remains."""
     opening = _START.search(text) or _OLD_START.search(text)
     start = opening.end() if opening else 0
     endings = (_END.search(text, start), _OLD_END.search(text, start))
@@ -117,10 +117,10 @@ def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
         start = blank.end()
     if _LICENCE.search(text, start, end):
         raise InputError(
-            "this is a book of Project Gutenberg's, and where its licence ends cannot be seen.",
+            "this is a Project Gutenberg book, but the end of its licence cannot be found.",
             path=path,
-            hint="Restore the lines '*** START OF ... ***' and '*** END OF ... ***', or cut the "
-            "licence out by hand.",
+            hint="Restore the lines '*** START OF ... ***' and '*** END OF ... ***', or remove the "
+            "licence by hand.",
         )
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,4 +1,4 @@
-"""What the commands of several studies share."""
+"""Options that several studies' commands share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def _shares(text: str) -> dict[str, float]:
     try:
         shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
     except ValueError:
-        raise ValueError(f"takes three numbers with commas, not {text!r}") from None
+        raise ValueError(f"must be three comma-separated numbers, not {text!r}") from None
     try:
         check_shares(shares)
     except UsageError as error:
@@ -30,11 +30,11 @@ def _shares(text: str) -> dict[str, float]:
 
 
 def part_path(path: Path, part: str) -> Path:
-    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself where there are no parts."""
+    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself without parts."""
     if not part:
         return path
     if is_standard_output(path):
-        raise UsageError("--shares makes several files, and standard output is one.")
+        raise UsageError("--shares writes several files, but standard output is one.")
     first, dot, endings = path.name.partition(".")
     return path.with_name(f"{first}.{part}{dot}{endings}")
 
@@ -69,7 +69,7 @@ Shares = Annotated[
 
 
 class Drawing(Recipe):
-    """How intervals of human judgements are drawn."""
+    """How intervals of human judgements are computed."""
 
     confidence: float = option("Level of the intervals.", default=0.95, gt=0, lt=1)
     samples: int = option("Samples of the bootstrap intervals.", default=2000, ge=1)

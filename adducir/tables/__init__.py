@@ -1,1 +1,1 @@
-"""The result table, and the formats that it is printed in."""
+"""The result table and its output formats."""

@@ -18,7 +18,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Figure(NamedTuple):
-    """A figure that no comparison knows: of a system that is none, or of all topics at once."""
+    """A figure outside any comparison, such as a bound or a median over all topics."""
 
     topic_set: str
     system: str
@@ -34,10 +34,10 @@ def build_table(
     figures: Iterable[Figure] = (),
     columns: Mapping[str, Column] | None = None,
 ) -> ResultTable:
-    """A result table: a row for each system, a column for each measure and topic set.
+    """A result table: a row per system, a column per measure and topic set.
 
-    ``figures`` are not tested. A system that the comparison lacks stands first in its section, a
-    measure that it lacks last in its group; ``columns`` says what such measures are, by name.
+    ``figures`` are not tested. Their systems come first in their section, and their measures last
+    in their group, if not in the comparison; ``columns`` describes these measures by name.
     """
     layout, more = layout or Layout(), list(figures)
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
@@ -91,7 +91,7 @@ def build_table(
 
 
 def merged(notes: Mapping[str, Iterable[str]]) -> list[str]:
-    """The notes of sections: what holds for all is said once, the others name theirs."""
+    """The notes of sections: common ones once, the others with their section."""
     each = {name: list(some) for name, some in notes.items()}
     found = dict.fromkeys(
         note if not name or all(note in some for some in each.values()) else f"{name}: {note}"
@@ -106,7 +106,7 @@ def figure_table(
     rows: Mapping[str, Sequence[float | None]],
     layout: Layout | None = None,
 ) -> ResultTable:
-    """A table of plain figures, by the names of its rows, which are not tested."""
+    """A table of untested figures, by row name."""
     layout = layout or Layout()
     return ResultTable(
         **vars(layout),
@@ -128,14 +128,14 @@ def figure_table(
 
 
 def topic_table(table: ResultTable, column: Column) -> ResultTable:
-    """One column of a table, topic by topic: topics as rows, systems as columns, means at last."""
+    """One column of a table per topic: topics as rows, systems as columns, means last."""
     qids = table.topics(column)
     place = table.columns.index(column)
     each = [
         (row, values) for row in table.rows if (values := table.values(row, column)) is not None
     ]
     if not each or not qids:
-        raise UsageError(f"the table holds no values per topic for {column.title}.")
+        raise UsageError(f"the table does not have values per topic for {column.title}.")
     heads = [
         Column(row.system, row.section, row.title, descriptive=True, summed=column.summed)
         for row, _ in each
@@ -163,7 +163,7 @@ def _letters() -> Iterator[str]:
 def _cells(
     comparison: Comparison, letters: Mapping[str, str], style: Style
 ) -> dict[tuple[str, str, str], Cell]:
-    """The figures by topic set, system and measure, each with what was tested of it."""
+    """The figures by topic set, system and measure, with their tests."""
     tests: dict[tuple[str, str, str], list[PairResult]] = {}
     references, testing = pl.Enum(comparison.references), comparison.testing
     differences = comparison.both_ways().filter(pl.col("reference").is_in(comparison.references))
@@ -175,7 +175,7 @@ def _cells(
     p, column = pl.col("p_best"), ("set", "measure")
     means = comparison.means.with_columns(
         best=pl.col("best") & (pl.col("system").n_unique().over("set") > 1),
-        # Where every system may be the best, the set says nothing.
+        # A set of all systems is uninformative.
         in_set=((p > testing.alpha) & (p.min().over(column) <= testing.alpha)).fill_null(False),
     )
     found: dict[tuple[str, str, str], Cell] = {}

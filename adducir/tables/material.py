@@ -1,4 +1,4 @@
-"""What a report shows beyond its table: queries, hits, judgements, texts, costs and trainings."""
+"""What a report shows besides its table: queries, hits, judgements, texts, costs and trainings."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 Snippets = Literal["none", "judged", "all"]
-"""Of which documents a report may quote the beginning."""
+"""Which documents a report may quote."""
 HITS = 20
-"""Documents per topic and system that a report holds."""
+"""Documents per topic and system in a report."""
 MOST_HITS = 200_000
-"""So many hits are held at most; of more topics or systems, fewer for each."""
+"""The maximum number of hits; with more topics or systems, fewer for each."""
 FEWEST_HITS = 3
-"""Fewer documents per topic show nothing: there is no section of hits then."""
+"""With fewer documents per topic, the section of hits is left out."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,10 @@ class TopicHits:
 
     Attributes:
         queries: The text of each topic, by qid.
-        runs: By system, a frame as of a run, cut at :func:`hits_held`.
+        runs: By system, a run's frame, cut at :func:`hits_held`.
         grades: A frame (qid, docno, grade) of the judgements.
         precision: By system, the mean interpolated precision at recall 0, .1, ..., 1.
-        bounds: By measure and system, least mean, mean and greatest mean (:mod:`.unjudged`).
+        bounds: By measure and system, lowest mean, mean and highest mean.
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class TopicHits:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a system took: wall-clock time per topic, its index, its training."""
+    """A system's cost: wall-clock time per topic, its index, its training."""
 
     milliseconds: float | None = None
     index_bytes: int | None = None
@@ -47,7 +47,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Curve:
-    """Step and loss of one training, in training and validation, and the step that was kept."""
+    """Steps and losses of one training, in training and validation, and the step kept."""
 
     training: tuple[tuple[float, float], ...] = ()
     validation: tuple[tuple[float, float], ...] = ()
@@ -66,6 +66,6 @@ class Material:
 
 
 def hits_held(topics: int, systems: int) -> int:
-    """Hits of each topic and system that a report holds: 20, or fewer of many; 0 of too many."""
+    """A report's hits per topic and system: 20, fewer for many topics, 0 for too many."""
     held = min(HITS, MOST_HITS // max(1, topics * systems))
     return held if held >= FEWEST_HITS else 0

@@ -1,4 +1,4 @@
-"""The lines below a table: its marks, how it was tested and judged, and what to beware of."""
+"""The lines below a table: its marks, tests, judgements, and warnings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
@@ -16,7 +16,7 @@ from adducir.tables.style import Detail
 from adducir.tables.table import Mark, MarkKind, Note, ResultTable, printed_name
 
 FEW_SAMPLED = 30
-"""With so many topics or fewer, the set of best systems is too small more often than alpha says."""
+"""With this many topics or fewer, the set of best systems errs more often than alpha."""
 _DETAILS: Mapping[Detail, str] = {
     "difference": "difference from the baseline",
     "ci": "{}confidence interval of the difference",
@@ -29,7 +29,7 @@ _DETAILS: Mapping[Detail, str] = {
 
 
 def lines_of(table: ResultTable) -> Iterator[Note]:
-    """The lines of a table of a comparison, those that say something."""
+    """The non-empty lines below a comparison's table."""
     if (comparison := table.comparison) is None:
         return
     lines = _Lines(table, comparison)
@@ -64,7 +64,7 @@ class _Lines:
             self.borne.update(["best"] * cell.best, (mark.kind for mark in cell.marks))
         self.several_runs = bool(comparison.scores.runs)
         self.several_sets = len(comparison.scores.sets) > 1
-        # Where sections are topic sets, each is tested by itself.
+        # Sections that are topic sets are tested separately.
         sections = {section for section, _ in table.places.values()}
         self.section = " in its section" if len(sections) > 1 else ""
         # The printed names of systems and measures; which measures rate nothing, and which know
@@ -141,7 +141,7 @@ class _Lines:
         return f"{how if title else 'no correction for'} {which} {of}"
 
     def judged(self) -> str:
-        """How unjudged documents count, where a measure knows judgements."""
+        """How unjudged documents count, if a measure uses judgements."""
         without, others, parts = self.hollow, self.counting, []
         if others:
             what = "all measures" if not without else listed(others)
@@ -295,7 +295,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> list[str]:
-    """A warning of runs that seem to be of another collection."""
+    """A warning about runs that seem to belong to another collection."""
     warnings: dict[str, None] = {}
     for one in evaluations:
         if one.unmatched:
@@ -310,7 +310,7 @@ def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> li
 def _alike(
     many: Sequence[Evaluation], what: Literal["missing", "extra"]
 ) -> dict[tuple[str, ...], dict[str, None]]:
-    """The topics that evaluations name, each with the systems that name the same."""
+    """Topics named by evaluations, with the systems that name the same ones."""
     found: dict[tuple[str, ...], dict[str, None]] = {}
     for one in many:
         if topics := getattr(one, what):

@@ -23,7 +23,7 @@ from adducir.tables.build import Figure, build_table
 from adducir.tables.table import Column, Layout, ResultTable
 
 Systems = Mapping[str, Mapping[str, GoldRanks]]
-"""The ranks of each system's runs: one run, or one for each seed of its training."""
+"""The ranks of each system's runs: one, or one per training seed."""
 
 RANDOM = "random"
 NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
@@ -44,13 +44,12 @@ def rank_table(
     testing: Testing | None = None,
     layout: Layout | None = None,
 ) -> ResultTable:
-    """A table of systems over one or several sets of queries ("" for the only one).
+    """A table of systems over one or more sets of queries ("" for a single one).
 
-    Of several runs of a system the figures are means over them, and tested over queries and runs;
-    the median rank is the mean of the runs' medians, and is not tested. ``sections``: each set is a
-    section of rows, not a group of columns. ``random`` adds the exact expectation of a random
-    ranking as first row, which is not tested: it does not vary as rankings do, and would pass for
-    certain knowledge.
+    For several runs of a system, figures are means, tested over queries and runs; the median rank
+    is the mean of the runs' medians and not tested. ``sections``: each set is a section of rows,
+    not a group of columns. ``random`` adds the exact expectation of a random ranking as first row,
+    untested: it does not vary as rankings do, and would look like certainty.
     """
     scores, figures, notes = list[Scores](), list[Figure](), list[str]()
     columns = {MEDIAN: Column(MEDIAN, higher_is_better=False, descriptive=True)}
@@ -90,11 +89,11 @@ def rank_table(
 
 
 def by_key(systems: Systems, key: str) -> dict[str, Systems]:
-    """The ranks of each group of queries that share a key's value, numbers in their order."""
+    """The ranks of each group of queries with the same value of a key, numbers in order."""
     first = first_of(systems)
     if key not in first.keys:
         known = ", ".join(first.keys) or "none"
-        raise UsageError(f"the queries have no key {key!r}.", hint=f"Their keys are: {known}.")
+        raise UsageError(f"the queries lack the key {key!r}.", hint=f"Their keys are: {known}.")
     places: dict[str, list[str]] = {}
     for qid, value in zip(first.qids, first.keys[key], strict=True):
         places.setdefault(value, []).append(qid)
@@ -119,7 +118,7 @@ def first_of(systems: Systems) -> GoldRanks:
     for runs in systems.values():
         for ranks in runs.values():
             return ranks
-    raise UsageError("there are no systems.")
+    raise UsageError("systems are missing.")
 
 
 def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
@@ -128,7 +127,7 @@ def _chosen(ranks: GoldRanks, qids: Iterable[str]) -> GoldRanks:
 
 
 def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
-    """The ranks in the order of the first system's queries, checked to be of the same."""
+    """The ranks in the order of the first system's queries, after a check that they match."""
     odd = sorted(set(first.qids) ^ set(ranks.qids))
     if odd:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""What is told of runs beyond their scores: hits, bounds, and judgements by a model."""
+"""Facts about runs besides scores: hits, bounds, and judgements by a model."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
@@ -18,7 +18,7 @@ from adducir.tables.material import TopicHits, hits_held
 
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
-"""With fewer human judgements the normal intervals of prediction-powered means are said to err."""
+"""With fewer human judgements, a note warns about the normal intervals."""
 _RECALL = [f"IPrec@{level / 10}" for level in range(11)]
 
 
@@ -44,7 +44,7 @@ class RunFacts:
         self._guessed: list[Scores] = []
 
     def add(self, run: Run, name: str, system: str = "") -> None:
-        """Take a run of this name; hits are those of the first run of each system."""
+        """Add a named run; hits are those of each system's first run."""
         system = system or name
         if self.model is not None:
             self._guessed.append(self.model.score(run, system=name))
@@ -72,7 +72,7 @@ class RunFacts:
 def _bound_notes(
     measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]]
 ) -> Iterator[str]:
-    """For each measure that has bounds, those of every system, and which orders are sure."""
+    """For each measure with bounds, those of every system, and which orders are certain."""
     known = [str(one) for one in measures if depth_of(one)]
     if not known:
         raise UsageError(
@@ -93,16 +93,16 @@ def _bound_notes(
 
 
 def check_judged(humans: Sequence[str], models: Sequence[str], judge: str) -> None:
-    """Refuse topics that no prediction-powered mean can be made of: of humans, and of the model."""
+    """Refuse topics that do not allow a prediction-powered mean."""
     known = set(models)
     lacking = [qid for qid in humans if qid not in known]
     if lacking:
         raise UsageError(
-            f"{judge} has not judged the topic {lacking[0]!r}, which humans judged.",
-            hint="Let the model judge all topics, those that humans judged included.",
+            f"{judge} has not judged the topic {lacking[0]!r}, unlike humans.",
+            hint="Let the model judge all topics, including those that humans judged.",
         )
     if len(known) - len(set(humans)) < 2:
-        raise UsageError(f"{judge} must have judged two topics at least that humans did not judge.")
+        raise UsageError(f"{judge} must have judged at least two topics that humans did not.")
 
 
 def _powered_notes(

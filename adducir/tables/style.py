@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Detail = Literal["difference", "ci", "effect", "wins", "p", "p_corrected", "equivalence_p"]
-"""What can stand under a mean: difference from the baseline, its confidence interval, effect size,
+"""Details below a mean: difference from the baseline, its confidence interval, effect size,
 topics won/tied/lost, p-value, corrected p-value, corrected p-value of the equivalence test."""
 Fit = Literal["auto", "column", "page"]
 """How LaTeX places a table."""
@@ -16,7 +16,7 @@ class Style:
     """How a table's numbers are printed: rounded once, from the exact double, ties to even.
 
     Attributes:
-        decimals: Digits after the point of means, differences and interval ends.
+        decimals: Decimals of means, differences and interval ends.
         leading_zero: ``0.842`` if true, the field's ``.842`` if not.
         details: What to print under each mean, in this order.
         fit: How LaTeX places the table: in one ``column`` of the page, over the whole ``page``
@@ -33,7 +33,7 @@ class Style:
     def number(
         self, value: float | None, decimals: int | None = None, *, signed: bool = False
     ) -> str:
-        """A value as text, rounded once; ``–`` for none, never a negative zero."""
+        """A value as text, rounded once; ``–`` if missing, never a negative zero."""
         if value is None:
             return ABSENT
         count = self.decimals if decimals is None else decimals

@@ -1,8 +1,8 @@
-"""The model of a result table: what every format prints, and nothing about how.
+"""The model of a result table, independent of formats.
 
-A row is a system, a column is a measure; columns may stand in groups (topic sets), rows in sections
-(say corpus variants). :func:`.build_table` makes a table of a
-:class:`~adducir.statistics.comparison.Comparison`; renderers test nothing and round nothing.
+A row is a system, a column a measure; columns may be in groups (topic sets), rows in sections (such
+as corpus variants). :func:`.build_table` makes a table of a
+:class:`~adducir.statistics.comparison.Comparison`; renderers neither test nor round.
 """
 
 import re
@@ -37,22 +37,22 @@ SIGNS = {"best": "•", "set": "°", "better": "↑", "worse": "↓", "equivalen
 _CONDENSED = re.compile(
     r"(?<!\w)(\w+)\((|[^()]*,)judged_only=True(|,[^()]*)\)((?:@\d+(?:\.\d+)?)?)"
 )
-"""A measure of condensed lists: its name, its other parameters, its cutoff."""
+"""A measure on condensed lists: name, other parameters, cutoff."""
 
 
 class Mark(NamedTuple):
-    """A sign at a figure: its kind, and the letters of the references it speaks of, if several."""
+    """A mark on a figure: its kind, and the letters of its references, if several."""
 
     kind: MarkKind
     letters: str = ""
 
 
 Note: TypeAlias = tuple[str | Mark, ...]
-"""A line below a table: text, with marks that each format shows in its own way."""
+"""A line below a table: text and marks that each format renders itself."""
 
 
 class PairResult(NamedTuple):
-    """What one test found of a cell: a row of :attr:`.Comparison.tests`, seen from its system."""
+    """One test of a cell: a row of :attr:`.Comparison.tests`, from its system's view."""
 
     claim: str
     reference: str
@@ -73,14 +73,14 @@ class Cell:
     """One system's figure in one column.
 
     Attributes:
-        mean: Mean over the ``n`` topics, or their sum; None where there is none.
-        best: Whether it is the best of its column (equal ones all).
-        in_set: Whether it is in the set of systems that may be the best, which does not hold all.
-        p_best: p of the system in that set, None where there is no set.
-        tests: Tests of difference against each reference, in the order of the table's.
+        mean: Mean over the ``n`` topics, or their sum; None if missing.
+        best: Whether it is the best of its column (all ties).
+        in_set: Whether it is in the set of systems that may be the best, unless that has all.
+        p_best: p of the system in that set, None without a set.
+        tests: Tests of difference against each reference, in the table's order.
         equivalence: Test of equivalence, if one was made.
-        text: The figure as it is printed, with ``marks`` behind and ``lines`` of details below.
-        topic_set: The comparison's topic set that the figure is of.
+        text: The printed figure, followed by ``marks``, with ``lines`` of details below.
+        topic_set: The figure's topic set in the comparison.
     """
 
     mean: float | None = None
@@ -102,7 +102,7 @@ class Column:
 
     Attributes:
         measure: The measure's exact name, e.g. ``nDCG(judged_only=True)@5``.
-        group: Name of the topic set, empty where the table has only one.
+        group: Name of the topic set, empty if the table has only one.
         label: The name to print; empty means the exact name.
         descriptive: Shown without best and marks (``Judged@5``).
         summed: A count (``NumRet``), which is a sum over topics.
@@ -133,7 +133,7 @@ def printed_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One system: a cell a column, its printed name, its section, its letter in marks, if any."""
+    """One system: a cell per column, its printed name, section, and any letter in marks."""
 
     system: str
     cells: tuple[Cell, ...]
@@ -148,14 +148,14 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a table is arranged and named, and what it has beside its figures.
+    """A table's layout, names, and further content.
 
     Attributes:
         head: What the rows are.
-        provenance: What the figures were made from.
-        system_names: Printed name of each system, where it differs from the system's name.
+        provenance: The origin of the figures.
+        system_names: Printed name of each system, if it differs from the system's name.
         measure_names: Printed name of each measure, by its exact name.
-        sections: Section (say a corpus variant) of systems.
+        sections: Section (such as a corpus variant) of systems.
         places: Section and group of columns of topic sets whose name is not that of a group.
         notes: Sentences to add below.
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
@@ -179,11 +179,11 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class ResultTable(Layout, Framed):
-    """A whole table: columns and rows, of which those of one group or section stand together.
+    """A whole table: columns and rows, contiguous by group or section.
 
     Attributes:
         below: Lines that every format prints below the table.
-        comparison: What the figures are from, where systems were compared.
+        comparison: The source of the figures, if systems were compared.
         places: The section and the group of columns of each of its topic sets.
     """
 
@@ -226,7 +226,7 @@ class ResultTable(Layout, Framed):
                 yield row, column, cell
 
     def topics(self, column: Column) -> tuple[str, ...]:
-        """The topics of a column; none where its sections have different ones."""
+        """The topics of a column; empty if its sections differ."""
         place, found = self.columns.index(column), dict[str, tuple[str, ...]]()
         for row in self.rows:
             if self.comparison and (name := row.cells[place].topic_set) is not None:
@@ -241,7 +241,7 @@ class ResultTable(Layout, Framed):
         return self.comparison.matrix(name).of(row.system, column.measure)
 
     def to_polars(self) -> pl.DataFrame:
-        """A row for each figure and reference, of a figure that was not tested one, as in CSV."""
+        """A row per figure and reference, one for an untested figure, as in CSV."""
         rows: list[tuple[object, ...]] = []
         best = self.comparison is not None and self.comparison.testing.against == "best"
         for row, column, cell in self.cells():

@@ -1,1 +1,1 @@
-"""Training: what a kind of model brings, and the one place where it is trained."""
+"""Training: the interface of trainable models, and their common trainer."""

@@ -1,8 +1,8 @@
-"""The rows that a model is trained on: one split, one file of Arrow for each part.
+"""Training rows: one split, one Arrow file per part.
 
-Which part a name (a document, a book, a query) falls into depends on the name, the seed and the
-shares alone: a seeded hash. So variants of a corpus hold out the same documents, and what one study
-trains on is not what another tests on.
+A name (of a document, book or query) is assigned to a part by a seeded hash, which depends only on
+the name, the seed and the shares. So variants of a corpus hold out the same documents, and one
+study's training data is not another's test data.
 """
 
 import hashlib
@@ -87,7 +87,7 @@ def check_shares(shares: Mapping[str, float]) -> None:
 
 
 class HeldOut(Recipe):
-    """What is kept from training: shares of the names."""
+    """What is held out from training: shares of the names."""
 
     share: Share = 0.1  # for validation
     test: Share = 0.0  # never seen in training
@@ -106,7 +106,7 @@ class HeldOut(Recipe):
 
 
 class CorpusPart(Reading):
-    """The documents to learn from: an ir_datasets id, a file or a folder."""
+    """The documents to train on: an ir_datasets id, a file or a folder."""
 
     source: str
 
@@ -134,7 +134,7 @@ class GroupShares(Recipe):
 
 
 class DataPart(GroupShares):
-    """The files to learn from; groups are held out by files, by shares or by name."""
+    """The files to train on; groups are held out by files, shares or names."""
 
     train: Several  # files of items
     validation: Several = ()  # files of items; none of their groups may be in `train`
@@ -144,11 +144,11 @@ class DataPart(GroupShares):
     @model_validator(mode="after")
     def _fits(self) -> "DataPart":
         if not listed(self.train):
-            raise ValueError("`train` names no file")
+            raise ValueError("`train` must name a file")
         ways = ("validation", "shares", "held_out")
         given = [f"`{name}`" for name in ways if getattr(self, name)]
         if len(given) > 1:
-            raise ValueError(f"{given[1]} has no effect beside {given[0]}")
+            raise ValueError(f"{given[1]} has no effect with {given[0]}")
         return self
 
     def part_of(self, name: str) -> str:
@@ -181,7 +181,7 @@ def divided(
     group: Callable[[T], str],
     groups: str,
 ) -> Iterator[tuple[T, str]]:
-    """The items of a recipe, each with its part; ``group`` gives what must not be in two parts."""
+    """A recipe's items with their parts; ``group`` returns what must stay in one part."""
     files = part.files(folder)
     banned = {group(item) for item in items_of(files["without"], read)}
     trained_on, shared = set[str](), set[str]()
@@ -192,7 +192,7 @@ def divided(
             yield item, part.part_of(name)
     if unknown := {*sum(part.held_out.values(), ())} - trained_on - banned:
         raise InputError(
-            f"the {groups} to be held out are not in it, such as {min(unknown)!r}.",
+            f"{groups} to be held out are missing from it, such as {min(unknown)!r}.",
             path=files["train"][0],
         )
     for item in items_of(files["validation"], read):
@@ -203,19 +203,19 @@ def divided(
             yield item, "validation"
     if shared:
         raise InputError(
-            f"{len(shared)} {groups} are in the training data as well, such as {min(shared)!r}.",
+            f"{len(shared)} {groups} are also in the training data, such as {min(shared)!r}.",
             path=files["validation"][0],
-            hint="A validation loss over what was memorised shows nothing: take others.",
+            hint="A validation loss on memorised data is meaningless: use others.",
         )
 
 
 def items_of(paths: Sequence[Path], read: Callable[[Path], Iterator[T]]) -> Iterator[T]:
-    """The items of files; ids must be unique in all of them together."""
+    """The items of files; ids must be unique across files."""
     homes: dict[str, int] = {}
     for number, path in enumerate(paths):
         for item in read(path):
             if (home := homes.setdefault(item.id, number)) != number:
-                raise InputError(f"the id {item.id!r} is in {paths[home]} as well.", path=path)
+                raise InputError(f"the id {item.id!r} is also in {paths[home]}.", path=path)
             yield item
 
 
@@ -230,7 +230,7 @@ class TrainingData:
 def stored(
     folder: Path, features: Mapping[str, str], rows: Callable[[dict[str, Any]], Rows]
 ) -> TrainingData:
-    """Rows in files that are written once; ``features``: columns' types, ``[int32]`` for a list."""
+    """Rows in files written once; ``features``: columns' types, ``[int32]`` for a list."""
     from datasets import Dataset, Features, List, Value
     from datasets.arrow_writer import ArrowWriter
 
@@ -263,13 +263,13 @@ def stored(
 
 
 def same_number(text: str) -> int:
-    """A number that texts share which count as the same."""
+    """A number shared by texts that count as the same."""
     data = same_text(text).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(data).digest()[:8], "little", signed=True)
 
 
 def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":
-    """At most so many rows, drawn at random, in their order."""
+    """At most this many random rows, in order."""
     import numpy as np
 
     if most is None or most >= len(data):

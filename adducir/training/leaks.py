@@ -1,16 +1,15 @@
-"""Leak control: which documents a model must not be trained on, since it is tested on them.
+"""Leak control: documents that a model must not be trained on, because it is tested on them.
 
-A model that weights terms by the conclusions of judged documents has seen what the test asks for.
-Three kinds of sources say which documents to leave out:
+A model trained on the conclusions of judged documents has seen test data. Three kinds of sources
+list documents to leave out:
 
-- ``qrels``: every document that they judge, with whatever grade;
-- ``pools``: every document that they list, in files with one document a line. A line has the docno
-  alone, ``qid docno``, ``qid Q0 docno``, qrels' four columns or a run's six (trectools writes pools
-  so, with all ranks and scores 0);
-- ``runs``: the ``depth`` best documents of every topic, and all that tie with the last of them,
-  since tools break ties differently.
+- ``qrels``: every judged document, whatever its grade;
+- ``pools``: every listed document, one per line. A line has just the docno, ``qid docno``, ``qid Q0
+  docno``, qrels' four columns or a run's six (trectools' pools, with ranks and scores 0);
+- ``runs``: the ``depth`` best documents of every topic, and all tied with the last of them, because
+  tools break ties differently.
 
-Pools and runs may be named by a pattern for file names (``runs/2020/*.txt.gz``).
+Pools and runs may be file name patterns (``runs/2020/*.txt.gz``).
 """
 
 from collections import Counter
@@ -36,7 +35,7 @@ from adducir.runs.read import read_run
 from adducir.training.recipe import Several, listed
 
 _DOCNO_COLUMN = {1: 0, 2: 1, 3: 2, 4: 2, 6: 2}
-"""Where the docno stands in a pool's line of so many columns."""
+"""The docno's column in a pool, by number of columns."""
 _PATTERN = frozenset("*?[")
 
 
@@ -55,7 +54,7 @@ class Excluded:
         return len(self.docnos)
 
     def identity(self) -> dict[str, str]:
-        """A digest of the docnos, for fingerprints; what the sources are called is not in it."""
+        """A digest of the docnos for fingerprints, independent of the sources' names."""
         return {"without": digest_of(sorted(self.docnos))}
 
 
@@ -88,13 +87,11 @@ def documents_left(
     counts.update({name: found[name] for name in ("documents", "excluded", "copies")})
     counts["excluded_by_source"] = dict(by_source)
     for source in (source for source, count in by_source.items() if not count):
-        progress().note(
-            f"{source} names no document of the corpus: are its docnos of another version?"
-        )
+        progress().note(f"{source} and the corpus share no docnos: is it for another version?")
 
 
 class WithoutPart(Recipe):
-    """What names the documents to leave out; see the module's text."""
+    """Sources of documents to leave out; see the module's docstring."""
 
     qrels: Several = ()
     pools: Several = ()
@@ -121,7 +118,7 @@ class WithoutPart(Recipe):
 
 
 def pool_docnos(path: Path) -> frozenset[str]:
-    """The docnos that a pool lists; see the module's text for the formats."""
+    """The docnos in a pool; see the module's docstring for formats."""
     docnos: set[str] = set()
     columns = 0
     for number, line in read_lines(path):
@@ -131,11 +128,11 @@ def pool_docnos(path: Path) -> frozenset[str]:
         columns = columns or len(cells)
         if len(cells) not in _DOCNO_COLUMN or len(cells) != columns:
             raise InputError(
-                f"this line has {len(cells)} columns, the first one {columns}.",
+                f"this line has {len(cells)} columns, but the first has {columns}.",
                 path=path,
                 line=number,
-                hint="All lines of a pool have one form: docno; qid docno; qid Q0 docno; that of "
-                "qrels; that of runs.",
+                hint="All lines of a pool must have one format: docno; qid docno; qid Q0 docno; "
+                "qrels; or runs.",
             )
         docnos.add(cells[_DOCNO_COLUMN[columns]])
     if not docnos:
@@ -144,14 +141,14 @@ def pool_docnos(path: Path) -> frozenset[str]:
 
 
 def run_docnos(path: Path, depth: int) -> frozenset[str]:
-    """The docnos of a run down to a depth, with all that tie with the last of them."""
+    """The docnos of a run to a depth, with all tied with the last of them."""
     run = read_run(path)
     if run.depth > depth and run.frame["score"].n_unique() == 1:
         raise InputError(
-            f"every score is {run.frame['score'][0]:g}, so that no {depth} of a topic's documents "
-            "are its best: this is a pool in a run's format.",
+            f"every score is {run.frame['score'][0]:g}, so a topic's best {depth} documents are "
+            "undefined: this is a pool in run format.",
             path=path,
-            hint="Name it under `pools`, where all its documents count.",
+            hint="Name it under `pools`, where all documents count.",
         )
     last = run.frame.with_columns(rank=pl.Series(run.ranks)).with_columns(
         cut=pl.col("score").filter(pl.col("rank") < depth).min().over("qid")
@@ -166,5 +163,5 @@ def _files(source: str, start: Path) -> Sequence[Path]:
     place = Path(source_path(folder or ".", start)).expanduser()
     found = sorted(path for path in place.glob(name) if path.is_file())
     if not found:
-        raise InputError(f"no file is called {name!r}.", path=place, absent=True)
+        raise InputError(f"no file matches {name!r}.", path=place, absent=True)
     return found

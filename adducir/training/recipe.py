@@ -1,4 +1,4 @@
-"""What the recipes of all models that are trained have in common."""
+"""What all trained models' recipes share."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,9 +25,9 @@ def listed(value: Several) -> tuple[str, ...]:
 
 
 class GroupPart(Recipe):
-    """Parameters that are trained with rates of their own, by default those of the rest."""
+    """Parameters with separate learning rates; by default those of the rest."""
 
-    match: Several  # patterns of their names, as of files: classifier.*
+    match: Several  # glob patterns of their names: classifier.*
     learning_rate: Rate | None = None
     weight_decay: Share | None = None
 
@@ -35,29 +35,29 @@ class GroupPart(Recipe):
 class TrainingRecipe(Recipe):
     """How a model is trained; see docs/training.md for its keys."""
 
-    epochs: Annotated[int, Field(ge=1)] = 3  # at most
+    epochs: Annotated[int, Field(ge=1)] = 3  # maximum
     batch_size: Annotated[int, Field(ge=1)] = 16
-    learning_rate: Rate = 2e-5  # AdamW's, at its highest
-    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1  # the share of the steps, never the last
-    weight_decay: Share = 0.01  # not of biases and layer norms
-    parameter_groups: tuple[GroupPart, ...] = ()  # the first that fits
+    learning_rate: Rate = 2e-5  # AdamW's peak
+    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1  # share of the steps, never the last
+    weight_decay: Share = 0.01  # not for biases and layer norms
+    parameter_groups: tuple[GroupPart, ...] = ()  # the first match applies
     freeze: Several = ()  # patterns of parameters' names
     clip: Annotated[float, Field(gt=0)] | None = 1.0  # the gradient's norm
-    gradient_accumulation: Annotated[int, Field(ge=1)] = 1  # batches a step
-    gradient_checkpointing: bool = False  # less memory, the same gradient
-    validations: Annotated[int, Field(ge=1)] = 1  # an epoch
+    gradient_accumulation: Annotated[int, Field(ge=1)] = 1  # batches per step
+    gradient_checkpointing: bool = False  # less memory, same gradient
+    validations: Annotated[int, Field(ge=1)] = 1  # per epoch
     patience: Annotated[int, Field(ge=1)] | None = 2  # validations; None: never stops
     precision: Precision = "float32"  # of the layers; weights are float32
-    threads: Annotated[int, Field(ge=1)] = 1  # they determine last digits
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0  # of order, dropout, new weights
+    threads: Annotated[int, Field(ge=1)] = 1  # affect the last digits
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0  # for order, dropout, new weights
 
 
 class ModelRecipe(Recipe):
-    """The keys of every model that is trained."""
+    """The keys of every trained model."""
 
     description: str = ""  # for readers
     base: str = MINILM
-    tokenizer: str | None = None  # of which model, if the base has none
+    tokenizer: str | None = None  # another model's, if the base lacks one
     training: TrainingRecipe = TrainingRecipe()
 
     @field_validator("*", mode="before")
@@ -65,7 +65,7 @@ class ModelRecipe(Recipe):
     def _stated(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
         if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
-            raise ValueError("is empty; write its keys below it, or leave it out")
+            raise ValueError("is empty; write its keys below it, or omit it")
         return value
 
     def source(self, folder: Path) -> ModelSource:
@@ -73,17 +73,17 @@ class ModelRecipe(Recipe):
         return model_source(expanded(self.base), folder, tokenizer)
 
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
-        """The keys that determine the weights; ``exclude`` has those that only name sources."""
+        """The keys that determine the weights; ``exclude`` are those that only name sources."""
         named = {"description": True, "base": True, "tokenizer": True}
         return self.model_dump(mode="json", exclude={**named, **exclude})
 
 
 def kind_of(document: Document, family: Family[K], *keys: str) -> type[K]:
-    """The kind of a family that the file of a recipe names, with the first of the keys it has."""
+    """The kind of a family that a recipe's file names, with the first of the keys present."""
     key = next((key for key in keys if key in document.data), keys[0])
     name = document.data.get(key)
     if name not in [*family]:
-        what = f"the recipe has no `{key}`" if name is None else f"unknown {family.what} {name!r}"
+        what = f"the recipe lacks `{key}`" if name is None else f"unknown {family.what} {name!r}"
         raise InputError(
             f"{what}.",
             path=document.path,

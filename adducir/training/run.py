@@ -1,4 +1,4 @@
-"""Trains a model inside an artifact; a killed training goes on from its last checkpoint."""
+"""Trains a model inside an artifact; a killed training resumes from its last checkpoint."""
 
 import json
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def train_model(
     trainable: Trainable[Any], output: Path, *, device: str = "auto", rebuild: bool = False
 ) -> Manifest | None:
-    """Train a model, unless ``output`` holds it already; all processes of torchrun must call it."""
+    """Train a model unless ``output`` is up to date; all torchrun processes must call it."""
     if trainable.before is not None and not trainable.before[0].is_current(trainable.before[1]):
         raise InputError(
-            "the base is not trained as its recipe says.",
+            "the base has not been trained with its current recipe.",
             path=trainable.before[1],
             hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
         )
@@ -79,7 +79,7 @@ def train_model(
 
 
 def record(history: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """Write how a training went into a model's folder; the counts of its manifest."""
+    """Write a training's record into a model's folder; returns its manifest's counts."""
     text = json.dumps(history, indent=2)
     (folder / "training.json").write_text(f"{text}\n", encoding="utf-8")
     kept = {"steps": history["steps"], "best_step": history["best_step"]}

@@ -1,8 +1,8 @@
-"""What a kind of model brings to a training: recipe, data, network, loss; its model card.
+"""What a kind of model provides for training: recipe, data, network, loss, model card.
 
-The constructor of a :class:`Trainable` opens what a recipe names and reads no data; ``settings``
-and ``inputs`` say what determines the weights, so that the model's fingerprint is known before
-anything exists. Other packages' kinds are entry points of the group ``adducir.training``.
+The constructor of a :class:`Trainable` opens a recipe's sources without reading data; ``settings``
+and ``inputs`` determine the weights, so that the model's fingerprint is known before anything
+exists. Other packages add kinds through entry points ``adducir.training``.
 """
 
 import json
@@ -34,39 +34,39 @@ R = TypeVar("R", bound=ModelRecipe)
 
 
 class Trainable(ABC, Generic[R]):
-    """A model that can be trained, with one recipe of it."""
+    """A trainable model, with a recipe."""
 
     recipe_type: ClassVar[type[ModelRecipe]]
-    artifact: ClassVar[str]  # what the trained model is called in manifests
-    version: ClassVar[int] = 3  # raised whenever the same recipe would give other weights
-    columns: ClassVar[tuple[str, ...] | None] = None  # that the loss reads; None for all
-    unit: ClassVar[str] = "examples"  # what a row is called in the progress
-    card: ClassVar[str] = ""  # what it is and how it is used; {name} is the model's folder
+    artifact: ClassVar[str]  # the trained model's kind in manifests
+    version: ClassVar[int] = 3  # raised when the same recipe yields other weights
+    columns: ClassVar[tuple[str, ...] | None] = None  # read by the loss; None for all
+    unit: ClassVar[str] = "examples"  # the unit of rows in progress
+    card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
     base: Any  # the source of the pretrained model
 
     def __init__(self, recipe: R, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder  # the study's, where relative paths start
-        self.origin: Mapping[str, str] = {}  # the package that the kind comes from, if not ours
+        self.origin: Mapping[str, str] = {}  # the kind's package, if not ours
         self.before: tuple[Trainable[Any], Path] | None = None  # what trains the base, and where
 
     @property
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Those parts of the recipe that determine the weights, without the names of sources."""
+        """The parts of the recipe that determine the weights, without sources' names."""
 
     @property
     @abstractmethod
     def inputs(self) -> Mapping[str, str]:
-        """The fingerprints of what the model is trained on, by name."""
+        """The fingerprints of the training data, by name."""
 
     @property
     def model_settings(self) -> Any:
-        """What is kept beside the weights: its ``save(folder)`` writes it."""
+        """Settings stored beside the weights by ``save(folder)``."""
         return self.recipe
 
     @property
     def canonical(self) -> dict[str, Any]:
-        """All that determines the weights beside the inputs: settings, and whose kind it is."""
+        """What determines the weights besides inputs: settings, and the kind's package."""
         return {**self.settings, **({"kind of": dict(self.origin)} if self.origin else {})}
 
     @cached_property
@@ -78,15 +78,15 @@ class Trainable(ABC, Generic[R]):
 
     @abstractmethod
     def dataset(self, folder: Path) -> "TrainingData":
-        """The rows, which may be kept in a folder; see :func:`adducir.training.data.stored`."""
+        """The rows, which may be stored in a folder; see :func:`adducir.training.data.stored`."""
 
     @abstractmethod
     def model(self) -> "torch.nn.Module":
-        """The network as training starts, on the CPU; the same at each call."""
+        """The initial network, on the CPU; the same at each call."""
 
     @abstractmethod
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
-        """A batch of rows as tensors; the first dimension of each is the number of rows."""
+        """A batch of rows as tensors, whose first dimension is the number of rows."""
 
     @abstractmethod
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
@@ -99,11 +99,11 @@ class Trainable(ABC, Generic[R]):
         self.model_settings.save(folder)
 
     def summary(self, data: "TrainingData") -> str:
-        """What it is trained on, in a line."""
+        """A line about the training data."""
         return f"{len(data.train):,} {self.unit} to train on, {len(data.validation):,} held out"
 
     def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
-        """The numbers of each step's rows, of like ``length`` by default; None: the validation."""
+        """Row numbers per step, of similar ``length`` by default; None: for validation."""
         lengths = np.asarray(data.with_format("numpy")["length"][:], dtype=np.int64)
         if epoch is None:
             return token_batches(lengths)
@@ -111,11 +111,11 @@ class Trainable(ABC, Generic[R]):
         return shuffled_batches(lengths, recipe.batch_size, seed_of(recipe.seed, "epoch", epoch))
 
     def measure(self, model: "torch.nn.Module", data: "TrainingData") -> Mapping[str, Any]:
-        """What is measured of a trained model: further counts."""
+        """Further counts measured on the trained model."""
         return {}
 
     def report(self, counts: Mapping[str, Any]) -> Sequence[str]:
-        """Lines for whoever has trained a model: what was measured of it."""
+        """Lines for the user about what was measured on the trained model."""
         return ()
 
     def write_card(self, folder: Path, name: str) -> None:
@@ -127,7 +127,7 @@ class Trainable(ABC, Generic[R]):
 
 
 def kept_epoch(record: Mapping[str, Any]) -> str:
-    """Which epoch's weights were kept, of how many: ``1 of 3, stopped early``; empty if unknown."""
+    """The epoch whose weights were kept: ``1 of 3, stopped early``; empty if unknown."""
     epochs = {entry["step"]: entry["epoch"] for entry in record.get("validations", ())}
     if record.get("best_step") not in epochs:
         return ""
@@ -151,9 +151,9 @@ KINDS: Family[Trainable[Any]] = Family(
 def open_training(
     recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
 ) -> Trainable[Any]:
-    """Open a recipe's file and the sources that it names; no document is read, no model loaded.
+    """Open a recipe and its sources, without reading documents or loading models.
 
-    ``changes`` are as ``training.epochs=2``; ``folder`` is by default the study's of the file.
+    ``changes`` are like ``training.epochs=2``; ``folder`` defaults to the file's study.
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     kind = kind_of(document, KINDS, "kind")

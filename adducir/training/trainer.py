@@ -1,7 +1,7 @@
-"""The Trainer of transformers: AdamW, linear warm-up and decay, the lowest validation loss kept.
+"""transformers' Trainer: AdamW, linear warm-up and decay, weights of the lowest validation loss.
 
-Several GPUs train by ``torchrun``: each process takes batches of its own, gradients are averaged,
-the first process writes.
+Several GPUs train with ``torchrun``: each process has its own batches, gradients are averaged, the
+first process writes.
 """
 
 import math
@@ -34,13 +34,13 @@ from adducir.training.recipe import GroupPart, TrainingRecipe, listed
 from adducir.training.trainable import kept_epoch
 
 CHECKPOINT_SECONDS = 120.0
-"""Seconds between two checkpoints: what a kill can lose."""
+"""Seconds between checkpoints: the most that a kill can lose."""
 _WAIT = 30 * 24 * 3600
-"""Seconds that a process waits for the first one, which may prepare data for hours."""
+"""Seconds that processes wait for the first one, which may prepare data for hours."""
 
 
 def rank() -> int:
-    """Which of the processes that a launcher such as torchrun started this is; 0 without one."""
+    """This process's rank under a launcher such as torchrun; 0 without one."""
     return int(os.environ.get("RANK", "0"))
 
 
@@ -60,13 +60,13 @@ def fit(
     """Train a network in place; it ends with its best weights, in evaluation mode.
 
     ``objective`` has a :class:`.Trainable`'s ``unit``, ``batches``, ``collate`` and ``loss``; a
-    training in the folder ``checkpoints`` goes on. Returns what ``training.json`` holds.
+    training in the folder ``checkpoints`` resumes. Returns the content of ``training.json``.
     """
     if recipe.patience is not None and not len(validation):
         raise InputError(
-            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop "
-            "the training early.",
-            hint="Hold out a larger share, or write `patience: null` below `training`.",
+            f"nothing is held out, so `training.patience: {recipe.patience}` cannot stop the "
+            "training early.",
+            hint="Hold out a larger share, or set `patience: null` below `training`.",
         )
     freeze(model, listed(recipe.freeze))
     arguments = arguments_of(recipe, checkpoints, device)
@@ -85,7 +85,7 @@ def fit(
         trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
     model.eval()
     history = _history(trainer.state, time.monotonic() - began)
-    progress().note(f"the weights are of epoch {kept_epoch(history)}")
+    progress().note(f"kept the weights of epoch {kept_epoch(history)}")
     return history
 
 
@@ -121,7 +121,7 @@ def arguments_of(
         disable_tqdm=True,
         report_to="none",
     )
-    # Several visible GPUs without torchrun: one is used, and not DataParallel over all.
+    # Several visible GPUs without torchrun: use one, not DataParallel over all.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
 
@@ -131,12 +131,12 @@ def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
     for name in _fitting(patterns, named, "freeze"):
         named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
-        what = "every parameter is frozen, so there is nothing to train."
-        raise InputError(what, hint="Take a pattern out of `training.freeze`.")
+        what = "all parameters are frozen, so nothing can be trained."
+        raise InputError(what, hint="Remove a pattern from `training.freeze`.")
 
 
 def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
-    """AdamW over what is trained; biases and layer norms (one dimension) are not decayed."""
+    """AdamW over trained parameters, without decay for biases and layer norms (one dimension)."""
     named = dict(model.named_parameters())
     rest = {name: one for name, one in named.items() if one.requires_grad}
     groups = list[dict[str, Any]]()
@@ -158,14 +158,14 @@ def _fitting(patterns: Sequence[str], names: Any, key: str) -> set[str]:
     for pattern, found in zip(patterns, fitting, strict=True):
         if not found:
             raise InputError(
-                f"no parameter of this model matches {pattern!r} (`training.{key}`).",
-                hint=f"Its {len(names)} parameters are called {', '.join([*names][:3])} and so on.",
+                f"{pattern!r} (`training.{key}`) does not match any parameter of this model.",
+                hint=f"Its {len(names)} parameters are named {', '.join([*names][:3])} and so on.",
             )
     return set[str]().union(*fitting)
 
 
 def checkpoint_layers(model: torch.nn.Module) -> None:
-    """Have a model's layers keep only their input, and compute the rest again backwards."""
+    """Let a model's layers store only their input, and recompute the rest in the backward pass."""
     networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
     able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
     if not able:
@@ -176,7 +176,7 @@ def checkpoint_layers(model: torch.nn.Module) -> None:
 
 
 class _Loader(DataLoader[Any]):
-    """Batches of rows as a kind cuts them; accelerate would cut them anew for several processes."""
+    """Batches of rows from a kind; accelerate would split them again for several processes."""
 
     def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
         self._cut, self._own = partial(objective.batches, rows), list[list[int]]()
@@ -206,7 +206,7 @@ class _Trainer(Trainer):
         return self.optimizer
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        # The warm-up's first step has the rate 0: were it the last, too, nothing would be learned.
+        # The first warm-up step has rate 0: if it were also the last, nothing would be learned.
         warmup = self.args.get_warmup_steps(num_training_steps)
         self.args.warmup_steps = min(warmup, num_training_steps - 1)
         return super().create_scheduler(num_training_steps, optimizer)
@@ -218,11 +218,11 @@ class _Trainer(Trainer):
         return _Loader(self.objective, self.eval_dataset, None)
 
     def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
-        # The backward pass is inside: what it computes again must be in the same precision.
+        # The backward pass is inside, because it must recompute in the same precision.
         with computing_in(self.recipe.precision, model):
             loss = super().training_step(model, *inputs, **more)
         if _processes() > 1 and self.accelerator.sync_gradients:
-            # Not by DistributedDataParallel: a loss may run the network several times, and back.
+            # Not DistributedDataParallel: a loss may run several forward and backward passes.
             for parameter in model.parameters():
                 if parameter.grad is not None:
                     torch.distributed.all_reduce(parameter.grad)
@@ -243,11 +243,11 @@ class _Trainer(Trainer):
         save_weights(folder / "model.safetensors", self.accelerator.unwrap_model(self.model))
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
-        """None: what is shared is in the file once, so that its other names are missing."""
+        """None: the file stores shared weights once, so their other names are missing."""
 
 
 class _Watch(TrainerCallback):
-    """Reports progress, validates within epochs, and saves a checkpoint from time to time."""
+    """Reports progress, validates within epochs, and saves checkpoints regularly."""
 
     def __init__(self, validations: int, examples: int) -> None:
         self._validations, self._examples = validations, examples
@@ -269,8 +269,7 @@ class _Watch(TrainerCallback):
         within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
         if step % per_epoch in within and args.eval_strategy != "no":
             control.should_log = control.should_evaluate = control.should_save = True
-        # By the clock of the first process. An epoch's last checkpoint is written when it was
-        # validated: not before that, too.
+        # By the first process's clock. An epoch's last checkpoint is written only after validation.
         due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
         if _processes() > 1 and step % per_epoch:
             due = due.to(args.device)

@@ -124,7 +124,7 @@ def test_other_folders_are_refused_before_the_work(tmp_path: Path, monkeypatch) 
     closed.mkdir(mode=0o555)
     monkeypatch.chdir(here)
     for path, error, what in (
-        (index, ArtifactError, "an artifact of the kind 'toy'"),
+        (index, ArtifactError, "an artifact of kind 'toy'"),
         (file, InputError, "this is a file"),
         (Path(), InputError, "the current folder"),
         (tmp_path, InputError, "the current folder"),

@@ -128,8 +128,8 @@ def test_twofold_keys(write) -> None:
         ("a: 1\n[x, y]: 2\n", 2, "cannot be a key"),
         ("a: 1\nb: *nope\n", 2, "undefined alias"),
         ("a: 1\nb: !!python/object/apply:os.system [x]\n", 2, "!!python/object/apply:os.system"),
-        ("a: !!int five\n", 1, "'five' is not of the type int"),
-        ("a: 1\nb: &b\n  c: *b\n", 2, "inside what it refers to"),
+        ("a: !!int five\n", 1, "'five' does not have the type int"),
+        ("a: 1\nb: &b\n  c: *b\n", 2, "refers to a value that contains it"),
         ("a: " + "[" * 100_000, 1, "nested more than 100 deep"),
     ],
 )
@@ -145,4 +145,4 @@ def test_aliases_cannot_fill_the_memory(write) -> None:
     text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     for level in range(1, 12):
         text += f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]\n"
-    assert "aliases make more than 1,000,000 values" in str(refusal(write(text)))
+    assert "aliases expand this to more than 1,000,000 values" in str(refusal(write(text)))

@@ -86,5 +86,5 @@ def test_several_files(write):
         assert f"{two}:3" in error.what
     assert (problem(one, one).path, problem(one, one).line) == (one, 1)
     assert "folder" in problem(one.parent).what
-    with pytest.raises(InputError, match="no qrels"):
+    with pytest.raises(InputError, match="qrels are missing"):
         load_qrels([])

@@ -60,7 +60,7 @@ def test_contexts_and_spans(tiny, tmp_path):
 def test_nothing_to_encode_and_a_candidate_of_two_texts(tiny, tmp_path):
     (tmp_path / "s.jsonl").write_text("")
     source = encoder_source(str(tiny))
-    with pytest.raises(InputError, match="nothing to encode"):
+    with pytest.raises(InputError, match="items to encode are missing"):
         encode(source, items_of_spans(tmp_path / "s.jsonl", "span"), tmp_path / "out")
     line = '{{"id": "{}", "group": "g", "left": [], "span": ["{}"], "right": [], "candidate": "c"}}'
     (tmp_path / "s.jsonl").write_text(line.format(1, "a") + "\n" + line.format(2, "b") + "\n")

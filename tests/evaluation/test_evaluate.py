@@ -40,8 +40,8 @@ def test_what_cannot_be_evaluated_is_refused() -> None:
     judged = qrels_of(QRELS)
     for run, qrels, what in (
         (run_of({"x": {"d1": 1.0}, "y": {"d1": 1.0}}), judged, "x is the first of 2"),
-        (run_of({}), qrels_of({}), "no judgements"),
-        (Run(apart, "tag"), judged, "not together"),
+        (run_of({}), qrels_of({}), "are empty"),
+        (Run(apart, "tag"), judged, "not contiguous"),
         (Run(pl.concat([frame, frame]), "tag"), judged, "d1 twice"),
         (Run(frame, "tag"), Qrels(pl.concat([judged.frame] * 2), "qrels"), "d1 twice"),
     ):

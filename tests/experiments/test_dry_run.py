@@ -248,7 +248,7 @@ def test_retrieval_opens_no_large_file(retrieval: Study) -> None:
     assert "data/pets.jsonl: 17 MB, which a dry run does not read; needed by indexes.pets" in note
     # Small files are read, and their errors found.
     (retrieval.folder / "data" / "qrels.txt").write_text("9 0 d1 1\n")
-    with pytest.raises(InputError, match="no qid in common"):
+    with pytest.raises(InputError, match="do not share qids"):
         plan_experiment(retrieval.file, dry_run=True)
 
 

@@ -60,7 +60,7 @@ def test_nothing_is_done_twice_and_the_table_is_the_same(study: Study) -> None:
         lambda run, other: metadata_for(run).write_text("adducir: [\n"),
         lambda run, other: metadata_for(run).write_bytes(b"\xff\xfe"),
     ],
-    ids=["edited", "another system's", "no metadata", "broken metadata", "no text"],
+    ids=["edited", "another system's", "lacks readable metadata", "broken metadata", "no text"],
 )
 def test_a_harmed_run_is_made_again(study: Study, harm) -> None:
     path = study.path("QLD")

@@ -35,8 +35,7 @@ def test_scores_are_bm25ss(save, method, dtype):
     found = index.search(QUERIES, Impact()).frame([*"abcd"]).rows_by_key("qid")
     assert {qid: len(hits) for qid, hits in found.items()} == {"a": 5, "b": 4}
     for qid, query in zip("ab", QUERIES, strict=False):
-        words = bm25s.tokenize(query, return_ids=False, show_progress=False)[0]
-        scores = theirs.get_scores(words)
+        scores = theirs.get_scores(bm25s.tokenize(query, return_ids=False, show_progress=False)[0])
         assert all(scores[int(docno)] == score for docno, score in found[qid])
 
 

@@ -40,7 +40,7 @@ def equal(one, other):
 @pytest.mark.parametrize("model", ["tiny", "t5", "roberta"])
 def test_a_folder_without_a_tokenizer_is_refused(model, request, tmp_path):
     folder = without_tokenizer(request.getfixturevalue(model), tmp_path / "bare")
-    with pytest.raises(InputError, match=r"bare: .*without a tokenizer.*`tokenizer:"):
+    with pytest.raises(InputError, match=r"bare: .*not include a tokenizer.*`tokenizer:"):
         load_tokenizer(model_source(str(folder)))
 
 
@@ -133,7 +133,7 @@ def test_every_caller_refuses_a_checkpoint_that_lacks_a_weight(kind, t5, tmp_pat
         folder = rewritten(whole, tmp_path / f"lit5-{number}", without)
         (folder / "deepct.json").write_text(json.dumps({"text": ["text"]}))
         for load in callers(folder)[kind]:
-            with pytest.raises(InputError, match=r"it lacks 1 of the weights of a \w+, such as"):
+            with pytest.raises(InputError, match=r"it lacks 1 weights of a \w+, such as"):
                 load()
 
 

@@ -68,7 +68,9 @@ def test_what_fails_when_a_kind_is_used_is_found_by_the_check(site):
     install(site, "borda_fusion", source, {"adducir.fusion": {"borda": "Borda"}})
     FUSION.__dict__.pop("_installed", None)
     try:
-        with pytest.raises(AssertionError, match=r"contributions.* is not a number for each row"):
+        with pytest.raises(
+            AssertionError, match=r"contributions.* does not return a number per row"
+        ):
             check_kind("fusion", "borda")
     finally:
         FUSION.__dict__.pop("_installed", None)

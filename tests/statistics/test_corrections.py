@@ -169,7 +169,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     ):
         with pytest.raises(UsageError):
             compared(values, baseline="s0", **wrong)
-    with pytest.raises(UsageError, match="needs the scores"):
+    with pytest.raises(UsageError, match="needs scores"):
         correct([0.1], "maxt")
     # Equivalence tests are then corrected by Holm's.
     both = compared(values, baseline="s0", correction="maxt", equivalence=0.3, against="s0")

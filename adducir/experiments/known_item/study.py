@@ -34,7 +34,7 @@ AnySystem = Annotated[
     BeforeValidator(
         chosen_by_key(
             RANKING_SYSTEMS,
-            "one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` is needed "
+            "give one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` "
             "(`bm25: {}` for its defaults)",
         )
     ),
@@ -45,26 +45,26 @@ class KnownItem(Task):
     """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
     task: Literal["known-item"]  # ``known-item``
-    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # what is ranked: a table each
-    # what is read of contexts: a section of the tables each
+    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # data sets: a table each
+    # how contexts are read: a section of the tables each
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # what is compared
-    random: bool = True  # whether the exact expectation of a random ranking stands in the tables
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # the systems to compare
+    random: bool = True  # whether tables show a random ranking's exact expectation
     # the k of R@k
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
-    ties: Ties = "pessimistic"  # how candidates count that score as the gold item does
-    rouge: bool = False  # whether ROUGE-L of what is ranked first, with the gold text, is a column
-    # tables of the contexts' groups by these keys as well: ``length``, ``group``
+    ties: Ties = "pessimistic"  # how candidates tied with the gold item count
+    rouge: bool = False  # whether to add ROUGE-L of the first candidate with the gold text
+    # also tables by these keys of contexts: ``length``, ``group``
     by: tuple[Literal["length", "group"], ...] = ()
-    precision: Precision = "float32"  # what networks compute in when candidates are ranked
+    precision: Precision = "float32"  # networks' precision when they rank candidates
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":
         for name, system in self.systems.items():
             if unknown := set(system.contexts) - set(self.contexts):
-                raise ValueError(f"the system {name!r} names no context {min(unknown)!r}")
+                raise ValueError(f"the system {name!r} names an unknown context {min(unknown)!r}")
         if self.random and "random" in self.systems:
-            raise ValueError("a system is called 'random', as the row of `random: true` is")
+            raise ValueError("a system is called 'random', like the row of `random: true`")
         return self
 
     def study(self, planner: Planner) -> "KnownItemStudy":
@@ -83,8 +83,8 @@ class KnownItemStudy(Study):
     def __init__(self, recipe: KnownItem, planner: Planner) -> None:
         super().__init__(recipe, planner)
         self.tables = len(recipe.data)
-        self.learned: dict[str, list[str]] = {}  # notes on gold items that are trained on
-        self.places: dict[str, Path] = {}  # folders of trainings, by what determines them
+        self.learned: dict[str, list[str]] = {}  # notes on gold items in the training data
+        self.places: dict[str, Path] = {}  # trainings' folders by identity
         self.data: dict[str, SpanData] = {}
         for name, data in recipe.data.items():
             with suppress(Known), planner.at("data", name):

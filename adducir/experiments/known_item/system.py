@@ -1,4 +1,4 @@
-"""Known-item search: the data, what each kind of system has, the step that ranks; BM25."""
+"""Known-item search: data, the base of systems, the ranking step; BM25."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
 
 
 class DataRecipe(GroupShares):
-    """Contexts, and what is ranked for them: ``spans``, or a file that brings its candidates."""
+    """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
-    spans: Several = ()  # files of masked spans: all of them are candidates for every context
-    # a file of another kind, by the kind's name, which is a key of its own in YAML
+    spans: Several = ()  # files of masked spans, all of them candidates for every context
+    # a file of another kind; in YAML the key is the kind's name
     brought: dict[str, str] = Field(default_factory=dict)
-    candidates: Several = ()  # files of spans that are candidates only, beside ``spans``
+    candidates: Several = ()  # files of spans that are only candidates, besides ``spans``
     # The part whose contexts are ranked; all groups stay candidates. None for all.
     part: Part | None = None
-    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; none for all
-    # the lengths of the spans whose contexts are ranked; none for all
+    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; empty for all
+    # the lengths of the spans whose contexts are ranked; empty for all
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
 
     @model_validator(mode="before")
@@ -75,11 +75,11 @@ class DataRecipe(GroupShares):
                 f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
             )
         if listed(self.candidates) and not listed(self.spans):
-            raise ValueError("`candidates` have no effect without `spans`")
+            raise ValueError("`candidates` has no effect without `spans`")
         if (self.part or self.groups) and not all(
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
-            raise ValueError(f"`{min(self.brought)}` has no groups: leave out `part` and `groups`")
+            raise ValueError(f"`{min(self.brought)}` lacks groups: leave out `part` and `groups`")
         if self.shares and not self.part:
             raise ValueError("`shares` need `part`")
         return self
@@ -91,7 +91,7 @@ class DataRecipe(GroupShares):
         return found
 
     def tasks(self, folder: Path) -> Iterator[SpanTask]:
-        """Contexts of another kind, with the candidates that they bring along."""
+        """Contexts of another kind, with their own candidates."""
         for kind, path in self.brought.items():
             yield from CONTEXTS.make(kind).tasks(file_path(path, folder))
 
@@ -126,7 +126,7 @@ class SpanData:
 
 
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
-    """Read a data set's contexts, and choose those that are ranked."""
+    """Read a data set's contexts, and choose those to rank."""
     paths = recipe.files(folder)
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
@@ -147,17 +147,17 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
         ):
             chosen.append(span)
     if unknown := set(recipe.groups) - known:
-        what = f"unknown group {min(unknown)!r}; there are {', '.join(sorted(known)[:12])}."
+        what = f"unknown group {min(unknown)!r}; the groups are {', '.join(sorted(known)[:12])}."
         raise InputError(what, path=paths[0])
     if not chosen:
         raise InputError(
-            f"none of its {count:,} contexts is chosen.",
+            f"none of its {count:,} contexts matches.",
             path=paths[0],
-            hint="Look at `part`, `shares`, `seed`, `groups` and `sentences`.",
+            hint="Check `part`, `shares`, `seed`, `groups` and `sentences`.",
         )
     data = SpanData(recipe, folder, tuple(chosen), identity)
     if files:
-        next(data.tasks())  # a candidate with two texts is found now
+        next(data.tasks())  # finds candidates with two texts now
     return data
 
 
@@ -169,10 +169,10 @@ def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:
 
 
 ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
-"""As the papers write them: ``L+R``, ``4/4``."""
+"""As in the papers: ``L+R``, ``4/4``."""
 RANKS_FILE = "ranks.tsv"
 SCORES = 1 << 22
-"""Scores that are held at a time: 16 MB."""
+"""Scores held at a time: 16 MB."""
 
 
 class ContextRecipe(Recipe):
@@ -181,28 +181,28 @@ class ContextRecipe(Recipe):
     left: Some = None  # sentences on the left of the mask
     right: Some = None  # sentences on the right
     words: Some = None  # words of each side
-    # tokens of each side, as the system counts them: a network's pieces, BM25's words
+    # tokens of each side, as the system counts them: word pieces, or words for BM25
     tokens: Some = None
 
 
 class RankingSystem(SystemEntry):
-    """A row of the tables: what ranks the candidates of contexts."""
+    """A row of the tables, which ranks contexts' candidates."""
 
-    contexts: tuple[ContextName, ...] = ()  # the contexts that it is ranked with; none for all
+    contexts: tuple[ContextName, ...] = ()  # the contexts to rank with; empty for all
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
-        """Open what it names; nothing is loaded or trained."""
+        """Open what it names, without loading or training."""
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
-        """The steps that train it for a context, the last of them last."""
+        """The steps that train it for a context, in order."""
         return ()
 
     @abstractmethod
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
-        """All that determines the ranks beside context, data and model."""
+        """What determines the ranks besides context, data and model."""
 
     def identities(self, step: "RankStep") -> Mapping[str, str]:
-        """The fingerprint of its model, which may still have to be trained."""
+        """The fingerprint of its model, which need not be trained yet."""
         return {}
 
     def versions(self) -> Mapping[str, str]:
@@ -242,7 +242,7 @@ class RankStep(ArtifactStep):
         self.path = study.path_of(trial)
         self.inputs = self.models = system.models(trial, study)
         self.reads = [] if self.models else [("systems", trial.system)]
-        if not self.models:  # the vectors of candidates serve all contexts of a system
+        if not self.models:  # candidates' vectors serve all contexts of a system
             self.chunk_places = [self.path.parent]
 
     @property
@@ -277,7 +277,7 @@ class RankStep(ArtifactStep):
     def by_vectors(
         self, vectors: VectorSource, tasks: Sequence[SpanTask], context: "Context"
     ) -> GoldRanks:
-        """The rank of each gold item by vectors of contexts and candidates, kept in files."""
+        """The rank of each gold item, from vectors of contexts and candidates kept in files."""
         work = SpanWork(
             vectors=vectors,
             tasks=partial(list, tasks),
@@ -298,20 +298,20 @@ class RankStep(ArtifactStep):
 
 
 class LexicalPart(Recipe):
-    """BM25 as rank_bm25's BM25Okapi, over each set of candidates by itself."""
+    """BM25 as in rank_bm25's BM25Okapi, over each set of candidates separately."""
 
     k1: Annotated[float, Field(ge=0)] = 1.5  # saturation of term frequency
     b: Annotated[float, Field(ge=0, le=1)] = 0.75  # weight of length
     epsilon: float = 0.25  # the floor of the idf, a share of the mean idf
-    # ``split``: lower case, cut at white space, as with rank_bm25; ``lucene``: Anserini's analysis,
-    # with stemming and stop words
+    # ``split``: lower case, split at white space, as with rank_bm25; ``lucene``: Anserini's
+    # analysis, with stemming and stop words
     analysis: Literal["split", "lucene"] = "split"
 
 
 class Lexical(RankingSystem):
     """BM25."""
 
-    bm25: LexicalPart  # its parameters and the analysis
+    bm25: LexicalPart  # its parameters and analysis
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}

@@ -1,4 +1,4 @@
-"""Systems that rank by vectors: dual encoders, trained or not, and late interaction."""
+"""Systems that rank with vectors: dual encoders, trained or not, and late interaction."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class _Vectors(RankingSystem):
     kind: ClassVar[str] = "vectors"
 
     def source(self, step: RankStep) -> Any:
-        """The model, which must be there."""
+        """The model, which must exist."""
         return encoder_source(expanded(getattr(self, "encoder", "")), step.study.folder)
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
@@ -80,11 +80,11 @@ class _Vectors(RankingSystem):
 
 
 class Pretrained(_Vectors):
-    """An encoder as it is."""
+    """An encoder without training."""
 
     encoder: str  # its name
-    lengths: LengthPart = LengthPart()  # tokens that are read
-    # how token vectors become one; by default as its folder says
+    lengths: LengthPart = LengthPart()  # maximum tokens
+    # how to pool token vectors; by default as its folder says
     pooling: PoolingMode | None = None
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
@@ -92,15 +92,15 @@ class Pretrained(_Vectors):
 
 
 class Trained(_Vectors):
-    """An encoder that is trained for each context anew."""
+    """An encoder trained separately for each context."""
 
-    train: Several  # its recipe; with several, each goes on from the one before
-    set: tuple[str, ...] = ()  # changes of the recipes, as ``--set`` has them
+    train: Several  # its recipe; each of several continues from the one before
+    set: tuple[str, ...] = ()  # changes to the recipes, as in ``--set``
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
         if not listed(self.train):
-            raise ValueError("`train` names no recipe")
+            raise ValueError("`train` must name a recipe")
         return self
 
     def is_trained(self, folder: Path) -> bool:
@@ -110,7 +110,7 @@ class Trained(_Vectors):
         return encoder_source(str(step.models[-1].path))
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
-        """Open the recipes, and hold what they learn from to what is tested on."""
+        """Open the recipes, and check training against test data."""
         with gathering() as each:
             for number, recipe_name in enumerate(listed(self.train)):
                 document = load(file_path(recipe_name, study.folder))
@@ -118,7 +118,7 @@ class Trained(_Vectors):
                 if number == 0:
                     if recipe.base.endswith(RECIPES):
                         raise InputError(
-                            f"it goes on from {recipe.base}.",
+                            f"it continues from {recipe.base}.",
                             path=document.path,
                             line=document.line_of(("base",)),
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
@@ -153,11 +153,11 @@ class Trained(_Vectors):
 def _check_examples(
     name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
 ) -> None:
-    """Hold what a recipe learns from to what is tested on; a dry run does so for small files."""
+    """Check a recipe's training data against test data; a dry run checks only small files."""
     files = recipe.data.files(study.folder)
     if not reads(*(path for paths in files.values() for path in paths)):
         return
-    # What is learned from may be more than memory holds; what is tested is not.
+    # Training data may exceed memory; test data does not.
     sought = {
         tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
     }
@@ -175,8 +175,8 @@ def _check_examples(
                 f"it is trained on {len(groups[tested])} groups of {tested}, such as "
                 f"{min(groups[tested])!r}.",
                 path=files["train"][0],
-                hint="Give `data.shares` and `data.seed` the values that they have in the "
-                "study, or name the tested spans in `data.without`.",
+                hint="Use the study's `data.shares` and `data.seed`, or name the tested spans in "
+                "`data.without`.",
             )
         if count := sum(same_text(span.text) in texts[tested] for span in one.spans):
             study.learned.setdefault(tested, []).append(
@@ -186,9 +186,9 @@ def _check_examples(
 
 
 class _Late(_Vectors):
-    """Late interaction; the model stands under the kind's name."""
+    """Late interaction; the kind's name is the key of the model."""
 
-    lengths: LengthPart = LengthPart()  # tokens that are read
+    lengths: LengthPart = LengthPart()  # maximum tokens
 
     like: ClassVar[type[MaxSimRecipe]]
 
@@ -230,7 +230,7 @@ class LateVectors:
     reading: MaxSimRecipe
     read: ContextRecipe
 
-    def __reduce__(self) -> tuple[Any, ...]:  # a worker loads the model itself
+    def __reduce__(self) -> tuple[Any, ...]:  # workers load the model themselves
         return LateVectors, (self.source, self.reading, self.read)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
@@ -257,7 +257,7 @@ class LateVectors:
 
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
-    """Left and right text, cut at their outer ends: to ``side`` tokens, to ``room`` together."""
+    """Left and right text, cut at the outer ends: to ``side`` tokens each, ``room`` in total."""
     before, after = (
         one.offsets
         for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)

@@ -1,1 +1,1 @@
-"""Retrieval: topics with judgements; systems answer by runs, which measures score."""
+"""Retrieval: topics with judgements, answered by systems' runs, which measures score."""

@@ -1,4 +1,4 @@
-"""Corpora, topics, judgements and measures of an experiment file."""
+"""An experiment file's corpora, topics, judgements and measures."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenedCorpus:
-    """A corpus, and what has to be there before its documents can be read."""
+    """A corpus, and what must exist before its documents can be read."""
 
-    corpus: Corpus  # its documents need not be readable yet
-    label: str  # what it is, in a few words
-    steps: Sequence[Step] = ()  # what has to be made first
-    reads: Sequence[KeyPath] = ()  # the entries of the file that name what is read with them
-    facts: dict[str, Any] = field(default_factory=dict)  # how it is made, for provenance
+    corpus: Corpus  # its documents may not be readable yet
+    label: str  # a short description
+    steps: Sequence[Step] = ()  # steps to run first
+    reads: Sequence[KeyPath] = ()  # the file's entries that name what is read with them
+    facts: dict[str, Any] = field(default_factory=dict)  # how it is built, for provenance
 
 
 class CorpusRecipe(Linked):
     @abstractmethod
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        """Open it; its documents are not read. ``seed``: of the trainings that it stands on."""
+        """Open it without reading documents. ``seed``: of the trainings that it depends on."""
 
 
 class SourceCorpus(CorpusRecipe, Reading):
@@ -67,14 +67,14 @@ class SourceCorpus(CorpusRecipe, Reading):
 
 
 class ExpandedRecipe(CorpusRecipe):
-    """Another corpus, its words weighted by DeepCT; see docs/deepct.md."""
+    """Another corpus with words weighted by DeepCT; see docs/deepct.md."""
 
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
     expand: Name  # the other corpus
-    model: str  # the term weighter: its recipe or its folder
-    scale: Annotated[float, Field(gt=0)] = 100.0  # how often a word of weight 1 is repeated
-    transform: Literal["linear", "sqrt"] = "linear"  # what becomes of weights first
-    precision: Precision = "float32"  # what the network computes in
+    model: str  # the term weighter: its recipe or folder
+    scale: Annotated[float, Field(gt=0)] = 100.0  # how often to repeat a word of weight 1
+    transform: Literal["linear", "sqrt"] = "linear"  # transforms weights first
+    precision: Precision = "float32"  # the network's precision
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
@@ -125,9 +125,9 @@ class ExpandedRecipe(CorpusRecipe):
         path = file_path(self.model, study.folder)
         if not path.is_dir():
             raise InputError(
-                "no such model.",
+                "this model does not exist.",
                 path=path,
-                hint="Name a recipe, such as deepct/NAME.yaml, or a folder that it made.",
+                hint="Name a recipe, such as deepct/NAME.yaml, or a folder trained from it.",
                 absent=True,
             )
         return path, Settings.load(path), ModelSource(str(path), path).identity(), []
@@ -171,7 +171,7 @@ CORPORA = Family(
 
 
 def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
-    """Read a local corpus until each field was seen, which nearly always is at once."""
+    """Read a local corpus until each field has been seen, nearly always immediately."""
     unseen, found = set(fields), set[str]()
     base = getattr(corpus, "base", None)
     if base is not None:  # documents cannot be read before their words are weighted
@@ -186,7 +186,7 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
             return
         found |= document.fields.keys()
     raise InputError(
-        f"no document has a field {', '.join(map(repr, sorted(unseen)))}.",
+        f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
         hint=f"The fields are {', '.join(sorted(found))}.",
     )
 
@@ -194,7 +194,7 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
 @dataclass(frozen=True)
 class TopicSet(JudgedTopics):
     evaluator: Evaluator
-    model: Evaluator | None = None  # by the judgements of a model, called ``judge``
+    model: Evaluator | None = None  # with the judgements of a model, named ``judge``
     judge: str = ""
 
     def identity(self) -> dict[str, str]:
@@ -220,8 +220,8 @@ class TopicsRecipe(Recipe):
 
     source: str  # the topics
     qrels: Several  # their judgements
-    field: str | None = None  # the field that is searched with
-    # judgements of a model, of these topics and others: the footer has prediction-powered means
+    field: str | None = None  # the field to search with
+    # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
     judge: str = ""  # name and version of the model
 
@@ -232,7 +232,7 @@ class TopicsRecipe(Recipe):
         return self
 
     def open(self, name: str, study: "RetrievalStudy") -> TopicSet | None:
-        """Topics and judgements that fit together; None with an error, which is kept."""
+        """Topics and judgements that match; None after recording an error."""
         place, planner = ("topics", name), study.planner
 
         def load() -> Topics:
@@ -245,11 +245,11 @@ class TopicsRecipe(Recipe):
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
             first, other = topics.qids[0], qrels.qids[0]
-            what = f"topics and qrels have no qid in common (such as {first!r} and {other!r})"
+            what = f"topics and qrels do not share qids (for example {first!r} and {other!r})"
             planner.add(place, what)
             return None
         if study.recipe.comparison is not None and len(qrels.qids) < 2:
-            planner.add((*place, "qrels"), "a test needs judgements of two topics or more")
+            planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
         evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
         model = None
         if self.model_qrels:
@@ -270,7 +270,7 @@ class TopicsRecipe(Recipe):
             study.planner.add(place, f"{what}: {TOPICS_ALONE}")
         judged = _qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
-            what = f"{len(unknown)} topics that it judges are not in `source`"
+            what = f"{len(unknown)} judged topics are not in `source`"
             study.planner.add(place, f"{what}, such as {min(unknown)!r}")
         check_judged(qrels.qids, judged.qids, self.judge)
         return _evaluator(judged, study)
@@ -285,18 +285,18 @@ def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[st
             if can_compute(place, measure, study):
                 found[measure] = None
     if recipe.unjudged and not any(map(depth_of, found)):
-        what = "only nDCG@k, AP@k and RBP(rel=1) have bounds, and `measures` has none of them"
+        what = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
         planner.add(("unjudged",), what)
     names = {}
     for text, name in recipe.table.measure_names.items():
-        # Names of other measures do no harm: --set measures=... may have left those out.
+        # Other measures' names are harmless: --set measures=... may have dropped those.
         place = ("table", "measure_names", text)
         names[str(planner.opening(place, partial(parse_measure, text)))] = name
     return tuple(found), names
 
 
 def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
-    """Whether a measure can be computed; what is wrong with it is kept."""
+    """Whether a measure can be computed; records an error otherwise."""
     cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, study.recipe.most
     if most is not None and cutoff > most:
         what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
@@ -311,9 +311,9 @@ def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
-    measures = study.measures or "NumRet"  # for want of one without an error
+    measures = study.measures or "NumRet"  # if all have errors
     evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
-    # Some errors, such as grades that a measure does not know, show only at work.
+    # Some errors, such as unsupported grades, show only in use.
     one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
     evaluator.score(Run(one, "trial"))
     return evaluator

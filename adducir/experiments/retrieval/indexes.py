@@ -1,4 +1,4 @@
-"""Indexes of an experiment file, by engine: Lucene's, arrays in memory that rank alike, vectors."""
+"""An experiment file's indexes by engine: Lucene, memory, dense."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -42,10 +42,10 @@ _CALLED = {"lucene": "Lucene", "memory": "the memory engine"}
 
 @dataclass(frozen=True)
 class IndexPlan:
-    fingerprint: Callable[[], str]  # gives that of the index that ``build`` would build
-    recipe: Mapping[str, Any]  # all that determines it beside the corpus, as the manifest has it
-    build: Callable[["Context"], Manifest]  # unless it is there
-    models: Sequence[Step] = ()  # what is trained for it
+    fingerprint: Callable[[], str]  # of the index that ``build`` would build
+    recipe: Mapping[str, Any]  # what determines it besides the corpus, as in the manifest
+    build: Callable[["Context"], Manifest]  # unless it exists
+    models: Sequence[Step] = ()  # models trained for it
 
 
 class IndexRecipe(Linked):
@@ -53,19 +53,19 @@ class IndexRecipe(Linked):
 
     references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
     corpus: Name  # the corpus
-    fields: tuple[str, ...] = ()  # the fields that are indexed, joined; by default the corpus's own
+    fields: tuple[str, ...] = ()  # the fields to index, joined; by default the corpus's
 
     @property
     @abstractmethod
     def artifact(self) -> str:
-        """What it is called in manifests."""
+        """Its name in manifests."""
 
     @abstractmethod
     def plan(self, step: "IndexStep", seed: int | None, study: "RetrievalStudy") -> IndexPlan:
-        """Open what the entry names; ``seed`` is that of the trainings that it stands on."""
+        """Open what the entry names; ``seed`` is that of the trainings that it depends on."""
 
     def search(self, step: "RunStep", search: "Search", context: "Context") -> Found:
-        """Search every topic of a run; its part ``index`` is this index's step."""
+        """Search every topic of a run, whose part ``index`` is this index's step."""
         return search_topics(
             step.parts["index"].open(context),
             step.topics,
@@ -77,7 +77,7 @@ class IndexRecipe(Linked):
         )
 
     def unfit(self, system: "Search") -> Iterator[tuple[KeyPath, str]]:
-        """What a search asks for and the index does not have, with its place in the search."""
+        """What a search needs and the index lacks, with its path in the search."""
         yield from ()
 
 
@@ -95,15 +95,15 @@ class IndexStep(Step):
         try:
             self.fields = entry.fields or tuple(self.corpus.default_fields)
         except NotRead:
-            # Those of the index that is there are the corpus's own as well if its fingerprint is
-            # right, which covers the corpus.
+            # An existing index with the right fingerprint, which covers the corpus, has the
+            # corpus's counts.
             is_there = not is_absent(self.path)
             self.fields = tuple(read_manifest(self.path).recipe["fields"]) if is_there else ()
         self.plan = entry.plan(self, seed, study)
         self.inputs = [*documents.steps, *self.plan.models]
         self.reads = [*documents.reads, self.place]
         self.fingerprint = self.plan.fingerprint() if self.fields else UNREAD
-        self.why()  # raises where something else stands in its place
+        self.why()  # raises if something else is there
         with suppress(Known), study.planner.at(*self.place, "fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
 
@@ -129,16 +129,16 @@ class IndexStep(Step):
 
 
 class Inverted(IndexRecipe):
-    """An inverted index, of Lucene's or in memory."""
+    """An inverted index, by Lucene or in memory."""
 
     engine: EngineName = "lucene"  # ``lucene`` or ``memory``
     language: str = "en"  # the language of documents and queries
-    stemmer: str = ""  # one of the language's stemmers; by default its own
+    stemmer: str = ""  # one of the language's stemmers; by default its first
     stopwords: str = "lucene"  # ``lucene``, ``none`` or a file
-    positions: bool = True  # whether postings hold positions
-    vectors: bool = True  # whether documents' term vectors are stored, for feedback
-    accurate_length: bool = False  # whether BM25 sees exact lengths instead of Lucene's one byte
-    # a file or folder of token weights that stand for the documents' texts
+    positions: bool = True  # whether to store positions
+    vectors: bool = True  # whether to store documents' term vectors, for feedback
+    accurate_length: bool = False  # whether BM25 uses exact lengths instead of Lucene's one byte
+    # a file or folder of token weights that replace the documents' texts
     weights: str | None = None
 
     @model_validator(mode="after")
@@ -154,11 +154,11 @@ class Inverted(IndexRecipe):
 
     @property
     def is_of_impacts(self) -> bool:
-        """Whether weights are searched as they are."""
+        """Whether weights are searched without analysis."""
         return self.weights is not None and "language" not in self.model_fields_set
 
     def analysis(self, folder: Path) -> Analysis:
-        """How text becomes terms; weights without a language are of ready tokens."""
+        """How text becomes terms; weights without a language are pretokenized."""
         if self.is_of_impacts:
             return Analysis(language=PRETOKENIZED)
         return Analysis.of(self.stemmer, self.stopwords, self.language, folder)
@@ -168,16 +168,16 @@ class Inverted(IndexRecipe):
         engines = MODELS.kind(name).engines()
         if feedback is not None and not self.vectors:
             method = FEEDBACK.name_of(type(feedback))
-            what = f"{method.upper()} reads document vectors, and the index `{index}` has"
+            what = f"{method.upper()} needs document vectors, but the index `{index}` has"
             yield (method,), f"{what} `vectors: false`"
         if self.engine not in engines:
             others = " or ".join(f"`engine: {engine}`" for engine in engines)
-            what = f"{_CALLED[self.engine]} has no model {name}"
+            what = f"{_CALLED[self.engine]} lacks the model {name}"
             yield ("model",), f"{what}: `{index}` needs {others}"
         elif self.is_of_impacts and name != "impact":
-            yield ("model",), f"`{index}` holds token weights, which `model: impact` reads"
+            yield ("model",), f"`{index}` contains token weights, which need `model: impact`"
         elif self.accurate_length and name != "bm25" and "lucene" in engines:
-            what = f"only bm25 reads exact lengths, and `{index}` has `accurate_length: true`"
+            what = f"only bm25 supports exact lengths, but `{index}` has `accurate_length: true`"
             yield ("model",), what
 
     @property
@@ -216,11 +216,11 @@ class Inverted(IndexRecipe):
 
 
 class Dense(IndexRecipe):
-    """Vectors of documents; the settings of the kind of FAISS's index stand beside ``kind``."""
+    """Vectors of documents; the settings of FAISS's index are keys beside ``kind``."""
 
     model_config = ConfigDict(extra="allow")
     engine: Literal["dense"] = "dense"  # ``dense``
-    encoder: str  # an encoder by name, its folder, or the recipe that trains it
+    encoder: str  # an encoder's name, folder or recipe
     kind: str = "Flat"  # FAISS's description of the index, such as ``Flat`` or ``HNSW32``
     precision: Precision = "float32"  # what the network computes in
 
@@ -241,7 +241,7 @@ class Dense(IndexRecipe):
         for key in (*(system.model_fields_set & {"model"}), *(system.model_extra or {})):
             yield (key,), "has no effect on a dense index, which ranks by vectors"
         if system.tune is not None:
-            yield ("tune",), "a search of a dense index has nothing to tune"
+            yield ("tune",), "a search of a dense index does not have parameters to tune"
 
     @property
     def artifact(self) -> str:

@@ -1,4 +1,4 @@
-"""``rerank:``: the best documents of another system's run in a new order."""
+"""``rerank:`` reorders the best documents of another system's run."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scorer:
-    """The reranker of a system: one that is there, or one that is trained first."""
+    """A system's reranker, which exists or is trained first."""
 
     recipe: RerankerRecipe
-    identity: Mapping[str, Any]  # all that determines the score of a pair
-    open: Callable[[], Reranker]  # once it is there
-    models: tuple[ModelStep, ...] = ()  # what trains it
+    identity: Mapping[str, Any]  # what determines a pair's score
+    open: Callable[[], Reranker]  # once it exists
+    models: tuple[ModelStep, ...] = ()  # its training
 
 
 class Rerank(System):
@@ -49,18 +49,18 @@ class Rerank(System):
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
     rerank: Name  # the other system
-    by: str  # the reranker: its recipe, its folder or its name
-    depth: Natural = 100  # how many documents per topic are reranked
-    # the index whose documents are read; by default the one that was searched
+    by: str  # the reranker: its recipe, folder or name
+    depth: Natural = 100  # documents per topic to rerank
+    # the index with the texts; by default the one that was searched
     texts: Name | None = None
-    # the fields that are read; by default as the reranker's recipe says, or the index's
+    # the fields to read; by default the reranker's recipe's, or the index's
     fields: tuple[str, ...] = ()
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.by, folder) and is_trained(read_recipe(file_path(self.by, folder)))
 
     def index_name(self, study: "RetrievalStudy") -> str | None:
-        """The index that it names, or what it reranks, or the only one that is searched."""
+        """The index named here, by the reranked system, or the only one searched."""
         systems = study.recipe.systems
         names = [self.rerank, *study.made_of(self.rerank)]
         every = [self, *(systems[name] for name in names if name in systems)]
@@ -74,10 +74,10 @@ class Rerank(System):
         place, most = ("systems", name), study.recipe.most
         of = {self.rerank, *study.made_of(self.rerank)}
         if self.texts is None and of <= study.recipe.systems.keys() and not self.index_name(study):
-            what = f"`{self.rerank}` searches none or several indexes; name the one with the texts"
+            what = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
             study.planner.add((*place, "rerank"), f"{what}: `texts: INDEX`")
         if most is not None and self.depth > most:
-            what = f"{self.depth} documents per topic are reranked; `depth` of the file is {most}"
+            what = f"it reranks {self.depth} documents per topic, but the file's `depth` is {most}"
             study.planner.add((*place, "depth"), what)
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Rerank(System):
                 tag=step.tag,
                 chunking=Chunking(step.path, context.execution),
             )
-        # Candidates are named without the machine's paths.
+        # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)
         settings = {**found.settings, "name": self.by, "candidates": candidates}
         method = reranked_method(method_of(step.parts["rerank"]), settings)
@@ -157,5 +157,5 @@ class Rerank(System):
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
-        what = f"{names.get(name, name)}: {base}, its best {self.depth:,} documents"
+        what = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
         return f"{what} reranked by {self.by}."

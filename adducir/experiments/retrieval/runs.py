@@ -1,6 +1,6 @@
-"""Systems and their runs: given, made by Python code (``python:``), or by a step of another kind.
+"""Systems and their runs: given, computed by Python code (``python:``) or by other steps.
 
-A step of a run knows by the metadata beside it whether it is up to date.
+The metadata beside a run show whether its step is up to date.
 """
 
 import time
@@ -42,39 +42,39 @@ _RUN_VERSION = 2
 @dataclass
 class Answer:
     run: Run
-    note: str  # how it was made, in a few words
-    method: dict[str, Any]  # the section of that name of its metadata
+    note: str  # how it was made, briefly
+    method: dict[str, Any]  # the section ``method`` of its metadata
     seconds: float | None = None
     data: dict[str, Any] = field(default_factory=dict)  # more for that section of the metadata
-    engines: Mapping[str, str] | None = None  # versions of those that took part
-    qids: Sequence[str] | None = None  # the topics that there should be; None: the topic set's
+    engines: Mapping[str, str] | None = None  # versions of the engines used
+    qids: Sequence[str] | None = None  # the expected topics; None: the topic set's
 
 
 class System(SystemEntry):
-    """A row of the table. Its run is made from the runs and indexes that it names."""
+    """A row of the table, whose run is made from the runs and indexes that it names."""
 
-    verb: ClassVar[str]  # what is done, for the plan's lines
-    group: str | None = None  # the section of the table that it stands in
+    verb: ClassVar[str]  # for the plan's lines
+    group: str | None = None  # its section of the table
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
-        """Keys beside the fields: the hyperparameters of what the system is made with."""
+        """Keys besides the fields: hyperparameters."""
         return ()
 
     @abstractmethod
     def identity(self, step: "RunStep") -> Mapping[str, Any]:
-        """The settings that determine its rankings, beside the depth, topics, runs and indexes."""
+        """The settings that determine its rankings, besides depth, topics, runs and indexes."""
 
     @abstractmethod
     def answer(self, step: "RunStep", context: "Context") -> Answer:
-        """Rank the topics of ``step`` from the artifacts of its ``parts``, which are there."""
+        """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
     def index_name(self, study: "RetrievalStudy") -> str | None:
-        """The index that it searches or reads documents of."""
+        """The index that it searches or reads documents from."""
         return next((one.name for one in self.links() if one.section == "indexes"), None)
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
-        """Leave what does not fit the rest of the file with the planner."""
+        """Report conflicts with the rest of the file to the planner."""
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
         return {
@@ -91,7 +91,7 @@ class System(SystemEntry):
         return study.path_of(trial)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
-        """A sentence for below the table; ``names`` are the printed names of systems."""
+        """A sentence below the table; ``names`` are systems' printed names."""
         return None
 
 
@@ -113,15 +113,15 @@ SYSTEMS = Family(
 
 @dataclass(eq=False)
 class RunStep(Step):
-    """A run that a system makes; ``topics`` are those that are ranked."""
+    """A run made by a system; ``topics`` are those to rank."""
 
     system: System
     trial: Trial
     study: "RetrievalStudy"
-    parts: dict[str, Any]  # the runs and indexes it is made from, by the key that names each
-    models: Sequence[ModelStep] = ()  # what is trained for it alone
+    parts: dict[str, Any]  # the runs and indexes it is made from, by key
+    models: Sequence[ModelStep] = ()  # models trained only for it
     reads: Sequence[KeyPath] = ()
-    opened: Any = None  # by the system, for it: code, a reranker
+    opened: Any = None  # opened by the system: code, a reranker
     runs_code: tuple[str, str] | None = None
     stage = 2
 
@@ -154,12 +154,12 @@ class RunStep(Step):
             return UNKNOWN
         facts = run_facts(self.path)
         if facts is None:
-            return "it has no metadata that can be read"
+            return "it lacks readable metadata"
         if facts["adducir"]["fingerprint"] != self.fingerprint:
             return f"{OUT_OF_DATE} settings or inputs"
-        # Nobody but the step that wrote it says what is in it.
+        # Only the step that wrote it knows its content.
         if reads(self.path) and facts["run file"]["sha256"] != file_digest(self.path):
-            return "it was changed since it was made"
+            return "it has changed since it was made"
         return None
 
     def answer(self, context: "Context") -> Answer:
@@ -196,10 +196,10 @@ class RunStep(Step):
 
 
 class Given(System):
-    """A run that is there already."""
+    """An existing run."""
 
     verb: ClassVar[str] = "read"
-    # a TREC run file for the only topic set, or one for each topic set by its name; with `seeds`
+    # a TREC run for a single topic set, or one per topic set by name; with `seeds`
     # it holds ``{seed}``
     run: str | dict[Name, str]
 
@@ -214,12 +214,12 @@ class Given(System):
         place, topic_sets = ("systems", name, "run"), study.planner.names.get("topics", [])
         if isinstance(self.run, str):
             if len(topic_sets) > 1:
-                what = "with several topic sets, name a run for each: `{topic set: file}`"
+                what = "with several topic sets, give a run for each: `{topic set: file}`"
                 study.planner.add(place, what)
             return
         for topic_set in topic_sets:
             if topic_set not in self.run:
-                study.planner.add(place, f"there is no run for the topic set `{topic_set}`")
+                study.planner.add(place, f"a run for the topic set `{topic_set}` is missing")
 
     def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
         file = self.run if isinstance(self.run, str) else self.run.get(trial.data, "")
@@ -237,7 +237,9 @@ class Given(System):
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, other = run.qids[0], judged.qrels.qids[0]
             what = f"{run.path}: none of its topics is judged in `{trial.data}`"
-            study.planner.add(place, f"{what} (such as {first!r}; judged is, say, {other!r})")
+            study.planner.add(
+                place, f"{what} (it has {first!r}; the judged ones include {other!r})"
+            )
         return GivenRun(trial, run)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
@@ -260,10 +262,10 @@ class GivenRun(Step):
         return f"run {shown(self.path)}"
 
     def why(self) -> None:
-        """It is there."""
+        """It exists."""
 
     def make(self, context: "Context") -> None:
-        """It is there."""
+        """It exists."""
 
     def read(self) -> Run:
         return self.run
@@ -274,14 +276,14 @@ def method_of(step: Step) -> dict[str, Any]:
 
 
 def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
-    """What metadata say of a run that another is made from, without a machine's paths."""
+    """What metadata say about an input run, without a machine's paths."""
     shown = context.shown(step.path)
     file = {} if Path(shown).is_absolute() else {"file": shown}
     return {"system": step.trial.run, **file, "fingerprint": step.fingerprint}
 
 
 def run_facts(path: Path) -> dict[str, Any] | None:
-    """The metadata of a run that an experiment made; None where they do not show that."""
+    """The metadata of an experiment's run; None for other runs."""
     try:
         facts = read_metadata(path)
     except InputError:
@@ -293,9 +295,9 @@ def run_facts(path: Path) -> dict[str, Any] | None:
 class Python(System):
     """A function that returns a transformer, or a transformer's class.
 
-    The transformer is given a frame with ``qid`` and ``query``; with ``input`` one row per document
-    of that system's run, with ``docno``, ``score`` and ``rank``; with ``texts`` also ``text`` and a
-    column for each field. It returns ``qid``, ``docno`` and ``score``.
+    The transformer receives a frame with ``qid`` and ``query``; with ``input``, one row per
+    document of that system's run, with ``docno``, ``score`` and ``rank``; with ``texts``, also
+    ``text`` and a column per field. It returns ``qid``, ``docno`` and ``score``.
     """
 
     verb: ClassVar[str] = "call"
@@ -306,9 +308,9 @@ class Python(System):
     }
     python: str  # ``module:function``, or ``folder/file.py:function`` from the study's folder
     arguments: dict[str, Any] = Field(default_factory=dict)  # the function's keyword arguments
-    input: Name | None = None  # the system whose run it is given
-    texts: Name | None = None  # the index whose documents' texts it is given
-    # an index that the function is given, opened, as its argument ``index``
+    input: Name | None = None  # the system whose run it receives
+    texts: Name | None = None  # the index whose documents' texts it receives
+    # an index that is opened and passed as the argument ``index``
     searches: Name | None = None
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
@@ -318,7 +320,7 @@ class Python(System):
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
         with study.planner.at("systems", trial.system, "python"):
             code = find_code(self.python, study.folder)
-        # What others wrote can do anything by its arguments.
+        # Foreign code may do anything with its arguments.
         arguments = None if code.is_of_study else self.arguments
         own = fingerprint([code.identity(), arguments]), code.name
         return RunStep(self, trial, study, self.parts(trial, study), opened=code, runs_code=own)
@@ -340,7 +342,7 @@ class Python(System):
         transform = getattr(code.call(arguments), "transform", None)
         if transform is None:
             raise InputError(
-                f"{code.name} gives no transformer: it has no `transform`.",
+                f"{code.name} does not return a transformer: `transform` is missing.",
                 path=code.path,
                 hint="Return a pyterrier.Transformer.",
             )
@@ -385,10 +387,10 @@ class Python(System):
         try:
             run = Run.of(found, step.tag)
         except AdducirError as error:
-            what = f"the transformer of {code.name} gives no run: {error.what}"
+            what = f"the transformer of {code.name} does not return a run: {error.what}"
             raise InputError(what, path=code.path) from error
         if strange := set(run.qids).difference(step.topics.qids):
             what = f"the transformer of {code.name} answers a topic {min(strange)!r}, which"
-            raise InputError(f"{what} it was not asked.", path=code.path)
+            raise InputError(f"{what} it was not given.", path=code.path)
         depth = step.study.recipe.most
         return run if depth is None else run.top(depth)

@@ -1,4 +1,4 @@
-"""Systems that search an index (``index:``) or fuse runs (``fuse:``), as they are or tuned."""
+"""Systems that search an index (``index:``) or fuse runs (``fuse:``), tuned or not."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -44,29 +44,29 @@ if TYPE_CHECKING:
 
 
 class TunableSystem(System):
-    """A system with hyperparameters, which ``tune`` has chosen by cross-validation."""
+    """A system with hyperparameters, which ``tune`` chooses by cross-validation."""
 
     tune: TuneRecipe | None = None  # the grid, the folds and the measure
 
     @property
     @abstractmethod
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        """What can be tuned."""
+        """The tunable parameters."""
 
     @property
     @abstractmethod
     def fixed(self) -> dict[str, float]:
-        """The values that the file itself gives to hyperparameters."""
+        """The hyperparameters that the file sets."""
 
     @abstractmethod
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        """The system with open hyperparameters; ``steps``: its untuned runs on each topic set."""
+        """The system with open hyperparameters; ``steps``: its untuned runs per topic set."""
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
         if self.tune is None:
             return self
-        twice = "is fixed by this system as well as tuned"
+        twice = "is both fixed and tuned by this system"
         errors = [
             *self.tune.errors(self.hyperparameters),
             *((("grid", name), twice) for name in self.fixed if name in self.tune.grid),
@@ -76,12 +76,12 @@ class TunableSystem(System):
         return self
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
-        """What a member is made with may not know the labels of held-out topics."""
+        """A member must not depend on the labels of held-out topics."""
         super().check(name, study)
         place, systems = ("systems", name), study.recipe.systems
         if self.tune is None:
             if "tune" in self.model_fields_set:
-                what = "is empty; name a `grid` and `folds`, or leave it out"
+                what = "is empty; name a `grid` and `folds`, or omit it"
                 study.planner.add((*place, "tune"), what)
             return
         for link in self.links():
@@ -89,7 +89,7 @@ class TunableSystem(System):
                 continue
             for one in (link.name, *study.made_of(link.name)):
                 if getattr(systems.get(one), "tune", None):
-                    what = f"`{one}` is tuned itself, so its figures know the topics held out here"
+                    what = f"`{one}` is tuned itself, so its figures depend on topics held out here"
                     study.planner.add((*place, *link.place), what)
                     break
         objective = (*place, "tune", "objective")
@@ -119,10 +119,10 @@ class TunableSystem(System):
 
 @dataclass(eq=False)
 class TunedStep(RunStep):
-    """The held-out rankings of one topic set; the topics of all sets are tuned together."""
+    """The held-out rankings of one topic set; all sets' topics are tuned together."""
 
     system: TunableSystem
-    steps: Mapping[str, RunStep] = field(default_factory=dict)  # untuned, on each topic set
+    steps: Mapping[str, RunStep] = field(default_factory=dict)  # untuned, per topic set
     tuning: TuneRecipe = None  # type: ignore[assignment]  # always given
     folds: "Folds" = None  # type: ignore[assignment]
 
@@ -180,13 +180,13 @@ class TunedStep(RunStep):
 
 
 class Search(TunableSystem):
-    """A search; the model's hyperparameters stand beside ``model``, feedback under its name."""
+    """A search; the model's hyperparameters are keys beside ``model``, feedback's below it."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
-    model: Annotated[str, MODELS] = "bm25"  # the retrieval model; a dense index has none
+    model: Annotated[str, MODELS] = "bm25"  # the retrieval model; not for dense indexes
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -212,13 +212,15 @@ class Search(TunableSystem):
     def feedback(self) -> FeedbackMethod | None:
         stated = {name: one for name, one in (self.model_extra or {}).items() if name in FEEDBACK}
         for name, value in stated.items():
-            # A row called RM3 must not silently lack it because nothing stands after "rm3:".
+            # A row called RM3 must not silently lack it because "rm3:" is empty.
             if value is None:
-                what = "is empty; write `{}` for the default settings, `false` for none"
+                what = "is empty; write `{}` for default settings or `false` for no feedback"
                 raise errors_at(((name,), what))
         requested = [name for name, value in stated.items() if value is not False]
         if len(requested) > 1:
-            raise ValueError(f"a search has one feedback method, not {' and '.join(requested)}")
+            raise ValueError(
+                f"a search can have only one feedback method, not {' and '.join(requested)}"
+            )
         if not requested:
             return None
         (name,) = requested
@@ -308,14 +310,14 @@ class Search(TunableSystem):
 
 
 class Fusion(TunableSystem):
-    """Two systems or more; the method's hyperparameters stand beside ``method``."""
+    """Two systems or more; the method's hyperparameters are keys beside ``method``."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]  # the systems
     method: Annotated[str, FUSION] = "rrf"  # a fusion method
-    # a weight for each system; by default 1
+    # a weight per system; by default 1
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @classmethod
@@ -325,11 +327,11 @@ class Fusion(TunableSystem):
     @model_validator(mode="after")
     def _fits(self) -> "Fusion":
         if len(set(self.fuse)) < max(2, len(self.fuse)):
-            raise ValueError("`fuse` names two systems or more, each once")
+            raise ValueError("`fuse` must name at least two different systems")
         if self.weights and len(self.weights) != len(self.fuse):
-            raise ValueError("`weights` has one number for each system in `fuse`")
+            raise ValueError("`weights` must have one number per system in `fuse`")
         if self.weights and not any(self.weights):
-            raise ValueError("`weights` are all 0")
+            raise ValueError("`weights` must not all be 0")
         try:
             _ = self.fusion
         except UsageError as error:
@@ -369,7 +371,7 @@ class Fusion(TunableSystem):
     def fixed(self) -> dict[str, float]:
         given = (self.model_extra or {}).keys() & self.hyperparameters.keys()
         values = {name: getattr(self.fusion, name) for name in sorted(given)}
-        weights = zip(self.fuse, self.weights, strict=False)  # no weights, or one for each
+        weights = zip(self.fuse, self.weights, strict=False)  # no weights or one each
         return values | {f"weights.{name}": weight for name, weight in weights}
 
     def at(self, setting: Setting) -> "Fusion":
@@ -377,8 +379,8 @@ class Fusion(TunableSystem):
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
         if not any(weights):
             raise UsageError(
-                "in one of the settings all weights are 0.",
-                hint="Leave out a weight's 0, or leave one weight out of the grid: it is 1.",
+                "all weights are 0 in one of the settings.",
+                hint="Remove 0 from a weight's values, or remove a weight from the grid.",
             )
         return self.model_copy(update={**values, "weights": weights, "tune": None})
 

@@ -1,8 +1,8 @@
-"""The task ``retrieval``: its experiment file, one file a table, opened and planned.
+"""The task ``retrieval``: its experiment file, opened and planned; one table per file.
 
-Systems may have several runs: with ``DeepCT: {index: weighted, seeds: [0, 1]}`` two runs are
-planned, ``DeepCT.seed0`` and ``DeepCT.seed1``. Each has its own of all that stands on a training:
-the model ``deepct/X.seed0``, the index ``weighted.seed0``. What stands on no training is shared.
+Systems may have several runs: ``DeepCT: {index: weighted, seeds: [0, 1]}`` plans two runs,
+``DeepCT.seed0`` and ``DeepCT.seed1``. Each has its own copy of everything that depends on a
+training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything else is shared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 AnyCorpus = Annotated[
     SerializeAsAny[CorpusRecipe],
-    BeforeValidator(chosen_by_key(CORPORA, "a corpus has exactly one of `source` and `expand`")),
+    BeforeValidator(chosen_by_key(CORPORA, "a corpus needs exactly one of `source` and `expand`")),
 ]
 AnyIndex = Annotated[SerializeAsAny[IndexRecipe], BeforeValidator(chosen_by_engine)]
 AnySystem = Annotated[
@@ -50,7 +50,7 @@ AnySystem = Annotated[
     BeforeValidator(
         chosen_by_key(
             SYSTEMS,
-            "a system has exactly one of `index` (a search), `fuse`, `rerank`, `python` and `run`",
+            "a system needs exactly one of `index` (search), `fuse`, `rerank`, `python` and `run`",
         )
     ),
 ]
@@ -59,22 +59,22 @@ AnySystem = Annotated[
 class Retrieval(Task):
     """Topics with judgements, answered by runs; see docs/recipes.md for its keys."""
 
-    task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or left out
+    task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or omitted
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
     indexes: dict[Name, AnyIndex] = Field(default_factory=dict)  # indexes of them, by name
-    topics: dict[Name, TopicsRecipe]  # topic sets, by name: a group of columns each
-    systems: dict[Name, AnySystem]  # a row of the table each
-    # how many documents per topic each run that is made holds
+    topics: dict[Name, TopicsRecipe]  # topic sets by name: a group of columns each
+    systems: dict[Name, AnySystem]  # the rows of the table
+    # documents per topic in each run
     depth: Natural | Literal["all"] = 1000
     measures: tuple[str, ...] = DEFAULT_MEASURES  # the columns
-    negative_grades: Literal["zero", "trec_eval"] = "zero"  # how judgements below 0 count
-    # whether the footer states how far unjudged documents could move figures
+    negative_grades: Literal["zero", "trec_eval"] = "zero"  # how negative judgements count
+    # whether the footer shows how far unjudged documents could move figures
     unjudged: bool = False
-    table: RunTableRecipe = RunTableRecipe()  # how it looks, and what its report quotes
+    table: RunTableRecipe = RunTableRecipe()  # layout, and what the report quotes
 
     @property
     def most(self) -> int | None:
-        """``depth`` as a number; None for all documents that hold a term of the query."""
+        """``depth`` as a number; None for all documents with a query term."""
         return None if self.depth == "all" else self.depth
 
     @field_validator("topics", "systems", "measures")
@@ -106,17 +106,17 @@ class RetrievalStudy(Study):
             for link in (one for one in system.links() if one.section == "systems"):
                 place = ("systems", name, *link.place)
                 if not system.seeds and getattr(recipe.systems.get(link.name), "seeds", None):
-                    what = f"`{link.name}` has a run for each seed: give `{name}` `seeds` as well"
+                    what = f"`{link.name}` has a run per seed: add `seeds` to `{name}`, too"
                     planner.add(place, what)
                 if is_circular:
-                    planner.add(place, f"circular reference: `{name}` would be made from itself")
-                    is_circular = False  # said once
+                    planner.add(place, f"circular reference: `{name}` depends on itself")
+                    is_circular = False  # reported once
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
         self.topic_sets = {name: one for name, one in opened.items() if one is not None}
 
     def made_of(self, name: str) -> list[str]:
-        """The systems that one is made from, at any depth, nearest first; undefined ones too."""
+        """The systems that one depends on, nearest first, including undefined ones."""
         systems, found, waiting = self.recipe.systems, dict[str, None](), [name]
         for one in waiting:
             members = systems[one].members if one in systems else ()
@@ -125,7 +125,7 @@ class RetrievalStudy(Study):
         return list(found)
 
     def _open(self, section: str, name: str, seed: int | None) -> Any:
-        """A corpus or the step of an index, opened once; :class:`.Known` with an error."""
+        """A corpus or an index's step, opened once; :class:`.Known` on an error."""
         key = section, name, seed if self.is_trained(section, name) else None
         entries: Mapping[str, Any] = getattr(self.recipe, section)
         if key not in self._opened and name in entries:
@@ -166,7 +166,7 @@ class RetrievalStudy(Study):
         what: str,
         place: KeyPath,
     ) -> ModelStep:
-        """The step that trains ``deepct/X`` by its recipe; of a seed 3, ``deepct/X.seed3``."""
+        """The step that trains ``deepct/X`` from its recipe; with seed 3, ``deepct/X.seed3``."""
         from adducir.training.trainable import open_training
 
         path = file_path(reference, self.folder)
@@ -223,7 +223,7 @@ class RetrievalStudy(Study):
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
-        used = {key[:2] for key in self._opened}  # errors of what nothing uses are shown as well
+        used = {key[:2] for key in self._opened}  # also show errors of unused entries
         for name, entry in self.recipe.indexes.items():
             if ("indexes", name) not in used:
                 make = partial(IndexStep, entry, name, None, self)
@@ -242,7 +242,7 @@ class RetrievalStudy(Study):
         ]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
-        """What of given runs would lower figures without anybody's wish; evaluation and tests."""
+        """Warnings about given runs that would lower figures; evaluation and tests."""
         for trial, step in self.steps.items():
             topic_set = self.topic_sets.get(trial.data)  # None in a dry run without its data
             if not isinstance(step, GivenRun) or topic_set is None:

@@ -1,4 +1,4 @@
-"""From the runs of a retrieval experiment to its table, provenance, and report."""
+"""From a retrieval experiment's runs to its table, provenance and report."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
-"""The chosen settings of more folds stand in the files only."""
+"""With more folds, only the files list the chosen settings."""
 
 
 def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
@@ -98,8 +98,8 @@ def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
             name, run = trial.data, study.run(trial).read()
             topic_set = study.topic_sets[name]
             if set(run.qids).isdisjoint(topic_set.qrels.qids):
-                # The evaluator would take run and qrels for strangers, but the plan has seen that
-                # they are not: the search found documents for other topics only.
+                # The evaluator would assume unrelated run and qrels, but the plan has checked them:
+                # the search only found documents for other topics.
                 run = Run(run.frame.clear(), run.tag, run.path)
             found = topic_set.evaluator.score(run, system=trial.run, topic_set=name * several)
             scores.append(found.renamed(trial.system))
@@ -109,7 +109,7 @@ def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
 
 
 Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""For each run of a tuned system, the setting of each fold."""
+"""The setting of each fold, for each run of a tuned system."""
 
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
@@ -122,7 +122,7 @@ def chosen_settings(study: "RetrievalStudy") -> Chosen:
 
 
 def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
-    """Sentences about tuned systems: how, and which settings were chosen."""
+    """Sentences about tuned systems: how they were tuned, and the chosen settings."""
     alike: dict[str, list[str]] = {}
     names, first = study.recipe.table.system_names, next(iter(study.topic_sets))
     for trial, step in study.steps.items():
@@ -160,7 +160,7 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     try:
         manifest = read_manifest(step.path)
     except ArtifactError:
-        return facts  # not there, because no run needed it
+        return facts  # missing, because no run needed it
     if manifest.fingerprint == step.fingerprint:
         facts |= {
             "corpus fingerprint": manifest.inputs.get("corpus"),
@@ -183,7 +183,7 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     settings = part_of(facts, "method", "reranking", -1) or settings
     about = ("sha256", "written", "topics", "documents", "topics without documents")
     return {
-        # Those of the recipe leave out what it leaves to the defaults.
+        # The recipe's own leave out defaults.
         "settings": {key: settings[key] for key in settings if key not in ("index", "runs")},
         "file": context.shown(step.path),
         "fingerprint": step.fingerprint,
@@ -193,7 +193,7 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
 
 
 def _cost(study: "RetrievalStudy", system: str) -> Cost:
-    """Milliseconds per topic, bytes of the index, seconds of trainings; means over its runs."""
+    """Milliseconds per topic, bytes of the index, seconds of training; means over its runs."""
     each = list[tuple[float | None, ...]]()
     for seed in study.seeds(system):
         steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
@@ -208,7 +208,7 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
         if name := study.recipe.systems[system].index_name(study):
             files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
             size = sum(one.stat().st_size for one in files) if files else None
-        for step in steps:  # which grows by what each is made from
+        for step in steps:  # which grows by each one's inputs
             steps += [one for one in step.inputs if one not in made_of]
             made_of |= dict.fromkeys(step.inputs)
         models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
@@ -228,7 +228,7 @@ LENGTH = 240
 def snippets(
     study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
 ) -> dict[str, str]:
-    """The first characters of hits by docno; of weighted words, the texts that were weighted."""
+    """The first characters of hits by docno; for weighted words, the original texts."""
     wanted, docnos = study.recipe.table.snippets, set[str]()
     for name, runs in hits.items() if wanted != "none" else ():
         judged = study.topic_sets[name].qrels.frame.select("qid", "docno")

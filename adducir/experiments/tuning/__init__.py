@@ -1,1 +1,1 @@
-"""Tuning by cross-validated grid search: only figures of held-out topics are reported."""
+"""Cross-validated grid search, which reports only figures of held-out topics."""

@@ -1,13 +1,13 @@
-"""What a tuning tries, and on which topics: the grid of settings, the pool of topics, the folds.
+"""The design of a tuning: the grid of settings, the pool of topics, the folds.
 
-**Settings** are every combination of the parameters' values, which are exact in decimals and
-sorted; the parameter named last varies fastest. So "the first of equal settings" is the one with
-the smallest value of the parameter named first, among these of the second, and so on.
+**Settings** are all combinations of the parameters' values, exact decimals in ascending order; the
+last parameter varies fastest. So the first of equal settings has the smallest value of the first
+parameter, then of the second, and so on.
 
-**Topics** are the judged ones of all topic sets, each with an id: its qid, or ``SET:QID`` where
-topic sets share the qid. One that the topics lack counts 0 in every setting, as it does in an
-evaluation. What is one topic in two topic sets (same qid, same query) is in one fold: were it in
-two, it would be tuned on its own labels.
+**Topics** are the judged ones of all topic sets, each with an id: its qid, or ``SET:QID`` if topic
+sets share the qid. A judged topic without a query counts 0 in every setting, as in an evaluation.
+The same topic in two sets (same qid, same query) must be in one fold; otherwise it would be tuned
+on its own labels.
 """
 
 import hashlib
@@ -36,13 +36,13 @@ from adducir.runs.run import Run
 
 Number = int | float
 Setting = dict[str, Number]
-"""A value for each parameter, in the order of the grid."""
+"""A value per parameter, in the order of the grid."""
 
 _MOST_VALUES = 100_000
 
 
 def decimal(value: Number | str | Decimal) -> Decimal:
-    """The decimal number that a person wrote; floats as they are printed."""
+    """The decimal number as written; floats as they are printed."""
     try:
         number = Decimal(str(value).strip())
     except InvalidOperation as error:
@@ -53,18 +53,18 @@ def decimal(value: Number | str | Decimal) -> Decimal:
 
 
 def plain(value: Number | Decimal) -> str:
-    """A value as people write it: ``4``, ``0.4``, ``1000``."""
+    """A value in plain notation: ``4``, ``0.4``, ``1000``."""
     text = format(decimal(value), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
-    """The values from ``first`` to ``last``, on which steps must end, ``step`` apart."""
+    """The values from ``first`` to ``last`` in steps that must end on ``last``."""
     what = f"from {plain(first)} to {plain(last)}"
     if step <= 0 or last < first:
-        raise UsageError(f"a range goes up by a step above 0, not {what} by {plain(step)}.")
+        raise UsageError(f"a range must go up by a positive step, not {what} by {plain(step)}.")
     if (last - first) / step >= _MOST_VALUES:
-        raise UsageError(f"{what} by {plain(step)} are more than {_MOST_VALUES:,} values.")
+        raise UsageError(f"{what} by {plain(step)} has more than {_MOST_VALUES:,} values.")
     steps, rest = divmod(last - first, step)
     if rest:
         below = first + steps * step
@@ -86,7 +86,7 @@ def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list
 
 @dataclass(frozen=True)
 class Hyperparameter:
-    """What values a parameter can have at all: integers only, from ``low`` to ``high``."""
+    """A parameter's valid values: integers only, from ``low`` to ``high``."""
 
     whole: bool = False
     low: float = -inf
@@ -94,7 +94,7 @@ class Hyperparameter:
 
 
 def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
-    """The numeric fields of a recipe, which can be tuned, with the bounds that they state."""
+    """A recipe's numeric fields, which can be tuned, with their bounds."""
     found = {}
     for name, field in kind.model_fields.items():
         if field.annotation in (int, float):
@@ -111,7 +111,7 @@ class Parameter:
     allowed: Hyperparameter
 
     def is_edge(self, value: Number) -> bool:
-        """Whether a value is the first or last one tried, and one beyond it could be tried."""
+        """Whether a value is the first or last tried, and a value beyond it is valid."""
         first, last = self.values[0], self.values[-1]
         low, high = first > self.allowed.low, last < self.allowed.high
         return first != last and ((value == first and low) or (value == last and high))
@@ -137,13 +137,13 @@ class Grid:
                 raise UsageError(f"unknown parameter `{name}`{guess}{known}")
             allowed, tried = hyperparameters[name], sorted(decimal(value) for value in given)
             if not tried:
-                raise UsageError(f"{name} has no values.")
+                raise UsageError(f"{name} lacks values.")
             for value, after in pairwise(tried):
                 if value == after:
-                    raise UsageError(f"{name} has the value {plain(value)} twice.")
+                    raise UsageError(f"{name} repeats the value {plain(value)}.")
             for value in tried:
                 if allowed.whole and value != value.to_integral_value():
-                    raise UsageError(f"{name} takes integers, not {plain(value)}.")
+                    raise UsageError(f"{name} must be an integer, not {plain(value)}.")
                 if not allowed.low <= value <= allowed.high:
                     end = "up" if allowed.high == inf else f"to {allowed.high:g}"
                     what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
@@ -186,13 +186,13 @@ class Pool:
     ids: tuple[str, ...]  # (T,) set after set, each set in the order of its qrels
     qids: tuple[str, ...]  # (T,)
     set_of: Integers  # (T,) the number of each topic's set
-    queries: dict[str, str]  # by id; a topic that cannot be searched has none
+    queries: dict[str, str]  # by id, without topics that cannot be searched
 
     @classmethod
     def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
         names = [each.name for each in sets]
         if not names or len(set(names)) < len(names):
-            raise UsageError("tuning needs topic sets, each with a name of its own.")
+            raise UsageError("tuning needs topic sets with unique names.")
         shared = Counter(qid for each in sets for qid in each.qrels.qids)
         ids: list[str] = []
         queries: dict[str, str] = {}
@@ -200,7 +200,7 @@ class Pool:
             own = dict(zip(each.topics.qids, each.topics.texts, strict=True))
             if own.keys().isdisjoint(each.qrels.qids):
                 raise InputError(
-                    f"the topics of {each.topics.source} and the qrels have no qid in common (such "
+                    f"the topics of {each.topics.source} and the qrels do not share qids (such "
                     f"as {each.topics.qids[0]!r} and {each.qrels.qids[0]!r}).",
                     path=each.qrels.source,
                 )
@@ -230,7 +230,7 @@ class Pool:
 
     @cached_property
     def same(self) -> Integers:
-        """(T,) numbers that are equal for what is the same topic (qid and query) in two sets."""
+        """(T,) numbers, equal for the same topic (qid and query) in two sets."""
         numbers: dict[tuple[str, str], int] = {}
         keys = zip(self.qids, (self.queries.get(one, one) for one in self.ids), strict=True)
         return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
@@ -239,9 +239,9 @@ class Pool:
         judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
         unjudged = [qid for qids, own in judged for qid in qids if qid not in own]
         for what, names in (
-            ("have no judgements and took no part", unjudged),
+            ("lack judgements and were not used", unjudged),
             (
-                "have judgements and no query, and count 0",
+                "have judgements but no query, and count 0",
                 [one for one in self.ids if one not in self.queries],
             ),
         ):
@@ -253,18 +253,18 @@ class Pool:
         return [self.qids[row] for row in rows], [self.ids[row] for row in rows]
 
     def of_set(self, run: Run, name: str) -> Run:
-        """The part of a run over ids that is of one topic set, with its qids."""
+        """The part of a run over ids that belongs to one topic set, with its qids."""
         qids, ids = self.names_of([each.name for each in self.sets].index(name))
         return Run(_renamed(run.frame, ids, qids), run.tag)
 
     def joined(self, runs: Sequence[Run]) -> Run:
-        """One run over ids of a run for each topic set; topics that are not judged are dropped."""
+        """One run over ids from a run per topic set, without unjudged topics."""
         parts = [_renamed(run.frame, *self.names_of(number)) for number, run in enumerate(runs)]
         return Run(pl.concat(parts), runs[0].tag)
 
 
 def _renamed(frame: pl.DataFrame, old: Sequence[str], new: Sequence[str]) -> pl.DataFrame:
-    """The topics called ``old``, under their new names."""
+    """The topics ``old`` under new names."""
     names = pl.Series(old, dtype=pl.String)
     renamed = pl.col("qid").replace_strict(names, new, return_dtype=pl.String)
     return frame.filter(pl.col("qid").is_in(names.implode())).with_columns(renamed)
@@ -272,7 +272,7 @@ def _renamed(frame: pl.DataFrame, old: Sequence[str], new: Sequence[str]) -> pl.
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """A partition of topics into two folds or more."""
+    """A partition of topics into at least two folds."""
 
     names: tuple[str, ...]
     of: Integers  # (T,) the number of each topic's fold
@@ -299,8 +299,8 @@ def by_topic_set(pool: Pool) -> Folds:
     """Each topic set is a fold (two years: tuned on one, applied to the other)."""
     if len(pool.sets) < 2:
         raise UsageError(
-            "folds by topic set need two topic sets or more.",
-            hint="Name another pair of topics and qrels, or cut the topics into folds.",
+            "folds by topic set need at least two topic sets.",
+            hint="Add topics and qrels, or split the topics into folds.",
         )
     first: dict[int, int] = {}
     for row, topic in enumerate(pool.same.tolist()):
@@ -309,20 +309,20 @@ def by_topic_set(pool: Pool) -> Folds:
             raise UsageError(
                 f"topic {pool.qids[row]} is in two folds: {pool.sets[pool.set_of[before]].name} "
                 f"and {pool.sets[pool.set_of[row]].name}.",
-                hint="Cut the topics into folds instead.",
+                hint="Split the topics into folds instead.",
             )
     return Folds(tuple(each.name for each in pool.sets), pool.set_of, "each topic set is a fold")
 
 
 def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
-    """Cut the topics into k folds of equal size, give or take one.
+    """Split the topics into k folds of equal size, within one.
 
-    Topics are put in the order of the SHA-256 of ``seed qid`` and dealt out in turn, so that the
-    folds depend on the seed and the qids and on nothing else.
+    Topics are sorted by the SHA-256 of ``seed qid`` and dealt out in turn, so that the folds depend
+    only on the seed and the qids.
     """
     name_of = {topic: pool.ids[row] for row, topic in reversed([*enumerate(pool.same.tolist())])}
     if not 2 <= k <= len(name_of):
-        most = f"can be cut into 2 to {len(name_of)} folds, not {k}"
+        most = f"can be split into 2 to {len(name_of)} folds, not {k}"
         raise UsageError(f"{len(name_of)} topic{'s' * (len(name_of) != 1)} {most}.")
 
     def drawn(topic: int) -> tuple[bytes, str]:
@@ -335,13 +335,13 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
 
 
 def from_file(pool: Pool, path: Path | str) -> Folds:
-    """Folds as a JSON file says: a list of lists of qids, as Anserini's; or an object of them."""
+    """Folds from a JSON file: a list of lists of qids, as in Anserini, or an object of lists."""
     path = Path(path)
     data = json_value(read_text(path), path)
     if isinstance(data, list):
         data = {str(number): fold for number, fold in enumerate(data, 1)}
     if not isinstance(data, dict) or not all(isinstance(fold, list) for fold in data.values()):
-        raise InputError("folds are a list of lists of qids, in JSON.", path=path)
+        raise InputError("folds must be a JSON list of lists of qids.", path=path)
     names = list(data)
     fold_of: dict[str, int] = {}
     for number, (name, fold) in enumerate(data.items()):
@@ -351,7 +351,7 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
             if (before := fold_of.setdefault(str(qid), number)) != number:
                 what = f"topic {qid} is in two folds: {names[before]} and {name}."
                 raise InputError(what, path=path)
-    # Each judged topic stands there by its id, or else by its qid.
+    # The file lists each judged topic by its id or qid.
     found = [one if one in fold_of else qid for one, qid in zip(pool.ids, pool.qids, strict=True)]
     known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
     for qids, what in (
@@ -359,14 +359,14 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
         (sorted(fold_of.keys() - known), "are not topics"),
     ):
         if qids:
-            hint = "Are these folds of other topics?"
+            hint = "Are these folds for other topics?"
             raise InputError(f"{len(qids)} {what}, such as {qids[0]}.", path=path, hint=hint)
     topic_of: dict[str, int] = {}
     for name, topic in zip(found, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:
-            what = f"the qid {name} is a topic of two topic sets; write SET:{name} for each."
+            what = f"the qid {name} is in two topic sets; write SET:{name} for each."
             raise InputError(what, path=path)
     of = np.array([fold_of[name] for name in found], dtype=np.int64)
     if len(names) < 2 or len(set(of.tolist())) < len(names):
-        raise InputError("two or more folds are needed, each with judged topics.", path=path)
+        raise InputError("at least two folds with judged topics are needed.", path=path)
     return Folds(tuple(names), of, f"{len(names)} folds from {path.name}")

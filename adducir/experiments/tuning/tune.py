@@ -1,12 +1,12 @@
 """Grid search with cross-validation.
 
-For each fold, the setting with the best mean of the objective over the topics of all *other* folds
-is chosen, and ranks the fold's own topics. What is reported is these rankings: no label of a fold
-has a part in its choice. The values of all topics are pooled and then averaged, so that every topic
-counts the same whatever the sizes of the folds (Anserini's ``xfold.py`` averages the folds' means).
-Between settings with equal means (rounded to 12 decimals, sums exact) the first of the grid is
-chosen. ``grid.csv`` has the mean of each setting over the training topics of each fold (``train``:
-what the choice was made by) and over its own (``test``: to look at).
+Each fold's topics are ranked with the setting that has the best mean objective over the topics of
+all *other* folds. Only these rankings are reported: a fold's labels do not affect its choice. The
+values of all topics are pooled and then averaged, so that every topic counts the same whatever the
+fold sizes (Anserini's ``xfold.py`` averages folds' means).
+Among settings with equal means (rounded to 12 decimals, sums exact), the first in the grid wins.
+``grid.csv`` has the mean of each setting over each fold's training topics (``train``: decides the
+choice) and over its own (``test``: for information).
 """
 
 import json
@@ -54,25 +54,25 @@ from adducir.version import __version__
 
 DEFAULT_OBJECTIVE = "nDCG@10"
 DECIMALS = 12
-"""Means that agree to so many decimals are equal."""
+"""Means that agree to this many decimals are equal."""
 FEW_TOPICS = 10
-"""A choice made on fewer topics than this is worth a warning."""
+"""Fewer training topics than this cause a warning."""
 
 
 @dataclass(frozen=True)
 class Tunable:
-    """A system with some of its hyperparameters left open."""
+    """A system with some open hyperparameters."""
 
-    run: Callable[[Setting, Topics], Run]  # ranks topics with the values of a setting
-    facts: Mapping[str, Any]  # what the system is, for metadata
-    check: Callable[[Setting], object] = bool  # raises UsageError if a setting makes no sense
+    run: Callable[[Setting, Topics], Run]  # ranks topics with a setting
+    facts: Mapping[str, Any]  # the system, for metadata
+    check: Callable[[Setting], object] = bool  # raises UsageError for an invalid setting
 
 
 Range = dict[Literal["from", "to", "step"], float]
 
 
 class FoldsRecipe(Recipe):
-    """Folds cut by a seed, or from a file."""
+    """Folds drawn with a seed, or from a file."""
 
     k: Annotated[int, Field(ge=2)] | None = None
     seed: int = 42
@@ -83,12 +83,12 @@ class FoldsRecipe(Recipe):
         if (self.k is None) == (self.file is None):
             raise ValueError("folds are `topics`, `{k: 5, seed: 42}` or `{file: PATH}`")
         if self.file is not None and "seed" in self.model_fields_set:
-            raise ValueError("`seed` has no effect beside `file`")
+            raise ValueError("`seed` has no effect with `file`")
         return self
 
 
 class TuneRecipe(Recipe):
-    """What is tuned, over which values, by which folds and measure."""
+    """The parameters to tune, their values, the folds and the measure."""
 
     grid: dict[str, float | tuple[float, ...] | Range]
     folds: Literal["topics"] | FoldsRecipe
@@ -110,7 +110,7 @@ class TuneRecipe(Recipe):
                 yield ("grid", name), error.paragraph()
 
     def make_folds(self, pool: Pool, path_of: Callable[[str], str | Path]) -> Folds:
-        """The folds of the topics; ``path_of`` says where a file that the recipe names is."""
+        """The folds of the topics; ``path_of`` resolves a file's path."""
         if isinstance(self.folds, str):
             return by_topic_set(pool)
         if self.folds.file is not None:
@@ -119,7 +119,7 @@ class TuneRecipe(Recipe):
 
 
 def mean(values: Floats) -> float:
-    """The mean with an exact sum, so that it does not depend on the order of the topics."""
+    """The mean with an exact sum, independent of the order of topics."""
     return round(fsum(values.tolist()) / len(values), DECIMALS) if len(values) else 0.0
 
 
@@ -133,20 +133,20 @@ class Tuning:
     objective: Measure
     negative: NegativeGrades
     values: Floats  # (S, T) the objective of every setting and topic
-    chosen: tuple[int, ...]  # (F,) the setting that was chosen for each fold
-    run: Run  # of every topic by the setting chosen for its fold, over the pool's ids
+    chosen: tuple[int, ...]  # (F,) the setting chosen for each fold
+    run: Run  # of every topic with its fold's setting, over the pool's ids
     system: dict[str, Any]
     seconds: float
 
     @cached_property
     def training(self) -> Floats:
-        """(F, S) means over the topics of all other folds: what choices are made by."""
+        """(F, S) means over the topics of all other folds, which decide the choices."""
         folds = map(self.folds.train, range(len(self.folds)))
         return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
     @cached_property
     def test(self) -> Floats:
-        """(F, S) means over each fold's own topics: to look at, not to choose by."""
+        """(F, S) means over each fold's own topics, for information only."""
         folds = map(self.folds.test, range(len(self.folds)))
         return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
 
@@ -161,17 +161,17 @@ class Tuning:
 
     @property
     def result(self) -> float:
-        """The mean over all topics of :attr:`held_out`: the one figure to report."""
+        """The mean of :attr:`held_out` over all topics: the figure to report."""
         return mean(self.held_out)
 
     def best(self, fold: int) -> Integers:
-        """The settings that have a fold's best training mean, the chosen one first."""
+        """The settings with a fold's best training mean, the chosen one first."""
         means = self.training[fold]
         return np.flatnonzero(means == means[self.chosen[fold]])
 
     @property
     def edges(self) -> dict[tuple[str, Number, str], int]:
-        """How many folds chose the smallest or largest value tried: a better may lie beyond."""
+        """How many folds chose the smallest or largest value tried: a better one may lie beyond."""
         found: Counter[tuple[str, Number, str]] = Counter()
         for fold in range(len(self.folds)):
             tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
@@ -198,7 +198,9 @@ class Tuning:
                 )
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
-            lines.append(f"a setting was chosen on {fewest} topics only: little can be concluded")
+            lines.append(
+                f"a setting was chosen on only {fewest} topics: draw no strong conclusions"
+            )
         return [*lines, *self.pool.notes()]
 
 
@@ -252,8 +254,8 @@ def of_topics(run: Run, topics: Topics) -> Run:
 
 
 TIES = (
-    "means are compared to 12 decimals; of equal ones the first setting in the grid is chosen: "
-    "smallest values first, the parameter named first deciding first"
+    "means are compared to 12 decimals; ties go to the first setting in the grid: smallest values "
+    "first, in the order of parameters"
 )
 
 
@@ -280,7 +282,7 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
                 CsvWriter(handle).rows(lines)
         names = [*tables, *texts]
         about = {"method": {"tuning": facts(tuning)}}
-        if with_runs and pool.ids == pool.qids:  # no two sets share a qid: one run holds them all
+        if with_runs and pool.ids == pool.qids:  # qids are unique across sets: one run for all
             names.append("held-out.trec.gz")
             write_run(tuning.run, hidden / names[-1], about, topics=pool.ids)
         elif with_runs:

@@ -1,10 +1,10 @@
-"""Adding postings to the sums of a window of documents: the innermost loops of search.
+"""Add postings to the sums of a window of documents: the innermost loops of search.
 
-The loops take the postings ``first`` to ``last`` of a term, the document ``base`` at which the
-window begins, and its ``sums``, float64. Each has the same first lines: a call for every posting
-would count references to its arrays, which costs seventy times what the call does. Places are
-unsigned because numba tests signed ones for being negative, which halves the speed, and are cut to
-the window, so that a damaged index cannot make them lead out of it.
+The loops take the postings ``first`` to ``last`` of a term, the document ``base`` where the window
+begins, and its ``sums``, float64. They repeat their first lines, because a call per posting would
+count references to its arrays, at seventy times the cost of the work. Indices are unsigned, because
+numba checks signed ones for negative values at half the speed, and clipped to the window, so that a
+damaged index cannot point outside it.
 """
 
 import math
@@ -27,7 +27,7 @@ for _place in range(64):
 
 
 class Term(NamedTuple):
-    """What the postings of a term add, and where they are."""
+    """What a term's postings add, and where they are."""
 
     docs: Array
     tfs: Array
@@ -36,7 +36,7 @@ class Term(NamedTuple):
     parts: Array
     factors: Array
     numbers: Array  # (4,) float64: the formula's kind and constant, the term's weight and mass
-    table: Array  # float32 contributions by the posting's code; empty where there is none
+    table: Array  # float32 contributions by posting code; empty if missing
 
 
 @inner
@@ -53,7 +53,7 @@ def contribution(
 
 @inner
 def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
-    """The first place in ``docs[first:last]`` that is not below ``target``: galloping search."""
+    """The first index in ``docs[first:last]`` not below ``target``: galloping search."""
     wanted = np.int32(target)
     if first >= last or docs[first] >= wanted:
         return first
@@ -76,7 +76,7 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
 def add_and_mark(
     term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, marks: Array
 ) -> None:
-    """Add, and mark each document whose sum is above the bar: quick where that is rare."""
+    """Add, and mark each document whose sum exceeds the bar: fast if that is rare."""
     docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
@@ -100,7 +100,7 @@ def add_and_mark(
 def add_and_find(
     term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, found: Array, count: Any
 ) -> Any:
-    """Add, and note each document whose sum rises above the bar, without branches."""
+    """Add, and record each document whose sum rises above the bar, without branches."""
     docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
@@ -133,7 +133,7 @@ def look_up(
     found: Array,
     count: Any,
 ) -> None:
-    """Add to the ``count`` documents found, which are in ascending order, and to no other."""
+    """Add only to the ``count`` documents found, which are in ascending order."""
     for n in range(count):
         doc = base + U(found[n])
         first = position(term.docs, first, last, doc)
@@ -163,9 +163,9 @@ def look_up_common(
     found: Array,
     count: Any,
 ) -> Any:
-    """The same by the term's bits from ``row`` on, in any order; ``first``: of all its postings.
+    """The same using the term's bits from ``row`` on, in any order; ``first``: of all its postings.
 
-    Returns how many of those found are above ``least``; the others are dropped.
+    Returns how many of those found exceed ``least``; the others are dropped.
     """
     _, tfs, codes, norms, parts, factors, numbers, table = term
     cells, words, kept = U(len(table)), U(len(bits)), U(0)

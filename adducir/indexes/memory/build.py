@@ -1,9 +1,9 @@
 """From a corpus to a memory index.
 
 Java tokenises blocks of documents in several threads. Each block is reduced to (document, term,
-frequency) and put on disk. When all are in, terms and documents get their final numbers, and one
-counting sort over chunks of documents fills the postings: memory holds a chunk, and numbers for
-each document and term. The files are the same for any number of threads.
+frequency) and spooled to disk. Then terms and documents get their final numbers, and a counting
+sort over chunks of documents fills the postings: memory holds one chunk and some numbers per
+document and term. The files do not depend on the number of threads.
 """
 
 from collections import deque
@@ -48,10 +48,10 @@ _WEIGHTED_BLOCK = 2000
 def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
     """Build an index in an empty folder; returns its counts.
 
-    Where the settings name ``weights``, documents' terms are these; the corpus has the texts, and
-    documents without weights count as ``empty``. A word is then analysed as the texts would be,
-    weights of words with the same term are added, and a word that becomes several terms gives its
-    weight to each; with the language ``pretokenized`` tokens are terms as they are.
+    If the settings name ``weights``, these are the documents' terms; the corpus has the texts, and
+    documents without weights count as ``empty``. Words are then analysed like texts, weights of
+    words with the same term are added, and a word that becomes several terms passes its weight to
+    each; with the language ``pretokenized``, tokens are terms.
     """
     weights, analysis = settings.weights, settings.analysis
     arrived = Arrived(folder, np.int32 if weights is None else np.float32)
@@ -105,7 +105,7 @@ class Arrived:
     def _add(self, docnos: Sequence[str], starts: Array, terms: Array, tfs: Array) -> None:
         self._docnos += docnos
         self._sizes.append(np.diff(starts))
-        # Not by tofile(), which does not notice a disk that is full at the end.
+        # Not tofile(), which does not notice a full disk at the end.
         self._terms.write(terms.data)
         self._tfs.write(tfs.astype(self._dtype).data)
 
@@ -124,7 +124,7 @@ class Arrived:
             tokens, starts = analyser.tokens(len(docnos), block)
             counts = getattr(scratch, "counts", np.empty(0, dtype=np.int32))
             greatest = int(tokens.max(initial=0))
-            if len(counts) <= greatest:  # zeros, which ``distinct`` leaves zero
+            if len(counts) <= greatest:  # zeros, which ``distinct`` restores
                 counts = scratch.counts = np.zeros(max(1 << 17, 2 * greatest), dtype=np.int32)
             return docnos, *distinct(starts, tokens, counts)
 
@@ -150,10 +150,9 @@ class Arrived:
             for docno, weights in _weights_of_terms(source, analysis):
                 if docno not in docnos:
                     raise InputError(
-                        f"there are weights of the document {docno!r}, which the corpus does not "
-                        "have.",
+                        f"the weights have a document {docno!r}, which the corpus does not have.",
                         path=source,
-                        hint="Give the corpus that the weights were made from.",
+                        hint="Give the corpus from which the weights were computed.",
                     )
                 kept = {term: weight for term, weight in weights.items() if weight > 0}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]
@@ -166,7 +165,7 @@ class Arrived:
     def write(self, folder: Path) -> dict[str, int]:
         """Give terms and documents their final numbers, write all files, and return the counts.
 
-        ``indexed`` is what Lucene counts: documents with text, also if no term is left of it.
+        ``indexed`` is Lucene's count: documents with text, even if analysis leaves no terms.
         """
         terms = _mapped(self._terms, np.int32)
         tfs = _mapped(self._tfs, self._dtype)
@@ -199,7 +198,7 @@ class Arrived:
         _write_table(folder / DOCNOS, {"docno": named})
         save(folder / FILES["offsets"], offsets)
 
-        # Documents in their final order, about so many postings at a time.
+        # Documents in their final order, about this many postings at a time.
         ends = np.concatenate([[0], np.cumsum(sizes[order])])
         steps = np.arange(_CHUNK_POSTINGS, ends[-1], _CHUNK_POSTINGS)
         cuts = np.unique([0, *(np.searchsorted(ends, steps)), len(order)]).tolist()
@@ -256,11 +255,11 @@ class Arrived:
 
 
 def _write_codes(folder: Path, docs: Array, tfs: Array, norms: Array) -> Array:
-    """Write a byte for each posting, and return what the bytes stand for."""
+    """Write a byte per posting, and return what the bytes mean."""
     out = new_array(folder / FILES["codes"], np.uint8, len(docs))
     counts, codes = np.zeros(1 << 16, dtype=np.int64), np.full(1 << 16, 255, dtype=np.uint8)
     chunks = [slice(at, at + _CHUNK_POSTINGS) for at in range(0, len(docs), _CHUNK_POSTINGS)]
-    if tfs.dtype.kind in "iu":  # weights are seldom equal
+    if tfs.dtype.kind in "iu":  # weights are rarely equal
         for some in chunks:
             count_pairs(docs[some], tfs[some], norms, counts)
             let_go(docs, tfs)

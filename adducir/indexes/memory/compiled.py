@@ -1,7 +1,7 @@
-"""Compiles kernels with numba.
+"""Compile kernels with numba.
 
-Compiled code is kept beside the module, else where numba keeps a user's (or in
-``NUMBA_CACHE_DIR``); where nothing can be written, every process compiles anew.
+Compiled code is cached beside the module, or in numba's user cache (``NUMBA_CACHE_DIR``); if
+neither is writable, every process compiles again.
 """
 
 from collections.abc import Callable
@@ -18,15 +18,15 @@ _SOURCES: dict[str, set[str]] = {}
 def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     """Compile ``function`` on its first call; it releases the interpreter lock while it runs.
 
-    Floats are divided as NumPy divides them: by 0 to infinity. A kernel that makes no arrays counts
-    no references to those that it is given, which takes longer than a short loop does. By itself
-    numba looks at a function's own file for changes, and would go on with old code; here at all
-    files with a kernel that it may call.
+    Division by 0 is infinity, as in NumPy. A kernel that does not create arrays does not count
+    references to its arguments either, because that takes longer than a short loop. By default,
+    numba checks only a function's own file for changes and could use stale code; here it checks all
+    files with kernels that it may call.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     try:
         compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # numba found no folder that it can write to
+    except RuntimeError:  # numba found no writable folder
         return cast("_Function", numba.njit(**options)(function))
     own = function.__code__.co_filename
     sources = _SOURCES.setdefault(own, {own})
@@ -42,5 +42,5 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
 
 
 def inner(function: _Function) -> _Function:
-    """The same for a function that makes no arrays."""
+    """The same for a function that does not create arrays."""
     return kernel(function, allocates=False)

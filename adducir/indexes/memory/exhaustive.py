@@ -1,10 +1,9 @@
-"""All documents of a segment, scored by any model in doubles, and ranked.
+"""Score all documents of a segment with any model in doubles, and rank them.
 
-What each posting adds is computed once per model. Every query term adds its postings' impacts in
-the query's order, once per occurrence: the order of rank_bm25, so that sums round alike. Equal
-scores are ranked in the order of their places. Scores are rounded to single precision and sorted
-digit by digit, and what is equal then is put in the order of the whole scores: for thousands of
-scores that is quicker than sorting doubles.
+Each posting's impact is computed once per model. Query terms add their impacts in the query's
+order, once per occurrence, as in rank_bm25, so that sums round alike. Ties keep the order of
+documents. Scores are rounded to single precision and radix-sorted, then ties are sorted by exact
+scores: for thousands of scores this is faster than sorting doubles.
 """
 
 from typing import Any, NamedTuple
@@ -19,18 +18,18 @@ from adducir.indexes.models import Model
 
 Matrix = np.ndarray[tuple[int, int], np.dtype[Any]]
 
-_CHUNK = 1 << 15  # postings whose intermediate arrays stay in the processor's cache
+_CHUNK = 1 << 15  # postings whose intermediate arrays fit the processor's cache
 _DENSE_SHARE = 4
 _DENSE_DOCUMENTS = 128
-_FEW = 128  # scores that are not worth sorting by digits
+_FEW = 128  # scores not worth radix-sorting
 _INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
 class Impacts(NamedTuple):
     """A segment with a model applied.
 
-    A term that a quarter or more of many documents hold is kept once more as a plain array over all
-    documents: adding that is several times faster than following postings.
+    A term in at least a quarter of many documents is also stored as a plain array over all
+    documents, which is several times faster to add than postings.
     """
 
     documents: int
@@ -82,7 +81,7 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
             if second < 0:
                 for j in range(size):
                     out[j] += weight * here[j]
-            else:  # two at a time, each added by itself
+            else:  # two at a time, added separately
                 there, other = dense[second : second + size], queries.weights[i]
                 i += 1
                 for j in range(size):
@@ -108,7 +107,7 @@ def count(
     above: Array,
     level: Array,
 ) -> None:
-    """Count what scores above and level with (q,) ``gold`` documents, these included."""
+    """Count documents that score above or tie with (q,) ``gold`` documents, including these."""
     scores = np.empty(impacts.documents)
     for query in range(first, last):
         _add(impacts, queries, query, scores)
@@ -129,7 +128,7 @@ def order_rows(scores: Matrix, places: Matrix, best: Matrix) -> None:
 
 @kernel
 def order(scores: Array, places: Array, best: Array) -> None:
-    """Write the places of the best scores, and these."""
+    """Write the indices of the best scores, and the scores."""
     size, depth = len(scores), len(places)
     if size <= _FEW:
         few = np.arange(size).astype(np.uint32)
@@ -141,8 +140,8 @@ def order(scores: Array, places: Array, best: Array) -> None:
     found, other_found = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
     floats = keys.view(np.float32)
     for place in range(size):
-        floats[place] = scores[place] + 0.0  # no negative zero
-        if keys[place] < np.uint32(0x80000000):  # rising keys for falling scores
+        floats[place] = scores[place] + 0.0  # avoids negative zero
+        if keys[place] < np.uint32(0x80000000):  # ascending keys for descending scores
             keys[place] = np.uint32(0x7FFFFFFF) - keys[place]
         found[place] = place
     counts = np.empty(2049, dtype=np.uint32)
@@ -174,7 +173,7 @@ def order(scores: Array, places: Array, best: Array) -> None:
 
 @kernel
 def _keep_low(keys: Array, found: Array, depth: int, counts: Array) -> int:
-    """Move the ``depth`` lowest keys, and what shares their leading digits, to the front."""
+    """Move the ``depth`` lowest keys, and those with the same leading digits, to the front."""
     counts[:] = 0
     for i in range(len(keys)):
         counts[keys[i] >> np.uint32(22)] += np.uint32(1)
@@ -192,7 +191,7 @@ def _keep_low(keys: Array, found: Array, depth: int, counts: Array) -> int:
 
 @kernel
 def _order_run(scores: Array, run: Array) -> None:
-    """Order places of equal keys by falling score; equal scores stay in order."""
+    """Order indices with equal keys by descending score; ties stay in order."""
     falls = True
     for i in range(1, len(run)):
         falls = falls and scores[run[i]] <= scores[run[i - 1]]

@@ -1,4 +1,4 @@
-"""Searching a memory index: by compiled code or by any formula, in threads."""
+"""Search a memory index with compiled code or any formula, in threads."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,10 +23,10 @@ _FEW = 1 << 25  # postings
 
 
 class MemoryIndex(Index):
-    """An index that ``adducir index --engine memory`` built.
+    """An index built by ``adducir index --engine memory``.
 
-    Scores by Lucene's models are Lucene's and feedback is Anserini's; scores of other models are
-    doubles. Where no model is named, weights of ready tokens are searched by ``impact``.
+    Scores of Lucene's models equal Lucene's, and feedback equals Anserini's; scores of other models
+    are doubles. The default model for pretokenized weights is ``impact``.
     """
 
     manifest: Manifest
@@ -65,9 +65,9 @@ class MemoryIndex(Index):
         depth: int | None,
         threads: int,
     ) -> Ranked:
-        """Hits by compiled code for BM25 and QLD, but for the first few queries of a process.
+        """Hits from compiled code for BM25 and QLD, except for a process's first few queries.
 
-        Loading it takes longer than adding so many postings by NumPy. Scores are the same.
+        Loading it takes longer than adding that many postings with NumPy. Scores are the same.
         """
         refuse_unless_scored(model, "memory", self.path)
         segment, asked = self._segment, Queries.of(queries, self._segment)
@@ -83,7 +83,7 @@ class MemoryIndex(Index):
                     added = partial(formula.added, asked, np.asarray(segment.norms))
                     return self._exhaustive(asked, added, np.float32, depth, threads)
             return self._compiled(asked, formula, depth, threads)
-        except IndexError as error:  # a document number that there is not
+        except IndexError as error:  # an invalid document number
             raise damaged(segment.folder / FILES["docs"]) from error
 
     def _compiled(
@@ -91,7 +91,7 @@ class MemoryIndex(Index):
     ) -> Ranked:
         from adducir.indexes.memory import kernels
 
-        # The most hits that each query can have.
+        # The maximum number of hits of each query.
         sizes = np.concatenate(([0], np.cumsum(self._segment.frequencies[queries.terms])))
         matches = sizes[queries.starts[1:]] - sizes[queries.starts[:-1]]
         room = np.minimum(matches, len(self._segment) if depth is None else depth)
@@ -173,8 +173,8 @@ class MemoryIndex(Index):
     def _refuse_without_vectors(self) -> None:
         if len(self) and not len(self._segment.forward):
             raise UsageError(
-                f"{self.path} holds weighted terms; feedback reads documents' frequencies.",
-                hint="Search without feedback, or expand from an index of the texts.",
+                f"{self.path} has weighted terms, but feedback needs documents' frequencies.",
+                hint="Search without feedback, or expand queries with an index of the texts.",
             )
 
     @cached_property

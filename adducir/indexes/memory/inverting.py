@@ -1,4 +1,4 @@
-"""Documents to postings, lengths and vectors: what :mod:`.build` calls for each block of them."""
+"""From documents to postings, lengths and vectors: called by :mod:`.build` per block."""
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def gather(
     out_terms: Array,
     out_tfs: Array,
 ) -> None:
-    """Take documents in ``order``, terms renumbered: the most frequent first, then by ``ranks``."""
+    """Take documents in ``order`` with renumbered terms: most frequent first, then by ``ranks``."""
     place = 0
     for document in order:
         first, last = starts[document], starts[document + 1]
@@ -84,9 +84,9 @@ def scatter(
 def bound(
     offsets: Array, docs: Array, tfs: Array, norms: Array, levels: Array, most: Array, least: Array
 ) -> None:
-    """Write each term's greatest frequency, and its least norm at each of L levels of frequency.
+    """Write each term's largest frequency, and its smallest norm at each of L frequency levels.
 
-    ``most`` (V,) come as zeros, ``least`` (V * L,) all 255.
+    ``most`` (V,) must be zeros, ``least`` (V * L,) all 255.
     """
     for term in range(len(offsets) - 1):
         for i in range(offsets[term], offsets[term + 1]):
@@ -116,9 +116,9 @@ def encode(docs: Array, tfs: Array, norms: Array, codes: Array, out: Array) -> N
 
 @kernel
 def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
-    """Write which documents hold the first terms, of ``words`` each, as many as there is room for.
+    """Write which documents contain the first terms, ``words`` each, as many as fit.
 
-    ``bits``: a bit for each document; ``before``: how many documents before the word's hold it.
+    ``bits``: a bit per document; ``before``: how many documents before the word contain it.
     """
     for term in range(len(bits) // words):
         row = term * words
@@ -133,7 +133,7 @@ def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) ->
 
 @kernel
 def localise(ids: Array, rows: Array, terms: Array) -> int:
-    """Number terms as they appear, and write each token's number; returns how many there are."""
+    """Number terms in order of appearance, and write each token's number; returns their count."""
     count = 0
     for i in range(len(ids)):
         row = rows[ids[i]]

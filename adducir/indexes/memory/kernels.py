@@ -1,14 +1,14 @@
-"""Compiled search: every document scored, window by window, and the best kept.
+"""Compiled search: score every document, window by window, and keep the best.
 
-Scores are 0 or more; floats of 0 and more are in the order of their bits, read as integers. The
-sums of a window of documents stay in the processor's cache while the postings of all the query's
-terms are added to them. Two things save work, and neither changes a result:
+Scores are 0 or more, and such floats are ordered like their bits read as integers. The sums of a
+window of documents stay in the processor's cache while all query terms' postings are added. Two
+optimisations save work without changing results:
 
-- A few stripes of the collection are scored first. They show about which score the last of the best
-  will have, and only documents above it are kept. If too few are, all is done again without.
-- MaxScore (Turtle and Flood, IPM 1995): terms whose greatest contributions do not reach that score
-  together cannot bring a document into the ranking; they are looked up for the documents that the
-  other terms bring up, those in many documents by a bit for each document.
+- A few stripes of the collection are scored first, to estimate the score of the last hit; only
+  documents above it are kept. If they are too few, the search is repeated without the estimate.
+- MaxScore (Turtle and Flood, IPM 1995): terms whose largest contributions together do not reach
+  that score cannot bring a document into the ranking; they are only looked up for documents found
+  by the other terms, through a bit per document for frequent terms.
 """
 
 import math
@@ -38,8 +38,8 @@ from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
 
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
-_SEARCH_COST = 32  # looking up a document costs as much as adding so many postings
-_CLEAR_COST = 8  # setting one place to 0 costs as much as setting so many in a row
+_SEARCH_COST = 32  # cost of looking up a document, in postings added
+_CLEAR_COST = 8  # cost of zeroing one element, in contiguous elements zeroed
 _STRIPE = 2048
 _LENGTHS = LENGTHS.astype(np.float32)
 
@@ -59,7 +59,7 @@ class Room(NamedTuple):
 
 @inner
 def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
-    """The score at ``rank`` (from 1) among ``count`` ones, cut to its first ``digits`` bits."""
+    """The score at ``rank`` (from 1) among ``count``, truncated to its first ``digits`` bits."""
     bits, value = scores.view(np.uint32), np.uint32(0)
     for place in range(30, 30 - digits, -1):
         trial, reached = np.uint32(value | np.uint32(1 << place)), 0
@@ -72,7 +72,7 @@ def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
 
 @inner
 def _keep_best(room: Room, count: Any, depth: Any) -> Any:
-    """Keep the best ``depth`` documents, of equals the first, in order; returns the least score."""
+    """Keep the best ``depth`` documents in order, ties by number; returns the lowest score."""
     scores, docs = room.scores, room.docs
     least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
     for n in range(U(count)):
@@ -96,15 +96,15 @@ def _order(room: Room, count: Any) -> None:
 
 
 class Terms(NamedTuple):
-    """A query of m terms, those that can add most first."""
+    """A query of m terms, those with the largest possible contribution first."""
 
     numbers: Array  # (m, 4) float64: the formula's kind and constant, each term's weight and mass
-    tables: Any  # (m, 256) float32: contributions by the posting's code
-    cells: Array  # (m,) int64: how many codes each table has, all or none
+    tables: Any  # (m, 256) float32: contributions by posting code
+    cells: Array  # (m,) int64: number of codes in each table, all or 0
     starts: Array  # (m,) uint64: where each term's postings begin
     ends: Array  # and end
-    rows: Array  # (m,) int64: where each term's bits begin; below 0 where it has none
-    reach: Array  # (m + 1,) float64: the most that the terms from each one on can add together
+    rows: Array  # (m,) int64: where each term's bits begin; negative if it has none
+    reach: Array  # (m + 1,) float64: the maximum sum of the terms from each one on
 
 
 @inner
@@ -126,7 +126,7 @@ def _window(
     end: Any,
     bar: float,
 ) -> Any:
-    """Score the documents from ``base`` to ``end``; returns how many are found above the bar."""
+    """Score the documents from ``base`` to ``end``; returns how many exceed the bar."""
     docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
     terms, count, added = U(len(places)), U(0), U(0)
     ordered = needed == terms
@@ -176,7 +176,7 @@ def _window(
             kept += U(1)
     if added * U(_CLEAR_COST) > end - base:
         sums[: end - base] = 0
-    else:  # what was looked up was there before
+    else:  # looked-up documents were found before
         for t in range(needed):
             for i in range(begins[t], places[t]):
                 sums[(U(docs[i]) - base) & U(WINDOW - 1)] = 0
@@ -202,7 +202,7 @@ def _rank(
     width: Any,
     step: Any,
 ) -> Any:
-    """Write the best documents to ``room``, unordered; returns how many there are."""
+    """Write the best documents to ``room``, unordered; returns their number."""
     documents, places = U(postings.documents), room.places[: len(query.starts)]
     for t in range(U(len(places))):
         places[t] = query.starts[t]
@@ -234,7 +234,7 @@ def _rank(
 def _guess(
     postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, stripes: Any
 ) -> Any:
-    """A score that at least ``depth`` documents of some stripes probably exceed; 0 if unknown."""
+    """A score that ``depth`` documents probably exceed, from some stripes; 0 if unknown."""
     documents = postings.documents
     wanted = F64(depth) * stripes * _STRIPE / documents
     rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
@@ -247,7 +247,7 @@ def _guess(
 
 @kernel
 def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, whole: bool) -> Terms:
-    """A query made ready; ``whole``: all documents with a term are wanted, bounds are not."""
+    """A prepared query; ``whole``: all documents with a term are requested, without bounds."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
     numbers, bounds, reach = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
@@ -313,7 +313,7 @@ def search(
 ) -> None:
     """Rank the documents for the queries ``first`` to ``last`` - 1.
 
-    A query's hits, best first, go to int32 ``out_docs`` and float32 ``out_scores`` from
+    A query's hits, best first, are written to int32 ``out_docs`` and float32 ``out_scores`` from
     ``out_starts`` (q + 1,) on, and their number to ``out_counts`` (q,) int64.
     """
     documents, widest, longest = postings.documents, 1, 1
@@ -348,7 +348,7 @@ def search(
             guess = _guess(postings, formula, terms, room, depth, stripes)
             if guess > ZERO:
                 count = _rank(postings, formula, terms, room, depth, guess, U(WINDOW), U(0))
-        if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+        if count < depth:  # below 0: documents with a query term and score 0 are hits too
             count = _rank(postings, formula, terms, room, depth, F32(-1), U(1024), U(0))
         _order(room, count)
         count = min(count, depth)

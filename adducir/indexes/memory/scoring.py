@@ -1,20 +1,20 @@
-"""Lucene's scores as arrays: what a model is to the kernels.
+"""Lucene's scores as arrays: models in the form that the kernels use.
 
-A document's score is the sum, over the query's terms, of one float for each posting, added up in
-doubles and rounded to a float at the end; Lucene 9.9 adds up alike, so scores are the same bit for
-bit. With w the term's weight (the query's times the inverse document frequency), tf its frequency
-in the document and dl the document's length, one posting gives
+A document's score is the sum over query terms of one float per posting, added in doubles and
+rounded to a float at the end, as in Lucene 9.9, so scores are bitwise equal. With w the term's
+weight (the query's times the inverse document frequency), tf its frequency in the document and dl
+the document's length, one posting adds
 
 - BM25 (``BM25Similarity``): ``w - w / (1 + tf * s[dl])``, where ``s[dl]`` is
-  ``1 / (k1 * ((1 - b) + b * dl / avgdl))`` and dl is the length that Lucene's byte stands for;
+  ``1 / (k1 * ((1 - b) + b * dl / avgdl))`` and dl is the length encoded in Lucene's byte;
 - BM25 with exact lengths (Anserini's ``AccurateBM25Similarity``):
   ``w * tf / (tf + k1 * (1 - b) + k1 * b / avgdl * dl)``;
 - Dirichlet smoothing (``LMDirichletSimilarity``): ``q * (ln(1 + tf / (mu * p)) + ln(mu / (dl +
-  mu)))``, or 0 where that is negative; q is the query's weight and p = (the term's frequency in the
-  collection + 1) / (tokens + 1); dl again from the byte. This one is a double, rounded once.
+  mu)))``, or 0 if that is negative; q is the query's weight and p = (the term's frequency in the
+  collection + 1) / (tokens + 1); dl again from the byte. This is computed in doubles, rounded once.
 
-All else is single precision in the order that is written here. The inverse document frequency is
-``ln(1 + (N - n + .5) / (n + .5))``; N counts the documents that have a term. Other models are
+Everything else is in single precision in the order written here. The inverse document frequency is
+``ln(1 + (N - n + .5) / (n + .5))``; N counts documents with at least one term. Other models are
 scored by :mod:`.exhaustive`.
 """
 
@@ -30,15 +30,15 @@ from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
 WINDOW = 1 << 15
-"""Documents that are scored at a time, a power of two.
+"""Documents scored at a time, a power of two.
 
-What is read by document number is longer by so many, and numbers are cut to the window: no content
-of a file makes compiled code read or write outside its arrays.
+Arrays indexed by document number are padded by this many, and numbers are clipped to the window:
+file contents cannot make compiled code read or write out of bounds.
 """
 
 
 class Postings(NamedTuple):
-    """What the kernels read of an index; ``norms`` are followed by ``WINDOW`` zeros."""
+    """An index's arrays for the kernels; ``norms`` are followed by ``WINDOW`` zeros."""
 
     documents: int
     offsets: Array
@@ -63,7 +63,7 @@ class Formula(NamedTuple):
     """A model over one index."""
 
     kind: int  # BM25_BYTE, BM25_EXACT or DIRICHLET
-    factors: Array  # (256,) float64 by length byte: of BM25 s, a float; else ln(mu / (dl + mu))
+    factors: Array  # (256,) float64 by length byte: for BM25 s, a float; else ln(mu / (dl + mu))
     parts: Array  # (N + WINDOW,) float32: the length's part of exact BM25's denominator
     slope: np.float32  # that part for each token
     constant: np.float32  # the rest of that denominator
@@ -83,7 +83,7 @@ class Formula(NamedTuple):
             parts = slope * np.asarray(segment.lengths).astype(np.float32)
             return cls(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
         by_byte = LENGTHS.astype(np.float32)
-        with np.errstate(all="ignore"):  # k1 may be 0, or next to it
+        with np.errstate(all="ignore"):  # k1 may be 0 or close to it
             saturation = one / (k1 * ((one - b) + b * by_byte / average))
         return cls(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
@@ -108,16 +108,16 @@ class Formula(NamedTuple):
 
 
 class Queries(NamedTuple):
-    """q queries as t terms in all; for indexes each term once in its query."""
+    """q queries with t terms in total; for indexes, terms are unique within a query."""
 
     starts: Array  # (q + 1,) int64: where each query's terms begin
-    terms: Array  # (t,) term numbers; in candidate sets -1 for terms that no candidate holds
-    weights: Array  # (t,) weights of the query; of the kernels, w for BM25
+    terms: Array  # (t,) term numbers; in candidate sets -1 for terms missing from all candidates
+    weights: Array  # (t,) query weights; for the kernels, w for BM25
     masses: Array = np.empty(0)  # (t,) float64: mu * p for Dirichlet smoothing by the kernels
 
     @classmethod
     def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Queries":
-        """Queries from terms and weights; terms that the segment lacks are left out."""
+        """Queries from terms and weights, without terms missing from the segment."""
         starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
         numbers = segment.numbers([term for query in queries for term in query])
         weights = [weight for query in queries for weight in query.values()]
@@ -147,8 +147,8 @@ def _padded(array: Array) -> Array:
 
 
 def _frozen(array: Array) -> Array:
-    # Compiled code is made for each type of argument: one that cannot be written to is another
-    # type than one that can, so all are made with the same settings.
+    # Code is compiled per argument type, and read-only arrays are a different type from writable
+    # ones, so all are created with the same settings.
     plain: Array = np.asarray(array).view(np.ndarray)
     plain.flags.writeable = False
     return plain

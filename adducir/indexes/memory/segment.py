@@ -1,30 +1,30 @@
-"""A segment: the documents that hold each term, and what models know of them.
+"""A segment: the documents that contain each term, and what models need of them.
 
-A memory index is a segment that is saved as these files, which are mapped, not read:
+A memory index is a segment saved as these memory-mapped files:
 
 =====================  =====================================================================
-``terms.arrow``        V terms in order of their text, with their numbers: terms in more
-                       documents have lower numbers, equal ones in order of their text
+``terms.arrow``        V terms in alphabetical order, with their numbers: terms in more documents
+                       have lower numbers, ties in alphabetical order
 ``postings.offsets``   (V + 1,) int64: where each term's postings begin
 ``postings.docs``      (P,) int32 document numbers, ascending within a term
 ``postings.tfs``       (P,) term frequencies (or weights) in the smallest type that holds all
-``postings.codes``     (P,) uint8: a posting's place in ``pairs``; 255 where it is not there
-``pairs``              (at most 255,) int32: the commonest frequency * 256 + norm
-``common.bits``         (C * W,) uint64, of the C terms in many documents: which hold the term, W =
-                       N // 64 + 1 words of 64 documents each
-``common.before``       (C * W,) uint32: how many documents before the word's hold the term
-``bounds.tfs``         (V,) float32: each term's greatest frequency
-``bounds.norms``       (V * 8,) uint8: the least norm among a term's postings of each level of
-                       frequency (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
+``postings.codes``     (P,) uint8: a posting's index in ``pairs``; 255 if missing
+``pairs``              (at most 255,) int32: the most common frequency * 256 + norm
+``common.bits``         (C * W,) uint64, for the C terms in many documents: which contain the term,
+                       W = N // 64 + 1 words of 64 documents each
+``common.before``       (C * W,) uint32: how many documents before the word contain the term
+``bounds.tfs``         (V,) float32: each term's largest frequency
+``bounds.norms``       (V * 8,) uint8: the smallest norm among a term's postings at each frequency
+                       level (up to 1, 2, 3, 4, 6, 9, 16, and above); 255 for none
 ``forward.terms``      each document's terms (int32), the most frequent first, equal ones in order
                        of their text; feedback reads them
-``forward.tfs``        their frequencies; both are empty where weights are not whole
+``forward.tfs``        their frequencies; both are empty if weights are not integers
 ``forward.offsets``    (N + 1,) int64: where each document's terms begin
 ``lengths``            (N,) int32 (float64 for weights): tokens of each document
 ``norms``              (N,) uint8: Lucene's one-byte lengths
 ``collection``         (V,) int64 (float64 for weights): frequency of each term in all documents
-``docnos.arrow``       N docnos, ascending: a document's number is its place, so that the order of
-                       numbers is the order of docnos, which breaks ties
+``docnos.arrow``       N docnos, ascending: a document's number is its index, so that numbers are
+                       ordered like docnos, which break ties
 =====================  =====================================================================
 
 All arrays are NumPy's ``.npy``, the tables Arrow's IPC format.
@@ -62,12 +62,12 @@ FILES = {
     "forward_tfs": "forward.tfs.npy",
     "forward_offsets": "forward.offsets.npy",
 }
-"""Of the arrays of :class:`SavedSegment`."""
+"""Files of the arrays of :class:`SavedSegment`."""
 
 LEVELS: Array = np.array([1, 2, 3, 4, 6, 9, 16, np.inf], dtype=np.float32)
-"""The greatest frequency of each level of ``bounds.norms``."""
+"""The largest frequency of each level of ``bounds.norms``."""
 
-_EXACT = 24  # 255 less the code of the greatest int
+_EXACT = 24  # 255 minus the code of the largest int
 
 
 def _decoded(code: int) -> int:
@@ -79,24 +79,24 @@ def _decoded(code: int) -> int:
 
 
 LENGTHS: Array = np.array([_decoded(code) for code in range(256)], dtype=np.int64)
-"""(256,) the length that each byte stands for, ascending."""
+"""(256,) the length that each byte encodes, ascending."""
 
 
 def norms_of(lengths: Array) -> Array:
-    """(N,) uint8: the byte of each length, the greatest whose length is not above it."""
+    """(N,) uint8: the byte of each length, rounded down."""
     whole = np.asarray(lengths).astype(np.int64)
     return (np.searchsorted(LENGTHS, whole, side="right") - 1).astype(np.uint8)
 
 
 def common_terms(frequencies: Array, documents: int) -> int:
-    """How many of the terms, those in most documents first, have ``common.bits``."""
+    """How many terms, the most frequent first, have ``common.bits``."""
     least = max(1024, documents // 32)
     return int(np.searchsorted(-frequencies, -least, side="right"))
 
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """D documents that hold R terms."""
+    """D documents with R terms."""
 
     offsets: Array  # (R + 1,) int64: where each term's P postings begin
     docs: Array  # (P,) int32: document numbers, ascending within a term
@@ -108,8 +108,8 @@ class Segment:
     def invert(cls, starts: Array, ids: Array) -> "tuple[Segment, Array]":
         """Count the terms of documents that begin at ``starts``, (D + 1,) int64, in int32 ``ids``.
 
-        Returns a segment that numbers terms as they appear, and those numbers by the vocabulary's;
-        the last is -1, as for each term that the segment does not hold.
+        Returns a segment that numbers terms in order of appearance, and those numbers by the
+        vocabulary's; the last is -1, as for each term that is not in the segment.
         """
         from adducir.indexes.memory.inverting import distinct, localise, scatter
 
@@ -131,7 +131,7 @@ class Segment:
 
     @property
     def frequencies(self) -> Array:
-        """(R,) how many documents hold each term."""
+        """(R,) document frequencies."""
         return np.diff(self.offsets)
 
     @property
@@ -162,7 +162,7 @@ class SavedSegment(Segment):
 
     @classmethod
     def open(cls, folder: Path) -> "SavedSegment":
-        """Map the files, and check what bounds the places that are read, not what they hold."""
+        """Map the files, and check sizes and offsets, not contents."""
         segment = cls(
             **{name: mapped(folder / file) for name, file in FILES.items()}, folder=folder
         )
@@ -214,11 +214,11 @@ class SavedSegment(Segment):
 
     @cached_property
     def ranks(self) -> Array:
-        """(V,) int32: the place of each term in alphabetical order, by its number."""
+        """(V,) int32: the alphabetical rank of each term, by number."""
         return np.argsort(self._terms["number"].to_numpy()).astype(np.int32)
 
     def numbers(self, terms: Sequence[str]) -> Array:
-        """The number of each term; -1 for those that no document holds."""
+        """The number of each term; -1 for unknown ones."""
         own, wanted = self._terms, pl.Series(terms, dtype=pl.String)
         if not len(own):
             return np.full(len(wanted), -1, dtype=np.int64)

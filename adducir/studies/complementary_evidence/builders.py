@@ -105,8 +105,8 @@ def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
         title, text = _title(document.fields.get("title", "")), document.fields.get("text")
         if not title or text is None:
             raise InputError(
-                f"the document {document.docno} of {source} has no title, or no text.",
-                hint="Give a corpus with `title` and `text`, such as HotpotQA's abstracts.",
+                f"the document {document.docno} of {source} lacks a title or text.",
+                hint="Use a corpus with `title` and `text`, such as HotpotQA's abstracts.",
             )
         # A list of sentences is joined by line breaks, as any list of texts.
         yield passage_of(title, " ".join(filter(None, map(str.strip, text.split("\n")))))
@@ -146,7 +146,7 @@ def bm25_pools(
     available. Counts are of questions of which one is not (``unknown``) or all were ``found``.
     """
     if not paragraphs:
-        raise UsageError("there are no paragraphs to search.")
+        raise UsageError("paragraphs to search are missing.")
     every, texts = list(paragraphs.values()), [one.question for one in questions]
     numbers = {title: number for number, title in enumerate(paragraphs)}
     vocabulary = Vocabulary(bigram_terms, texts)
@@ -175,7 +175,7 @@ def bm25_pools(
 def _label(value: str | int) -> str | None:
     label = LABELS[int(value)] if str(value) in ("0", "1", "2") else str(value)
     if label not in (*LABELS, *_UNLABELLED):
-        raise ValueError(f"labels are {', '.join(LABELS)}, not {value!r}")
+        raise ValueError(f"labels must be {', '.join(LABELS)}, not {value!r}")
     return label if label in LABELS else None
 
 
@@ -213,7 +213,7 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
     for path in paths:
         name = "_".join(path.name.split(".")[0].split())
         if name in names:
-            raise UsageError(f"two files are named {name}, which would name their questions.")
+            raise UsageError(f"two files are named {name}, but file names identify questions.")
         names.add(name)
         for line, pair in read_mnli(path):
             counts["pairs"] += 1
@@ -224,7 +224,7 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
                 own = premise.hypotheses.setdefault(pair.label, [])
                 own.append(" ".join(pair.hypothesis.split()))
     if not found:
-        raise UsageError("no pair of sentences has a label.")
+        raise UsageError("all pairs of sentences lack labels.")
     return list(found.values()), counts
 
 

@@ -18,9 +18,9 @@ class Building(Recipe):
     """What the builders of data sets share."""
 
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
-    negatives: int = option("False pairs of a question to train on.", default=8, ge=0)
+    negatives: int = option("False pairs per question to train on.", default=8, ge=0)
     shares: Shares = None
-    seed: int = option("The seed of parts, pairs and whatever else is drawn.", default=0)
+    seed: int = option("The seed of parts, pairs and other draws.", default=0)
 
 
 class HotpotQA(Building):
@@ -52,9 +52,9 @@ class HotpotQA(Building):
 def hotpotqa(settings: HotpotQA) -> None:
     """Build pools of paragraphs for HotpotQA's questions.
 
-    The pools come from bigram BM25, as those of HotpotQA-50. Searched are the paragraphs of all
-    questions and those of --paragraphs. Prints how many gold pairs are available and found: the
-    upper bound of any selection.
+    The pools come from bigram BM25 over the paragraphs of all questions and --paragraphs, as in
+    HotpotQA-50. Prints how many gold pairs are available and found: the upper bound of any
+    selection.
 
     Examples:
         adducir complementary-evidence hotpotqa hotpot_dev_fullwiki_v1.json -o test.jsonl.gz
@@ -66,7 +66,7 @@ def hotpotqa(settings: HotpotQA) -> None:
 
     read = [question for path in settings.sources for question in builders.read_hotpotqa(path)]
     if not read:
-        raise UsageError("there are no questions.")
+        raise UsageError("the file does not contain any questions.")
     rows = {"questions read": len(read)}
     if settings.own:
         made = [builders.with_passages(question, question.paragraphs) for question in read]
@@ -102,15 +102,15 @@ class MNLI12(Building):
     sources: tuple[Path, ...] = option(
         "MultiNLI's JSONL; plain or .gz.", metavar="SOURCE", argument=True
     )
-    min_words: int = option("Words of a segment, at least.", default=6, ge=1)
+    min_words: int = option("Minimum words of a segment.", default=6, ge=1)
 
 
 def mnli12(settings: MNLI12) -> None:
     """Build MNLI-12 from MultiNLI.
 
-    The task is to find the two halves of what a premise entails. Each hypothesis is cut in two; a
-    question has the six halves of its premise's hypotheses and six of another's. Parts share no
-    premise. Prints what was left out, and why.
+    The task is to find the two halves of a hypothesis that a premise entails. Each hypothesis is
+    split in two; a question has the six halves of its premise's hypotheses and six of another's.
+    Parts do not share premises. Prints what was left out, and why.
 
     Examples:
         adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
@@ -141,7 +141,7 @@ def mnli12(settings: MNLI12) -> None:
 
 class Select(Computing):
     model: Path = option(
-        "A trained model, its recipe (rerankers/X.yaml), or a selector that needs none.",
+        "A trained model, its recipe (rerankers/X.yaml), or a selector without a model.",
         "-m",
         metavar="MODEL",
     )
@@ -164,9 +164,8 @@ class Select(Computing):
 def select(settings: Select) -> None:
     """Select the set of passages that together answer a question.
 
-    Passages are encoded once a question; the set is found by beam search in the vector space. Where
-    nothing else is asked for, settings are those chosen on the recipe's validation questions. Work
-    that was killed resumes.
+    Passages are encoded once per question; the set is found by beam search in the vector space. By
+    default, settings are those chosen on the recipe's validation questions. Killed work resumes.
 
     Examples:
         adducir complementary-evidence select -m rerankers/evidence -q test.jsonl.gz -o sets.jsonl
@@ -206,15 +205,15 @@ class Sets(Tabled):
         "The questions with their gold sets, JSONL; can be repeated.", "-q", metavar="FILE"
     )
     upper_bound: bool = option(
-        "Add what the best selection from each question's pool reaches.", default=False
+        "Add the best possible selection from each question's pool.", default=False
     )
 
 
 def sets(settings: Sets) -> None:
     """Evaluate selected sets of passages against the gold sets.
 
-    EM (exact match), F1, and Cover (a whole gold set is among what was chosen), over all questions
-    that have a gold set; a question without a selected set counts 0 and is reported.
+    Prints EM (exact match), F1, and Cover (a whole gold set was selected) over all questions with a
+    gold set; questions without a selected set count 0 and are reported.
 
     Examples:
         adducir complementary-evidence sets a.jsonl b.jsonl -q test.jsonl.gz --baseline b

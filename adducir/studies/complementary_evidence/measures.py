@@ -65,7 +65,7 @@ class GoldSets:
             if question.gold:
                 self.gold[question.id] = question.gold_ids
         if not self.gold:
-            raise UsageError("no question has a gold set, so there is nothing to measure.")
+            raise UsageError("none of the questions has a gold set to measure against.")
 
     def checked(self, selected: Iterable[SelectedSet], path: Path) -> dict[str, tuple[str, ...]]:
         """Selected sets by question, all of whose passages are its own."""
@@ -74,9 +74,9 @@ class GoldSets:
             odd = {*one.chosen} - self.pools.get(one.id, {*one.chosen})
             if odd:
                 raise InputError(
-                    f"the question {one.id} has no passage {min(odd)!r}, which was selected.",
+                    f"the selected passage {min(odd)!r} does not belong to the question {one.id}.",
                     path=path,
-                    hint="Were these sets selected for other questions? Name their file.",
+                    hint="Were these sets selected for other questions? Give that file.",
                 )
             found[one.id] = one.chosen
         return found
@@ -118,7 +118,7 @@ def set_table(
     """A table of systems over data sets (``""`` for the only one), with the bound as first row."""
     every = [one.in_set(name) for name, some in scores.items() for one in some]
     if any(BOUND in one.systems for one in every):
-        raise UsageError(f"a system is called {BOUND!r}.", hint="Give it another name.")
+        raise UsageError(f"the name {BOUND!r} is reserved.", hint="Rename the system.")
     if bounds:
         note = f"{BOUND}: the best selection from each question's passages; it is not tested."
         layout = replace(layout, notes=(note, *layout.notes))

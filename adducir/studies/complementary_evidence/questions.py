@@ -72,9 +72,9 @@ class EvidenceQuestion:
         for members in chain(self.gold, (one.members for one in self.sets)):
             outside = [number for number in members if not 0 <= number < len(self.passages)]
             if outside:
-                raise ValueError(f"there is no passage {outside[0]} of {len(self.passages)}")
+                raise ValueError(f"the passage {outside[0]} is not one of {len(self.passages)}")
         if self.missing and len(self.missing) != len(self.gold):
-            raise ValueError("`missing` has a number for each gold set")
+            raise ValueError("`missing` must have a number per gold set")
         if not all(len(gold) + lacks for gold, lacks in self._counted):
             raise ValueError("a gold set is empty")
 

@@ -193,7 +193,7 @@ class EvidenceSets(Task):
         for name, system in self.systems.items():
             for data in self.data:
                 if isinstance(system, TrainedSystem) and not system.recipe_for(data):
-                    raise ValueError(f"the system {name!r} has no recipe for {data!r}")
+                    raise ValueError(f"the system {name!r} lacks a recipe for {data!r}")
         return self
 
     def study(self, planner: Planner) -> "EvidenceStudy":
@@ -290,7 +290,7 @@ class EvidenceStudy(Study):
                 raise InputError(
                     f"{len(shared)} test questions are in it, such as {texts[min(shared)]!r}.",
                     path=path,
-                    hint="Test on questions that no model learns from.",
+                    hint="Test on questions that are not used for training.",
                 )
         return True
 

@@ -148,7 +148,7 @@ class EvidenceTrainable(Trainable[R]):
             except ValidationError:
                 continue
         if not found:
-            raise UsageError("no combination of the selection's values fits together.")
+            raise UsageError("none of the combinations of the selection's values is valid.")
         return found
 
     @property
@@ -181,9 +181,9 @@ class EvidenceTrainable(Trainable[R]):
         data = stored(folder, {"question": "large_string", "length": "int64"}, self._rows)
         if not len(data.train):
             raise InputError(
-                "no question with a gold set is left to train on.",
+                "questions with a gold set to train on are missing.",
                 path=self.recipe.data.files(self.folder)["train"][0],
-                hint="Look at `data.shares`, `data.without` and the key `gold` of the file.",
+                hint="Check `data.shares`, `data.without` and the file's key `gold`.",
             )
         return data
 

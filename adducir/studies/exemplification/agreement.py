@@ -1,4 +1,4 @@
-"""Ratings that people gave systems' answers, and how far raters agree.
+"""Human ratings of systems' answers, and the agreement between raters.
 
 The file is CSV, one judgement a line: ``item``, ``rater``, ``system``, and ``rating`` (a number, or
 text where it is a category) or ``rank`` (from 1; equal ones are ties) or both; empty: not given.
@@ -85,8 +85,8 @@ class Ratings:
         if np.isnan(table).any():
             system, item = np.argwhere(np.isnan(table))[0].tolist()
             raise UsageError(
-                f"{systems[system]} has no {what} on item {items[item]}, where others have.",
-                hint="Paired tests need all systems on the same items: leave such items out.",
+                f"{systems[system]} lacks a {what} on item {items[item]}, unlike others.",
+                hint="Paired tests need all systems on the same items: leave out such items.",
             )
         qids = items.cast(pl.String).to_list()
         return [
@@ -112,7 +112,7 @@ def read_ratings(path: Path) -> Ratings:
     seen: dict[tuple[str, ...], int] = {}
     for line, record in records(path, NAMES):
         if "rating" not in record and "rank" not in record:
-            what = "there is neither a column rating nor a column rank."
+            what = "the columns rating and rank are both missing."
             raise InputError(what, path=path, line=1, hint="Add one of them.")
         item, rater, system = names = record["item"], record["rater"], record["system"]
         for name in NAMES:
@@ -120,7 +120,7 @@ def read_ratings(path: Path) -> Ratings:
                 raise InputError(f"the cell of {name!r} is empty.", path=path, line=line)
         if (before := seen.setdefault(names, line)) != line:
             raise InputError(
-                f"{rater} judges {system} on {item} twice, first in line {before}.",
+                f"{rater} judges {system} on {item} twice, first on line {before}.",
                 path=path,
                 line=line,
                 hint="Keep one of the two.",
@@ -240,7 +240,7 @@ def counted(ratings: Ratings, what: What, level: Level) -> Counts:
 def _refuse(ratings: Ratings, odd: pl.DataFrame, what: str, level: str) -> None:
     if odd.height:
         label, line = odd.row(0, named=True)["label"], odd["line"][0]
-        hint = f"Take the level {level}."
+        hint = f"Use the level {level}."
         raise InputError(f"the rating {label!r} {what}.", path=ratings.path, line=line, hint=hint)
 
 

@@ -26,11 +26,9 @@ class _Masks(Recipe):
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
     form: Literal["auto", "eli5", "kilt", "nq", "qa", "book"] = option(
-        "What the sources are; auto: by beginning and name of each.", "--format", default="auto"
+        "The sources' format; auto: by content and name of each.", "--format", default="auto"
     )
-    words: int = option(
-        "Keep sentences on each side until they have so many words.", default=256, ge=0
-    )
+    words: int = option("Keep sentences on each side up to this many words.", default=256, ge=0)
 
     def texts(self, skipped: Counter[str]) -> "Iterator[Text]":
         from adducir.studies.exemplification.texts import read_texts
@@ -39,18 +37,18 @@ class _Masks(Recipe):
 
 
 class Examples(_Masks):
-    min_words: int = option("Words of a unit beside its marker.", default=1, ge=1)
-    max_words: int = option("A longer unit is a table or a list.", default=256, ge=1)
+    min_words: int = option("Minimum words of a unit besides its marker.", default=1, ge=1)
+    max_words: int = option("Maximum words; a longer unit is a table or a list.", default=256, ge=1)
     rules: Literal["strict", "paper"] = option(
-        "The edges of units; paper: as EGRET's paper has them.", default="strict"
+        "The edges of units; paper: as in EGRET's paper.", default="strict"
     )
 
 
 def examples(settings: Examples) -> None:
     """Extract examples in context from answers and books.
 
-    Sentences that hold "for example" or "e.g.", and parenthesised clauses that open with them,
-    become masked spans. Prints how many there are, how long, and what was dropped and why.
+    Sentences that contain "for example" or "e.g.", and parenthesised clauses that begin with them,
+    become masked spans. Prints their number and lengths, and what was dropped and why.
 
     Examples:
         adducir exemplification examples eli5-train-kilt.jsonl -o eli5.jsonl.gz
@@ -82,9 +80,7 @@ def examples(settings: Examples) -> None:
 
 class Cloze(_Masks):
     every: int = option("Sentences from one mask to the next.", default=10, ge=2)
-    longest: int = option(
-        "Sentences of a mask, at most.", "--max-sentences", default=1, ge=1, le=20
-    )
+    longest: int = option("Maximum sentences of a mask.", "--max-sentences", default=1, ge=1, le=20)
     min_words: int = option("Words of a mask.", default=8, ge=1)
     max_words: int = option("Words of a mask, for each of its sentences.", default=60, ge=1)
 
@@ -92,7 +88,7 @@ class Cloze(_Masks):
 def cloze(settings: Cloze) -> None:
     """Mask sentences of texts to pretrain encoders on.
 
-    Sentences are masked evenly over each answer or book; what stands around them is the query.
+    Sentences are masked evenly over each answer or book; their context is the query.
 
     Examples:
         adducir exemplification cloze eli5-train-kilt.jsonl --every 5 -o cloze.jsonl.gz
@@ -119,15 +115,15 @@ class Rouge(Tabled):
     candidates: tuple[Path, ...] = option(
         "Spans that are candidates only; can be repeated.", default=(), metavar="FILE"
     )
-    depth: int = option("Add the best and the mean of so many candidates.", default=1, ge=1)
+    depth: int = option("Add the best and the mean of this many candidates.", default=1, ge=1)
     stem: bool = option("Compare Porter stems.", default=False)
-    without_gold: bool = option("Leave the gold candidate itself out of the runs.", default=False)
+    without_gold: bool = option("Remove the gold candidate from the runs.", default=False)
 
 
 def rouge(settings: Rouge) -> None:
     """Compare top-ranked candidates with the gold text by ROUGE-L.
 
-    A span that a run lacks counts 0 and is reported.
+    Spans missing from a run count 0 and are reported.
 
     Examples:
         adducir exemplification rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz
@@ -170,9 +166,7 @@ class Agreement(Drawing, Printing):
     unigrams: bool = option(
         "Ratings are texts that raters marked: measure the overlap of their words.", default=False
     )
-    mean_ranks: bool = option(
-        "Give equal ranks the mean of their places: 1, 1, 2 as 1.5, 1.5, 3.", default=False
-    )
+    mean_ranks: bool = option("Average tied ranks: 1, 1, 2 become 1.5, 1.5, 3.", default=False)
     baseline: tuple[str, ...] = option(
         "Test the means of all others against it, paired over items; repeatable.",
         "-b",
@@ -199,7 +193,7 @@ def agreement(settings: Agreement) -> None:
         adducir exemplification agreement ratings.csv --level interval --baseline c-REALM
     """
     if settings.unigrams and settings.level not in ("ordinal", "nominal"):
-        raise UsageError("--unigrams takes texts, which have no level but nominal.")
+        raise UsageError("--unigrams compares texts, whose only level is nominal.")
 
     from adducir.studies.exemplification.agreement import agreement_table, read_ratings
 

@@ -43,7 +43,7 @@ def extract_examples(
     max_words: int = 256,
     strict: bool = True,
 ) -> Iterator[MaskedSpan]:
-    """Yield the exemplifying units of texts with their contexts of ``words`` words or more a side.
+    """Yield the exemplifying units of texts with contexts of at least ``words`` words per side.
 
     A unit is a duplicate where another one before it has the same words, and the sentence left
     of it has as well. Digests are kept: equal by chance with a probability of n^2 / 2^65.
@@ -97,7 +97,7 @@ def mask_sentences(
         )
     if min_words > max_words * longest:
         raise UsageError(
-            f"no mask can have {min_words} words: it has at most {longest} sentences, of "
+            f"a mask cannot have {min_words} words: it has at most {longest} sentences of "
             f"{max_words} words each."
         )
     for text in texts:

@@ -31,7 +31,7 @@ def rouge_of_run(
     A span that it lacks counts 0. ``without_gold`` asks how near the other candidates come.
     """
     if not spans:
-        raise UsageError(f"{system} has no query.")
+        raise UsageError(f"{system} does not have any queries.")
     texts = candidates_of([*spans, *candidates])
     gold = {span.id: span.candidate or span.id for span in spans}
     retrieved: dict[str, list[str]] = {}
@@ -39,7 +39,7 @@ def rouge_of_run(
         if docno not in texts:
             raise InputError(
                 f"the run of {system} ranks {docno!r}, which is not a candidate.",
-                hint="Name all files of candidates, with --candidates.",
+                hint="Name all files of candidates with --candidates.",
             )
         if not (without_gold and gold.get(qid) == docno):
             retrieved.setdefault(qid, []).append(texts[docno])

@@ -62,10 +62,10 @@ def read_texts(
         for line, text in texts:
             if text.id in homes:
                 raise InputError(
-                    f"the text {text.id!r} has been read from {homes[text.id]} already.",
+                    f"the text {text.id!r} was already read from {homes[text.id]}.",
                     path=path,
                     line=line,
-                    hint="Name each file once, and give each question and answer an id of its own.",
+                    hint="Name each file once, and give each question and answer a unique id.",
                 )
             homes[text.id] = str(path) if line is None else f"{path}:{line}"
             yield text
@@ -85,7 +85,7 @@ def _format_of(path: Path) -> str:
     if path.name.endswith(TEXT_ENDINGS) or not path.suffix:
         return BOOK
     raise InputError(
-        "neither its name nor its beginning shows what this is.",
+        "neither its name nor its content shows the format.",
         path=path,
         hint="Name its format with --format; books are named .txt.",
     )
@@ -106,10 +106,10 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
             lacks = isinstance(error, KeyError)
             what = f"it lacks {error.args[0]}" if lacks else str(error)
             raise InputError(
-                f"this record is not of the format {form}: {what}.",
+                f"this record is not in the format {form}: {what}.",
                 path=path,
                 line=line,
-                hint="Name the right one with --format; docs/studies/exemplification.md has them.",
+                hint="Choose one with --format; docs/studies/exemplification.md lists them.",
             ) from error
         records, answered = records + 1, answered + ("output" in record)
         for name, content in answers:
@@ -120,9 +120,9 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
             skipped["questions without an answer"] += 1
     if form == "kilt" and records and not answered:
         raise InputError(
-            f"there are no answers here: none of the {records:,} records has an 'output'.",
+            f"the file does not contain answers: all {records:,} records lack 'output'.",
             path=path,
-            hint="KILT's test files come without; take its training or development file.",
+            hint="KILT's test files lack answers; use its training or development file.",
         )
 
 

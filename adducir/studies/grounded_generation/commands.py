@@ -25,7 +25,7 @@ class Passages(Recipe):
         argument=True,
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
-    words: int = option("Words of a passage, at most.", default=150, ge=1)
+    words: int = option("Maximum words of a passage.", default=150, ge=1)
 
 
 def passages(settings: Passages) -> None:
@@ -61,10 +61,10 @@ class Kilt(Recipe):
 
 
 def kilt(settings: Kilt) -> None:
-    """Make contexts of a KILT task, with gold passages by provenance.
+    """Make contexts from a KILT task, with gold passages by provenance.
 
-    Gold are all passages that overlap the provenance of the answer. Contexts without one are kept.
-    Parts share no dialogue, and --qrels is of all of them.
+    All passages that overlap the provenance of the answer are gold. Contexts without one are kept.
+    Parts do not share dialogues, and --qrels covers all of them.
     Prints counts, and the task's digest: KILT changed the split of Wizard of Wikipedia in 2021.
 
     Examples:
@@ -119,13 +119,13 @@ class Nlgen(Recipe):
         writes=common.LINES,
     )
     skip: int = option("Leave out the first N contexts.", default=0, ge=0)
-    first: int | None = option("Write N contexts, at most.", default=None, ge=1, shown="all")
+    first: int | None = option("Write at most N contexts.", default=None, ge=1, shown="all")
 
 
 def nlgen(settings: Nlgen) -> None:
-    """Make contexts of MS MARCO's questions with well-formed answers.
+    """Make contexts from MS MARCO's questions with well-formed answers.
 
-    Gold are the passages of the collection that have the text of a selected passage. Prints what
+    The collection's passages with the text of a selected passage are gold. Prints what
     was left out. Hindsight's validation set is --first 6233 of the development set, its test set
     --skip 6233.
 
@@ -182,10 +182,10 @@ class GeneratedTexts(Tabled):
         "-m",
         default=(),
         metavar="GROUP",
-        shown="those that there are data for",
+        shown="those with data",
     )
     corpus: str | None = option(
-        "Where the texts of passages are, by their docnos.",
+        "The corpus with the texts of passages.",
         default=None,
         metavar="CORPUS",
         reads=True,
@@ -199,14 +199,14 @@ class GeneratedTexts(Tabled):
     mass: float = option(
         "Share of all words that the common words make up.", default=0.5, ge=0, le=1, rare=True
     )
-    depth: int = option("Add the best of so many texts of each input.", default=1, ge=1)
+    depth: int = option("Add the best of this many texts per input.", default=1, ge=1)
 
 
 def generated(settings: GeneratedTexts) -> None:
     """Evaluate generated texts against answers and passages.
 
-    F1, Novel-F1, Knowledge-F1, ROUGE-L, of answers and of the passages that texts were generated
-    from; KILT's measures as its script computes them. An input without a text counts 0 and is
+    Prints F1, Novel-F1, Knowledge-F1 and ROUGE-L against answers and the passages that texts were
+    generated from; KILT's measures as in its script. Inputs without a text count 0 and are
     reported.
 
     Examples:

@@ -90,7 +90,7 @@ class TextMeasures:
     def counted(self, references: References) -> list[Reference]:
         counted = [one for one in references.values() if self.counts(one)]
         if not counted:
-            raise UsageError(f"no reference has what the measures of {self.name!r} need.")
+            raise UsageError(f"all references lack what the measures of {self.name!r} need.")
         return counted
 
     def scores(self, system: str, references: References, found: System) -> Scores:

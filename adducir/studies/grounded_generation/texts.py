@@ -168,13 +168,13 @@ class _Line:
             return Generated(self.id, self.outputs)
         if self.output is not None:
             if len(self.output) != 1:
-                raise UsageError(f"a KILT prediction has one output, not {len(self.output)}.")
+                raise UsageError(f"a KILT prediction must have one output, not {len(self.output)}.")
             (one,) = self.output
             return Generated(self.id, (Output(one.answer),) if one.answer else (), one.pages)
         if self.answers is None:
             raise UsageError("this object has neither 'outputs' nor 'output' nor 'answers'.")
         if len(self.answers) > 1:
-            raise UsageError(f"a system gives one answer, not {len(self.answers)}.")
+            raise UsageError(f"a system must give one answer, not {len(self.answers)}.")
         texts = ("" if one == NO_ANSWER else one for one in self.answers)
         return Generated(self.id, tuple(map(Output, texts)))
 
@@ -204,7 +204,7 @@ def read_references(*paths: Path) -> dict[str, Reference]:
         lines = read_records(path, lambda line: parse(line).reference(), _HINT)
         some = {one.id: one for one in lines}
         if twice := found.keys() & some.keys():
-            raise InputError(f"the id {min(twice)!r} is in a file before it, too.", path=path)
+            raise InputError(f"the id {min(twice)!r} is also in an earlier file.", path=path)
         found |= some
     return found
 

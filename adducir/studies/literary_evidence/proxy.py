@@ -98,7 +98,7 @@ def make_key(
             items[span.id] = Answer(gold, shown, span.group)
     if not items:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.items())
-        raise UsageError(f"no item can be made ({reasons or 'there is none'}).")
+        raise UsageError(f"no items are left ({reasons or 'the input is empty'}).")
     kept = set(sorted(items, key=lambda one: _digest("sample", seed, one))[:sample])
     answers = {name: one for name, one in items.items() if name in kept}
     shown_items = json.dumps([(name, one.docnos) for name, one in answers.items()])
@@ -143,9 +143,9 @@ def read_key(path: Path) -> Key:
         elif item in answers:
             what = f"the item {item} is duplicated."
         elif marks and record["task"] not in marks:
-            what = "here begins the key of another task."
+            what = "another task's key begins here."
         if what or not gold:
-            raise InputError(what, path=path, line=line, hint="Use the key as it was written.")
+            raise InputError(what, path=path, line=line, hint="Use the unchanged key.")
         marks[record["task"]] = line
         answers[item] = Answer(gold, docnos, record.get("group", ""))
     if not answers:
@@ -162,20 +162,20 @@ def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
         number = whole_number(choice, key.options)
         before, what = seen.setdefault((name, item), line), ""
         if record.get("task", key.mark) not in ("", key.mark):
-            what = f"this is a choice of the task {record['task']}, the key is of {key.mark}."
+            what = f"this choice belongs to the task {record['task']}, but the key to {key.mark}."
         elif item not in places:
-            what = f"the key has no item {item!r}."
+            what = f"the key lacks the item {item!r}."
         elif before != line:
-            what = f"{name} chooses twice for {item}, first in line {before}."
+            what = f"{name} chooses twice for {item}, first on line {before}."
         elif choice and not number:
             what = f"the choice {choice!r} is not one of 1 to {key.options}."
         if what:
-            hint = "Name the key that was written with the task."
+            hint = "Use the key that was written with the task."
             raise InputError(what, path=path, line=line, hint=hint)
         mine = found.setdefault(name, np.zeros(len(places), dtype=np.int64))
         mine[places[item]] = number or 0
     if not any(chosen.any() for chosen in found.values()):
-        raise InputError("nothing was chosen in it.", path=path)
+        raise InputError("it does not contain any choices.", path=path)
     return found
 
 
@@ -196,7 +196,7 @@ def choices_of_scores(
             options = range(1, key.options + 1)
             chosen[place] = max(options, key=lambda one: (given[one - 1], one != answer.gold, -one))
     if not chosen.any():
-        raise UsageError(f"{name} scores no candidate of the task.")
+        raise UsageError(f"{name} does not score any candidates of the task.")
     return chosen, partial
 
 
@@ -266,7 +266,7 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:
     numbers, often = np.unique(counts.sum(axis=1), return_counts=True)
     usual = int(numbers[often == often.max()].max())
     if usual < 2:
-        return [*notes, "Most items have one answer: there is no agreement to measure."]
+        return [*notes, "Most items have one answer, so agreement cannot be measured."]
     table = counts[counts.sum(axis=1) == usual]
 
     shown = "undefined"

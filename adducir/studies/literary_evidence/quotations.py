@@ -26,13 +26,13 @@ from adducir.studies.literary_evidence.sources import (
 NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
 """Works so titled are not criticism. RELiC names dictionary, anthology and encyclopedia."""
 REASONS = {
-    "anthology": "the work's title says that it is not criticism",
+    "anthology": "the work's title shows that it is not criticism",
     "foreign": "the work is not English",
     "few": "the work has too few matches of the book",
     "many": "the work has so many matches that it is another edition",
     "shared": "another book has the same words",
     "long": "the quotation has too many sentences",
-    "bare": "there is no context",
+    "bare": "the context is missing",
     "language": "the context is not English",
     "duplicate": "the same window comes from another copy of the work",
 }

@@ -189,7 +189,7 @@ def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, s
     for line, record in read_jsonl(path, name):
         text = record.fields.get("text", "")
         if not text.strip():
-            raise InputError("this has no text in 'text'.", path=path, line=line)
+            raise InputError("the text in 'text' is missing.", path=path, line=line)
         yield line, record.docno, text
 
 

@@ -105,9 +105,9 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
     for _, path in sorted(files_in(paths, TEXT_ENDINGS), key=lambda pair: stem_of(pair[1])):
         if path != (other := names.setdefault(stem_of(path), path)):
             raise InputError(
-                f"its name {stem_of(path)!r} is that of {other} as well.",
+                f"its name {stem_of(path)!r} is also that of {other}.",
                 path=path,
-                hint="Rename one: names distinguish books.",
+                hint="Rename one, because names identify books.",
             )
     return list(names.values())
 

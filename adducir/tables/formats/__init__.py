@@ -1,6 +1,6 @@
-"""A result table in the formats that people and programs read, all from one model.
+"""A result table in formats for people and programs, all from one model.
 
-Packages add formats by the entry points ``adducir.tables``.
+Packages add formats through entry points ``adducir.tables``.
 """
 
 from abc import abstractmethod
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class TableFormat(Recipe):
-    """A way to print a result table; its fields are the options of :func:`render`.
+    """An output format; its fields are the options of :func:`render`.
 
     Attributes:
-        ending: Of the files' names; one that no other format has.
-        topics: Where the values of each topic stand, on request: in the text itself, by a field
-            ``per_topic`` or always, or in further tables, one per measure, or nowhere.
+        ending: The unique suffix of its files.
+        topics: Where values per topic go on request: into the text, by a field ``per_topic`` or
+            always, into further tables, one per measure, or nowhere.
     """
 
     ending: ClassVar[str]
@@ -27,7 +27,7 @@ class TableFormat(Recipe):
 
     @abstractmethod
     def render(self, table: "ResultTable") -> str:
-        """The whole table with its title and notes, ending in a line break."""
+        """The whole table with title and notes and a final line break."""
 
 
 _HERE = "adducir.tables.formats"

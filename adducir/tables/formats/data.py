@@ -1,9 +1,9 @@
 """A result table for programs: CSV and JSON, everything unrounded.
 
-CSV is tidy: one header line, one line a cell and reference, numbers in the shortest form that reads
-back as the same double, no notes; a text that a spreadsheet would take for a formula stands behind
-an apostrophe. The JSON holds everything; ``schema_version`` rises where a field is removed or
-changes its meaning. Numbers that JSON lacks (an infinite t statistic) become null.
+CSV is tidy: one header line, one line per cell and reference, numbers in their shortest round-trip
+form, no notes; text that a spreadsheet would take for a formula is preceded by an apostrophe. JSON
+contains everything; ``schema_version`` rises when a field is removed or changes its meaning.
+Numbers that JSON lacks (an infinite t statistic) become null.
 """
 
 import io
@@ -26,26 +26,26 @@ SCHEMA_VERSION = 3
 
 
 class CSV(TableFormat):
-    """Comma-separated values, one line a cell, for programs."""
+    """Comma-separated values, one line per cell, for programs."""
 
     ending: ClassVar = ".csv"
     topics: ClassVar = "per_topic"
-    per_topic: bool = Field(False, description="One line a system, topic and measure instead.")
+    per_topic: bool = Field(False, description="One line per system, topic and measure instead.")
 
     def render(self, table: ResultTable) -> str:
         frame = topic_values(table) if self.per_topic else table.to_polars()
         out = io.StringIO()
         writer = CsvWriter(out)
         writer.row(frame.columns)
-        for row in frame.iter_rows():  # truth values as JSON writes them
+        for row in frame.iter_rows():  # booleans as in JSON
             writer.row([str(one).lower() if isinstance(one, bool) else one for one in row])
         return out.getvalue()
 
 
 def topic_values(table: ResultTable) -> pl.DataFrame:
-    """The values per topic, of a system of several runs those of each, in the table's order."""
+    """The values per topic, for each run of a system, in the table's order."""
     if table.comparison is None:
-        raise UsageError("the table holds no values per topic.")
+        raise UsageError("the table does not have values per topic.")
     scores = table.comparison.scores
     falls = {name: lower_is_better(one) for name, one in scores.measures.items()}
     order = pl.DataFrame(
@@ -72,7 +72,7 @@ def topic_values(table: ResultTable) -> pl.DataFrame:
 
 
 class JSON(TableFormat):
-    """Everything that the table holds, unrounded, for programs."""
+    """Everything in the table, unrounded, for programs."""
 
     ending: ClassVar = ".json"
     topics: ClassVar = "per_topic"
@@ -124,7 +124,7 @@ def _figure(cell: Cell) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Nested data of mappings, sequences, texts and finite numbers; anything else as text."""
+    """Nested mappings, sequences, texts and finite numbers; anything else as text."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """A result table as a LaTeX ``table`` that compiles as pasted, with booktabs and graphicx.
 
-LaTeX itself measures the table, and scales it down where it is wider than the column or page.
-Numbers are aligned at the point by invisible digits. Characters that pdfLaTeX's fonts lack
-(Chinese, say) need LuaLaTeX or XeLaTeX and a font.
+LaTeX itself measures the table and scales it down if it is wider than the column or page. Invisible
+digits align numbers at the decimal point. Characters missing from pdfLaTeX's fonts (such as
+Chinese) need LuaLaTeX or XeLaTeX and a font.
 """
 
 import re
@@ -16,7 +16,7 @@ from adducir.tables.style import ABSENT
 from adducir.tables.table import ResultTable, Row
 
 MANY = 6
-"""A table of more columns is set smaller and spans both columns of a two-column page."""
+"""A table with more columns is set smaller and spans both columns of a two-column page."""
 _SYMBOLS = {
     "set": r"\circ",
     "better": r"\uparrow",
@@ -36,7 +36,7 @@ _WORDS = (
     "ΦPhi ΨPsi ΩOmega →rightarrow ←leftarrow ↑uparrow ↓downarrow ≈approx ≤leq ≥geq ≠neq ×times "
     "±pm ·cdot ∞infty ∈in ∪cup ∩cap ∘circ ′prime"
 )
-"""Characters by their names in mathematics."""
+"""Characters by their names in math mode."""
 _ESCAPES = str.maketrans(
     {word[0]: f"$\\{word[1:]}$" for word in _WORDS.split()}
     | {
@@ -64,7 +64,7 @@ _ESCAPES = str.maketrans(
 
 
 class Latex(TableFormat):
-    """A LaTeX ``table`` that needs booktabs and graphicx alone."""
+    """A LaTeX ``table`` that needs only booktabs and graphicx."""
 
     ending: ClassVar = ".tex"
     topics: ClassVar = "nowhere"
@@ -156,6 +156,6 @@ def _signed(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text on one line in which no character means anything to LaTeX, nor joins the next one."""
+    """A text on one line with LaTeX's special characters and ligatures escaped."""
     parted = re.sub(r"(?<=([-',]))(?=\1)", "{}", one_line(text).translate(_ESCAPES))
     return "{}" + parted if parted.startswith(("[", "*")) else parted

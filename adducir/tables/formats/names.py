@@ -1,4 +1,4 @@
-"""Names too long for a line: systems' shortened so that no two become one, measures' broken."""
+"""Names too long for a line: systems' are shortened but stay distinct, measures' broken."""
 
 from collections.abc import Sequence
 
@@ -6,14 +6,14 @@ from rich.cells import cell_len, set_cell_size
 
 
 def one_line(name: str) -> str:
-    """A name with line breaks and other control characters turned to blanks."""
+    """A name with line breaks and other control characters replaced by blanks."""
     if name.isprintable():
         return name
     return "".join(char if char.isprintable() else " " for char in name)
 
 
 def shortened(names: Sequence[str], width: int) -> dict[str, str]:
-    """Each name, cut in the middle to at most ``width`` terminal cells; different ones stay so."""
+    """Each name, cut in the middle to at most ``width`` terminal cells; names stay distinct."""
     room = width - 1
     heads = sorted(range(1, room), key=lambda head: abs(head - (room + 1) // 2))
     result = {name: name for name in names if cell_len(name) <= width}
@@ -51,7 +51,7 @@ def wrap_title(title: str, width: int) -> list[str]:
 
 
 def joints(title: str) -> Sequence[str]:
-    """A measure's name in the pieces between which a line may break."""
+    """A measure's name in pieces between which a line may break."""
     pieces, start = [], 0
     for place in range(1, len(title)):
         opening = title[place - 1] == "(" and title[place - 2 : place - 1] != " "

@@ -1,7 +1,7 @@
 """A result table for the terminal, with or without colour, at any width.
 
-Digits are never cut: measures' names go over several lines first, then long system names are cut in
-the middle (and listed in full below), then columns go into several blocks.
+Digits are never cut: measures' names wrap first, then long system names are cut in the middle (and
+listed in full below), then columns are split into blocks.
 """
 
 import io
@@ -21,9 +21,9 @@ from adducir.tables.table import SIGNS, ResultTable
 
 GAP = "  "
 NAME_WIDTH = 16
-"""System names are cut to no less than this."""
+"""The minimum width of cut system names."""
 HEADER_WIDTH = 6
-"""Measures' names are broken to no less than this, or the width of their cells."""
+"""The minimum width of measures' names, unless their cells are wider."""
 _COLOURS = {"set": "", "better": "green", "worse": "red", "equivalent": "cyan"}
 
 
@@ -35,7 +35,7 @@ class Terminal(TableFormat):
     color: bool = Field(False, description="Marks in colour.")
 
     def render(self, table: ResultTable) -> str:
-        # No information depends on colour; NO_COLOR in the environment leaves only bold.
+        # Nothing depends on colour alone; NO_COLOR in the environment leaves only bold.
         console = Console(
             file=io.StringIO(),
             width=max(self.width, 20),
@@ -98,7 +98,7 @@ class _Page:
         return texts
 
     def _fitted(self, width: int) -> list[list[_Printed]]:
-        """The blocks: as few as can be; among those full names first, then the widest header."""
+        """As few blocks as possible; among those, full names first, then the widest header."""
         longest = max([cell_len(self.table.head), *map(cell_len, self.full)])
         broad = max([HEADER_WIDTH, *(len(column.title) for column in self.table.columns)])
         best: list[list[_Printed]] | None = None
@@ -118,7 +118,7 @@ class _Page:
             width = max(inner, *map(cell_len, titles))
             found.append(_Printed(one_line(column.group), titles, lines, inner, width))
         last = {column.group: place for place, column in enumerate(found)}
-        for name, place in last.items():  # widened where the group's name needs it
+        for name, place in last.items():  # widened if the group's name needs it
             own = _total([column for column in found if column.group == name]) - len(GAP)
             extra = max(0, cell_len(name) - own)
             found[place] = replace(found[place], width=found[place].width + extra)
@@ -179,7 +179,7 @@ class _Page:
 
 
 def _blocks(columns: Sequence[_Printed], room: int) -> list[list[_Printed]]:
-    """The columns in as few blocks as fit; a group stays whole where it fits by itself."""
+    """The columns in as few blocks as fit; a group stays whole if it fits."""
     blocks: list[list[_Printed]] = [[]]
     for name, run in groupby(columns, key=lambda column: column.group):
         members = list(run)

@@ -1,4 +1,4 @@
-"""What the page's script draws from: names, figures, tests and hits, as one compressed block."""
+"""Data for the page's script: names, figures, tests and hits, as one compressed block."""
 
 import base64
 import gzip
@@ -14,27 +14,27 @@ from adducir.tables.material import hits_held
 from adducir.tables.table import ResultTable
 
 MOST_VALUES = 1_000_000
-"""Values per topic that are held; of more, the means are all there is."""
+"""The maximum number of values per topic; beyond it, only means are included."""
 _VERDICTS = {"better": 1, "worse": -1}
 
 Topics = Mapping[str, Sequence[str]]
 
 
 def visible(text: str) -> str:
-    """A text whose control characters (such as those that turn its direction) can be seen."""
+    """A text with visible control characters, such as those that change its direction."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else f"⟨U+{ord(char):04X}⟩" for char in text)
 
 
 def block(data: Mapping[str, Any]) -> str:
-    """All of it: JSON, gzip, base64; the same table gives the same text."""
+    """All data: JSON, gzip, base64; deterministic."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def report_data(table: ResultTable) -> dict[str, Any]:
-    """A table as the page has it: systems and columns by number, in the table's order."""
+    """A table for the page: systems and columns by number, in the table's order."""
     rows, material, comparison = table.rows, table.material, table.comparison
     several = len(table.by_section()) > 1
     names = [
@@ -83,7 +83,7 @@ def report_data(table: ResultTable) -> dict[str, Any]:
         "pairs": tests if table.pairs else {},
         "reference": names[named] if named is not None else "",
         "bound": dict.fromkeys(tests, band),
-        # Benjamini-Hochberg's correction, and none, hold for no whole family.
+        # Benjamini-Hochberg's correction and none do not control the family-wise error.
         "ranks": _ranks(data, tests)
         if asked and table.pairs and asked.correction not in ("bh", "none")
         else {},
@@ -107,7 +107,7 @@ def report_data(table: ResultTable) -> dict[str, Any]:
 
 
 def ranked(data: Mapping[str, Any], place: int) -> list[int]:
-    """The rows that have a mean in a column, the best first."""
+    """The rows with a mean in a column, best first."""
     sign = -1 if data["columns"][place]["higher"] else 1
     known = [(sign * mean, at) for at, mean in enumerate(data["means"][place]) if mean is not None]
     return [at for _, at in sorted(known)]
@@ -121,7 +121,7 @@ def _tests(table: ResultTable, place: int) -> Iterator[dict[str, Any]]:
     for at, row in enumerate(table.rows):
         cell = row.cells[place]
         for test in cell.tests:
-            # Of several sections, the reference is that of the same one.
+            # With several sections, the reference is in the same one.
             reference = rows.get((row.section, test.reference), rows.get(test.reference))
             if reference is not None:
                 yield {
@@ -139,10 +139,10 @@ def _tests(table: ResultTable, place: int) -> Iterator[dict[str, Any]]:
 def _ranks(
     data: Mapping[str, Any], tests: Mapping[int, list[dict[str, Any]]]
 ) -> dict[int, list[list[int]]]:
-    """By column, each row with the ends of its rank interval: what all pairs' tests leave open.
+    """By column, each row with the ends of its rank interval from all pairs' tests.
 
-    Of S systems, one that b are significantly better than and w significantly worse has a rank
-    from 1 + b to S - w, all intervals at once (Mogstad, Romano, Shaikh and Wilhelm, 2024).
+    Of S systems, one with b significantly better and w significantly worse systems ranks from 1 + b
+    to S - w, simultaneously for all (Mogstad, Romano, Shaikh and Wilhelm, 2024).
     """
     found: dict[int, list[list[int]]] = {}
     for place, own in tests.items():

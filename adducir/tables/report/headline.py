@@ -1,4 +1,4 @@
-"""The sentences that the page begins with: who leads, and how sure that is."""
+"""The sentences at the top of the page: the leader, and how certain that is."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from adducir.tables.report.data import ranked, visible
 from adducir.tables.table import Cell, ResultTable
 
 NAMED = 3
-"""So many measures are named before the rest is counted."""
+"""This many measures are named; the rest are counted."""
 
 
 def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
-    """The leader on the first measure, what tests say of it, and who leads on the others."""
+    """The leader on the first measure, its tests, and the leaders on the others."""
     orders = {place: order for place in data["rated"] if (order := ranked(data, place))}
     if not orders:
         return "Nothing here rates a system."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class HTML(TableFormat):
-    """A single page that needs nothing else: table, figures, topics and hits."""
+    """A self-contained page: table, figures, topics and hits."""
 
     ending: ClassVar = ".html"
     topics: ClassVar = "always"
@@ -70,13 +70,13 @@ class HTML(TableFormat):
 
 
 def fragment(table: ResultTable) -> str:
-    """The table with its title and notes, to stand in another page: a notebook's."""
+    """The table with title and notes, to embed in a notebook."""
     module: Any = _environment().get_template("table.html.j2").module
     return str(module.fragment(table))
 
 
 def _flat(value: Any, *place: str) -> Iterator[tuple[str, str]]:
-    """Path and value of every leaf; a list of mappings is told by their names."""
+    """Path and value of every leaf; lists of mappings are keyed by name."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _flat(item, *place, str(key))

@@ -81,7 +81,7 @@ def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
             groups.setdefault(conclusion, []).append(argument.docno)
     groups = {name: docnos for name, docnos in groups.items() if len(docnos) >= recipe.least}
     if not groups:
-        raise InputError(f"no conclusion has {recipe.least} passages.", path=path)
+        raise InputError(f"none of the conclusions has {recipe.least} passages.", path=path)
     draw = np.random.default_rng(recipe.seed)
     inputs = _inputs(groups, passages, recipe.nonce, draw)
     contexts: dict[str, list[GroundedContext]] = {name: [] for name in recipe.shares}
@@ -160,10 +160,10 @@ class DataRecipe(Recipe):
         if bool(self.passages) == bool(self.arguments):
             raise ValueError("one of `passages` and `arguments` is needed")
         if self.bed is not None and not self.arguments:
-            raise ValueError("`bed` stands beside `arguments` only")
+            raise ValueError("`bed` has no effect without `arguments`")
         named = [part for part in PARTS if listed(getattr(self, part))]
         if self.arguments and named:
-            raise ValueError(f"`{named[0]}` has no effect beside `arguments`")
+            raise ValueError(f"`{named[0]}` has no effect with `arguments`")
         if self.passages and "test" not in named:
             raise ValueError("files of contexts to `test` on are needed")
         return self
@@ -194,7 +194,7 @@ class GroundedData:
             self.identity = fingerprint([corpus.identity(), recipe.title, digests])
         if identity and identity != self.identity:
             hint = "Run this again."
-            raise InputError("the data were changed meanwhile.", path=folder, hint=hint)
+            raise InputError("the data have changed meanwhile.", path=folder, hint=hint)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return GroundedData, (self.recipe, self.folder, self.identity)
@@ -215,12 +215,12 @@ class GroundedData:
             raise InputError(
                 f"no conclusion fell into {' and '.join(empty)}.",
                 path=self._arguments,
-                hint="Take another `seed` or other `shares` of the `bed`, or more arguments.",
+                hint="Use another `seed` or other `shares` of the `bed`, or more arguments.",
             )
         every = [one for part in PARTS for one in contexts.get(part, ())]
         homes = dict.fromkeys((one.id for one in every), self._arguments)
         if len(homes) < len(every):
-            raise InputError("two arguments have one docno.", path=self._arguments)
+            raise InputError("two arguments share a docno.", path=self._arguments)
         texts = [*passages], [*passages.values()]
         return self._checked(Problem(every, _parts(contexts), *texts, relevant), homes)
 
@@ -231,9 +231,9 @@ class GroundedData:
             for one in read_contexts(path):
                 if one.id in homes:
                     raise InputError(
-                        f"the context {one.id!r} of {part} was read from {homes[one.id]} already.",
+                        f"the context {one.id!r} of {part} was already read from {homes[one.id]}.",
                         path=path,
-                        hint="A context is in one part only: test on none that is learned from.",
+                        hint="A context must be in only one part: do not test on training data.",
                     )
                 homes[one.id] = path
                 contexts[part].append(one)
@@ -263,12 +263,12 @@ class GroundedData:
                     hint=f"The corpus is {self.recipe.passages}.",
                 )
         if not len(problem.parts["test"]):
-            raise InputError("there is no context to test on.", path=self.folder)
+            raise InputError("contexts to test on are missing.", path=self.folder)
         for number in problem.contexts_of(PARTS[:2]):
             context = problem.contexts[number]
             if not context.target:
                 raise InputError(
-                    f"the context {context.id!r} has no target, and is for training or validation.",
+                    f"the context {context.id!r} for training or validation lacks a target.",
                     path=homes[context.id],
                     hint="Leave it out, or name its file as `test` only.",
                 )

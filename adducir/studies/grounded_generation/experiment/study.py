@@ -77,7 +77,7 @@ class GroundedGeneration(Task):
     def _fits(self) -> "GroundedGeneration":
         for name, values in (("k", self.k), ("cutoffs", self.cutoffs)):
             if len(set(values)) < len(values):
-                raise ValueError(f"`{name}` has one twice")
+                raise ValueError(f"`{name}` has duplicates")
         depth = self.closed.depth
         own = [phase.sample.k for system in self.systems.values() for phase in system.train]
         wide = [k for k in self.k or own if k > depth]
@@ -85,7 +85,7 @@ class GroundedGeneration(Task):
             raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
         trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not listed(self.data.train):
-            raise ValueError(f"{trained[0]!r} has nothing to learn from: `data` has no `train`")
+            raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
         return self
 
     def study(self, planner: Planner) -> "GroundedStudy":
