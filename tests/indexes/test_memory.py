@@ -17,7 +17,7 @@ from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import VERSIONS, build_index
+from adducir.indexes.engines import VERSIONS, build_index, open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
 from adducir.indexes.lucene import LuceneIndex
@@ -260,6 +260,15 @@ class TestInterface:
         assert index.identity == {"name": "index", "fingerprint": index.manifest.fingerprint}
         assert index.documents.get("D4").fields == {"text": ""}
         index.close()
+
+    def test_either_engine_opens(self, tmp_path: Path, pets: LuceneIndex) -> None:
+        built(tmp_path / "index", TEXTS)
+        assert isinstance(open_index(tmp_path / "index"), MemoryIndex)
+        assert isinstance(open_index(pets.path), LuceneIndex)
+        assert isinstance(open_index(pets.path / "lucene"), LuceneIndex)
+        for wrong in (lambda: open_index(tmp_path / "nothing"), lambda: MemoryIndex(pets.path)):
+            with pytest.raises(ArtifactError):
+                wrong()
 
     def test_an_index_of_another_format_is_refused(self, tmp_path: Path, monkeypatch: Any) -> None:
         with monkeypatch.context() as patch:
