@@ -70,6 +70,7 @@ class Search(Recipe):
     encoder: str | None = option(
         "The encoder of a dense index, if it has moved.", default=None, rare=True
     )
+    stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
     depth: common.Depth = 1000
     threads: common.Threads = None
     tag: common.Tag = None
@@ -101,7 +102,8 @@ def search(settings: Search) -> None:
         raise UsageError("search takes --index and a query, or --topics and --output.", hint=hint)
     if settings.topics is not None and query:
         raise UsageError(f"the query {query!r} has no effect with --topics.")
-    index = open_index(path, encoder=settings.encoder)
+    with open_progress():
+        index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
     model, feedback = _kinds(settings, index)
     if settings.topics is None or settings.output is None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10

@@ -13,6 +13,11 @@ Item = TypeVar("Item", str, int)
 
 LARGEST = 2**63 - 1
 """The largest integer that arrays and most programs can hold."""
+STOP_WORDS = (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then "
+    "there these they this to was will with"
+)
+"""Lucene's, of English, between blanks."""
 MOST_ROWS = 10
 """How many rows a notebook shows at most."""
 # C0 except tab and line feed, DEL, C1, Unicode's line separators, and characters that change the

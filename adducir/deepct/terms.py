@@ -36,16 +36,13 @@ import regex
 
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import read_lines
+from adducir.core.texts import STOP_WORDS
 from adducir.corpora.passages import filled
 
 Tokenization = Literal["lucene", "bert"]
 STOP_LISTS = ("english", "nltk", "lucene", "none")
 
 _ENGLISH = Path(__file__).with_name("stopwords.txt")
-_LUCENE = (
-    "a an and are as at be but by for if in into is it no not of on or such that the their then "
-    "there these they this to was will with"
-)
 _NOT_ASCII_ALNUM = re.compile(r"[^a-zA-Z0-9]")
 # Lucene cuts a longer word into parts of this length (StandardTokenizer's maxTokenLength).
 LONGEST = 255
@@ -158,7 +155,7 @@ def stop_words(name: str | Path) -> frozenset[str]:
                 absent=True,
             ) from error
     if name in ("lucene", "none"):
-        return frozenset(_LUCENE.split() if name == "lucene" else ())
+        return frozenset(STOP_WORDS.split() if name == "lucene" else ())
     path = _ENGLISH if name == "english" else Path(name)
     if not path.is_file():
         raise UsageError(

@@ -169,11 +169,6 @@ class DenseIndex(Index):
     def close(self) -> None:
         self._index.reset()
 
-    @cached_property
-    def _orders(self) -> np.ndarray:
-        """(N,) the rank of each docno in alphabetical order."""
-        return self.docnos.rank("ordinal").to_numpy()
-
     def settings(self, model: Model, feedback: FeedbackMethod | None) -> dict[str, Any]:
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
         return {"model": "dense", "encoder": self.source.name, **details}

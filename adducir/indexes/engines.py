@@ -18,15 +18,21 @@ if TYPE_CHECKING:
 
 
 def open_index(
-    path: Path | str, *, device: str = "auto", tokens: int | None = None, encoder: str | None = None
+    path: Path | str,
+    *,
+    device: str = "auto",
+    tokens: int | None = None,
+    encoder: str | None = None,
+    stemmer: str | None = None,
 ) -> Index:
     """Open an index of any engine by its folder or the name of a prebuilt one in Pyserini's cache.
 
     For a dense index, ``device`` is where its encoder runs, ``tokens`` the padded tokens per batch
     of queries, and ``encoder`` its new name if it has moved.
+    ``stemmer`` is what bm25s stemmed the index with, such as ``english``.
 
     Raises:
-        UsageError: An encoder is named, and this is not a dense index.
+        UsageError: An encoder or a stemmer is named, and the index is of another kind.
         ArtifactError: The index is missing or damaged.
         MachineError: Java is missing.
     """
@@ -40,6 +46,12 @@ def open_index(
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
     if encoder is not None and kind != DENSE:
         raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")
+    if (path / "params.index.json").is_file():
+        from adducir.indexes.bm25s import Bm25sIndex
+
+        return Bm25sIndex(path, stemmer)
+    if stemmer is not None:
+        raise UsageError("`stemmer` has no effect without an index that bm25s saved.")
     if kind == KINDS["memory"]:
         from adducir.indexes.memory.index import MemoryIndex
 

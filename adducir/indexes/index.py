@@ -64,6 +64,7 @@ class Index(ABC):
     """
 
     default_model: str = "bm25"
+    counted: type = Counter
 
     def __init__(self, path: Path, manifest: Manifest | None) -> None:
         self.path, self.manifest = path, manifest
@@ -155,14 +156,11 @@ class Index(ABC):
             if isinstance(query, str):
                 places.append(place)
                 texts.append(query)
+            elif not all(0 <= weight < float("inf") for weight in query.values()):
+                raise UsageError(f"the weights of a query must be 0 or more: {dict(query)}.")
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
-            weighted[place] = Counter(terms)
-        for query in weighted:
-            for term, weight in query.items():
-                if not 0 <= weight < float("inf"):
-                    raise UsageError(f"the weight of {term!r} must be 0 or more, not {weight}.")
-        found = self._rank(weighted, model, depth, threads or default_threads())
-        counts, docs, scores = found
+            weighted[place] = self.counted(terms)
+        counts, docs, scores = self._rank(weighted, model, depth, threads or default_threads())
         return Hits(counts, self.docnos.gather(docs), scores)
 
     def expand(
@@ -236,8 +234,8 @@ class Index(ABC):
     def _refuse_without_vectors(self) -> None:
         """Refuse feedback if the index lacks documents' terms."""
         raise UsageError(
-            "a dense index lacks terms for feedback or weighted queries.",
-            hint="Use a lexical index, and combine the runs with 'adducir fuse'.",
+            "this index lacks documents' terms, which feedback and weighted queries need.",
+            hint="Use a Lucene or memory index, and combine the runs with 'adducir fuse'.",
         )
 
     def close(self) -> None:  # noqa: B027  (most engines have nothing to let go of)
@@ -250,6 +248,10 @@ class Index(ABC):
             **({"variant": variant} if variant else {}),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
         }
+
+    @cached_property
+    def _orders(self) -> Array:
+        return self.docnos.rank("ordinal").to_numpy()  # places in alphabetical order
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

@@ -278,7 +278,6 @@ def message_of(error: BaseException) -> str:
     return re.sub(r"^(JVM exception occurred: )?", "", str(text)).strip()
 
 
-_REBUILD = "Build it again with 'adducir index --rebuild'."
 _OTHER_LUCENE = (
     "IndexFormatTooOld",
     "IndexFormatTooNew",
@@ -316,4 +315,4 @@ def _meaning(error: Exception, path: Path) -> AdducirError:
         what = "this folder does not contain a Lucene index."
     else:
         what = f"Lucene cannot use this index: {text.strip()}."
-    return ArtifactError(what, path=path, hint=_REBUILD)
+    return ArtifactError(what, path=path, hint="Build it again with 'adducir index --rebuild'.")

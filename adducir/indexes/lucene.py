@@ -109,16 +109,6 @@ class LuceneIndex(Index):
     def close(self) -> None:
         self._java.close()
 
-    def _similarity(self, model: Model) -> Any:
-        similarity = model.similarity(exact_lengths=self.accurate_length)
-        if similarity is None:
-            refuse_unless_scored(model, "lucene", self.path)
-            raise UsageError(
-                f"{self.path} has exact lengths, which only BM25 supports.",
-                hint="Search it with bm25, or build an index without accurate_length=true.",
-            )
-        return similarity
-
     def _refuse_without_vectors(self) -> None:
         if not self._java.hasVectors():
             raise UsageError(
@@ -133,7 +123,13 @@ class LuceneIndex(Index):
         depth: int | None,
         threads: int,
     ) -> Ranked:
-        similarity = self._similarity(model)
+        similarity = model.similarity(exact_lengths=self.accurate_length)
+        if similarity is None:
+            refuse_unless_scored(model, "lucene", self.path)
+            raise UsageError(
+                f"{self.path} has exact lengths, which only BM25 supports.",
+                hint="Search it with bm25, or build an index without accurate_length=true.",
+            )
         terms, weights = list[str](), list[float]()
         for query in queries:
             terms += query

@@ -1,6 +1,5 @@
 """Candidate sets, against rank_bm25, Lucene, formulas and a stable sort."""
 
-import math
 import tracemalloc
 from collections.abc import Callable
 
@@ -63,16 +62,6 @@ def test_large_sets_in_threads_score_as_rank_bm25(model) -> None:
     hold_to_rank_bm25(model, ours, candidates, queries[:5])
     single = CandidateSet.of_tokens(candidates, threads=1)
     assert (ours.scores(queries, model) == single.scores(queries, model)).all()
-
-
-def test_a_negative_idf_gets_the_floor_worked_by_hand() -> None:
-    rare = math.log(2.5) - math.log(1.5)  # b and c, in one of three
-    common = math.log(0.5) - math.log(3.5)  # a, in all three
-    floor = 0.25 * (common + rare + rare) / 3
-    tf1, tf2 = 2.5 / (1 + 1.5), 2 * 2.5 / (2 + 1.5)  # all candidates have the mean length
-    candidates = CandidateSet.of_tokens([["a", "b"], ["a", "c"], ["a", "a"]])
-    expected = [[(rare + floor) * tf1, floor * tf1, floor * tf2]]
-    np.testing.assert_allclose(candidates.scores([["b", "a"]], Okapi()), expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("model", [BM25(), BM25(k1=2.0, b=0.9), QLD(), QLD(mu=50)])

@@ -1,0 +1,122 @@
+"""Indexes that the package bm25s saved (Lù, 2024), read as they are and never written to.
+
+A folder of ``bm25s.BM25.save`` holds each term's score in each document, a column per term, but not
+how texts became terms: that is taken to be the default of ``bm25s.tokenize``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from itertools import repeat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
+from adducir.core.json_lines import json_object
+from adducir.core.progress import progress
+from adducir.core.texts import STOP_WORDS
+from adducir.corpora.formats import read_jsonl
+from adducir.indexes.index import Index, Ranked, in_threads
+from adducir.indexes.models import Impact, Model
+
+
+class Bm25sIndex(Index):
+    """An index that bm25s saved; ``stemmer`` names the Snowball stemmer of its texts, if any.
+
+    Hits hold a term of the query; scores are bm25s's, bit for bit. Docnos are those of
+    ``corpus.jsonl``, or row numbers. English stop words leave queries unless "the" is a term.
+    """
+
+    default_model = "impact"
+    counted = list  # bm25s adds up floats in the order of words
+
+    def __init__(self, path: Path | str, stemmer: str | None = None) -> None:
+        super().__init__(Path(path), None)
+        self._parameters, self._stemmer = json_object(self.path / "params.index.json"), stemmer
+        self._terms: dict[str, int] = json_object(self.path / "vocab.index.json")
+        try:
+            self._scores, self._rows, self._starts = (
+                np.load(self.path / f"{name}.csc.index.npy", mmap_mode="r", allow_pickle=False)
+                for name in ("data", "indices", "indptr")
+            )
+            self._absent = np.zeros(len(self._starts), self._scores.dtype)
+            if self._parameters["method"] in ("bm25l", "bm25+"):  # of documents without a term
+                self._absent = np.load(self.path / "nonoccurrence_array.index.npy")
+            starts, numbers = self._starts, {n for term, n in self._terms.items() if term}
+            if not (
+                len(self._scores) == len(self._rows) == starts[-1]
+                and starts[0] == 0 <= np.diff(starts).min()
+                and 0 <= self._rows.min() <= self._rows.max() < self._parameters["num_docs"]
+                and 0 <= min(numbers) <= max(numbers) < len(starts) - 1 <= len(self._absent)
+            ):
+                raise ValueError("sizes differ")  # noqa: TRY301
+        except Exception as error:
+            what = f"the files of this index of bm25s do not fit each other: {error}."
+            raise ArtifactError(what, path=path, hint="Save it again with bm25s.") from error
+        try:
+            self._stem = import_module("Stemmer").Stemmer(stemmer).stemWord if stemmer else str
+        except (ModuleNotFoundError, KeyError) as error:
+            what = f"PyStemmer is not installed, or has no stemmer {stemmer!r}."
+            raise MachineError(what, hint="Install it: pip install PyStemmer") from error
+        self._stopwords = frozenset(() if "the" in self._terms else STOP_WORDS.split())
+        self.analysis: Any = SimpleNamespace(terms=self._words, kind=self.analysis.kind)
+        stemmed = f"stemmed ({stemmer})" if stemmer else "unstemmed (or --set stemmer=english)"
+        progress().note(
+            f"{path}: bm25s does not save how texts were analysed. Queries are cut into words of "
+            f"two or more characters, without {len(self._stopwords)} stop words, {stemmed}"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path.absolute(), self._stemmer)
+
+    def _words(self, texts: Sequence[str]) -> list[list[str]]:
+        words = (re.findall(r"\b\w\w+\b", text.lower()) for text in texts)
+        return [[self._stem(one) for one in own if one not in self._stopwords] for own in words]
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        own = {"stemmer": self._stemmer or "none", "stop_words": len(self._stopwords)}
+        return {**super().identity, "bm25s": self._parameters, **own}
+
+    @cached_property
+    def docnos(self) -> pl.Series:
+        path, size = self.path / "corpus.jsonl", int(self._parameters["num_docs"])
+        try:
+            names = [document.docno for _, document in read_jsonl(path)]
+        except InputError as error:  # no such file, or its documents have no docno
+            if path.is_file() and error.line != 1:
+                raise
+            names = list(map(str, range(size)))
+            progress().note(f"{self.path}: documents are called by their row numbers, from 0")
+        if not len(names) == len(set(names)) == size:
+            what = f"this file names {len(set(names)):,} documents, the index has {size:,}."
+            raise ArtifactError(what, path=path, hint="Without it, row numbers are docnos.")
+        return pl.Series("docno", names, dtype=pl.String)
+
+    def _rank(self, queries: Any, model: Model, depth: int | None, threads: int) -> Ranked:
+        if type(model) is not Impact:
+            what = f"{self.path} holds scores that bm25s computed, which only `impact` reads."
+            raise UsageError(what, hint="Leave out --model, or build an index.")
+        found = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
+
+        def search(first: int, last: int) -> None:
+            for place, query in enumerate(queries[first:last], first):
+                pairs = query.items() if isinstance(query, Mapping) else zip(query, repeat(1))
+                asked = [(self._terms[term], one) for term, one in pairs if term in self._terms]
+                sums, rows = np.zeros(len(self), self._scores.dtype), self._rows[:0]
+                for number, weight in asked:
+                    part = slice(*self._starts[number : number + 2].tolist())
+                    sums[self._rows[part]] += weight * self._scores[part]
+                    rows = np.union1d(rows, self._rows[part])
+                sums += np.array([one * self._absent[n] for n, one in asked], sums.dtype).sum()
+                rows = rows[np.lexsort((self._orders[rows], -sums[rows]))[:depth]]
+                found[place] = rows, sums[rows]
+
+        in_threads(search, len(queries), threads)
+        rows, scores = map(np.concatenate, zip(*found, strict=True))
+        return np.array([len(one) for one, _ in found[:-1]], dtype=np.int32), rows, scores
