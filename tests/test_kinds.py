@@ -103,7 +103,7 @@ class Forgetful(_Base):
 @pytest.mark.parametrize(
     ("kind", "what"),
     [
-        (Undocumented, "no sentence"),
+        (Undocumented, "lacks a sentence"),
         (NoDescription, "bonus lacks a description"),
         (Unfinished, "contributions must be defined"),
         (Forgetful, "changes when it is read back"),

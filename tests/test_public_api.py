@@ -77,7 +77,7 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
         (lambda: Qrels.of({"1": {"a": 0.5}}), "0.5"),
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
         (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "twice"),
-        (lambda: Topics.of({"1": 5}), "not text"),
+        (lambda: Topics.of({"1": 5}), "must be text"),
         (lambda: Topics.of(pd.DataFrame({"qid": [1, "1"], "query": "a"})), "repeated"),
     ],
 )

@@ -7,9 +7,12 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
+from adducir.core.recipe import needs
+from adducir.corpora.reading import Reading
 
 
-class Rerank(Computing):
+class Rerank(Computing, Reading):
+    conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -56,7 +59,6 @@ def rerank(settings: Rerank) -> None:
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream
-    from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
@@ -87,7 +89,7 @@ def rerank(settings: Rerank) -> None:
             texts = Texts.stored(index.documents, fields or index.fields)
         else:
             docnos = candidates.top(settings.depth).frame["docno"]
-            source = open_corpus(settings.corpus or "")
+            source = settings.opened(settings.corpus or "")
             texts = texts_of(source, docnos, fields, folder=Path(scratch, "texts"))
         found = rerank_run(
             candidates,

@@ -112,7 +112,7 @@ class Scores(Framed):
             return scores
         every = list(scores)
         if not every:
-            raise UsageError("systems to compare are missing.")
+            raise UsageError("there are no systems to compare.")
         frames, measures = list[pl.DataFrame](), dict[str, Measure]()
         evaluations = list[Evaluation]()
         for one in every:

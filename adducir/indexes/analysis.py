@@ -71,7 +71,7 @@ class Analysis:
     def settings(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests; English is left out.
 
-        Lucene 10 analyses Estonian, Persian, Romanian and Swedish otherwise than Lucene 9.
+        Lucene 10 analyses Estonian, Persian, Romanian and Swedish differently from Lucene 9.
         """
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
         settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}

@@ -178,7 +178,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n\n<DOC>\n<DOCNO>b</DOCNO>\n", 5, "not closed"),
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\n<DOC>\n</DOC>\n", 1, "line 3"),
         ("c.trec", "\n</DOC>\n", 2, "no matching"),
-        ("c.trec", "1 0 d 1\n", None, "not contain <DOC>"),
+        ("c.trec", "1 0 d 1\n", None, "does not contain <DOC>"),
         ("c.trec", "<DOC>\n<DOCNO>a</DOCNO>\ncafé\n</DOC>".encode("latin-1"), 3, "0xe9"),
         ("c.tsv", "a\tx\nb x\n", 2, "the tab between"),
         ("c.tsv", "docno\ttitle\ttext\na\tx\n", 2, "2 columns"),

@@ -159,7 +159,7 @@ def test_unknown_ids_and_ids_without_the_part_name_near_ones():
         open_corpus("argsme/2020-04-1")
     with pytest.raises(InputError, match="qqqqqqqqqqqq"):
         load_topics("qqqqqqqqqqqq")
-    with pytest.raises(InputError, match=r"no topics.*argsme/2020-04-01/touche-2020-task-1"):
+    with pytest.raises(InputError, match=r"not have topics.*argsme/2020-04-01/touche-2020-task-1"):
         load_topics("argsme/2020-04-01")
 
 
@@ -202,7 +202,7 @@ def test_what_data_sets_cannot_be(register):
     twice = register(Docs(GenericDoc("a", "x"), GenericDoc("a", "y")))
     blank = register(Docs(GenericDoc("a b", "x")))
     for read, name, what in (
-        (open_corpus, empty, "no documents"),
+        (open_corpus, empty, "not contain any documents"),
         (load_topics, empty, "no topics"),
         (load_qrels, empty, "any judgements"),
         (open_corpus, twice, "duplicate docno 'a'"),

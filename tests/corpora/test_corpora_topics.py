@@ -114,7 +114,7 @@ def test_forms_and_fields(topics_of, text, field, expected):
         ("1\tcaf\u00e9\n".encode("latin-1"), 1, "0xe9"),
         ('{"qid": "1", "query": "a"}\n{"qid": ', 2, "JSON"),
         ('{"qid": "1", "query": "a"}\n{"query": "b"}', 2, "lacks a qid"),
-        ('{"qid": "1", "query": "a"}\n{"qid": "2"}', 2, "no text"),
+        ('{"qid": "1", "query": "a"}\n{"qid": "2"}', 2, "not have any text"),
         ("", None, "no topics"),
     ],
 )

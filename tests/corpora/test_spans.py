@@ -43,7 +43,7 @@ def test_what_is_written_is_read(tmp_path, name):
         ({"candidate": "c d"}, "candidate"),
         ({"extra": []}, "extra"),
         ({"marker": "e.g."}, "marker"),
-        ({"id": "a"}, "in line 2"),
+        ({"id": "a"}, "on line 2"),
     ],
 )
 def test_a_wrong_line_is_named(tmp_path, change, key):

@@ -200,7 +200,7 @@ def test_a_pair_of_dpr_loads_each_side_s_own_weights(tiny, tmp_path):
 
 def test_names_that_stand_for_nothing(tmp_path):
     (tmp_path / "x.yaml").write_text("base: minilm\n")
-    with pytest.raises(InputError, match="not trained"):
+    with pytest.raises(InputError, match="not been trained"):
         encoder_source(str(tmp_path / "x.yaml"))
     with pytest.raises(InputError, match="neither a folder nor a name"):
         encoder_source("./nothing")

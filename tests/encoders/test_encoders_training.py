@@ -106,7 +106,7 @@ def test_groups_are_kept_apart(tmp_path):
     assert set().union(*groups.values()) == {f"book{n}" for n in range(10)} - {"book3"}
     with pytest.raises(InputError, match="also in the training data"):
         list(spans_of(DataPart(train="all.jsonl", validation="t.jsonl"), tmp_path))
-    with pytest.raises(InputError, match=r"is in .* as well"):
+    with pytest.raises(InputError, match=r"is also in"):
         list(spans_of(DataPart(train=("all.jsonl", "t.jsonl")), tmp_path))
     both = DataPart(train="all.jsonl", validation="t.jsonl", without="t.jsonl")
     assert {part for _, part in spans_of(both, tmp_path)} == {"train"}

@@ -74,7 +74,7 @@ def test_scores_hold_the_values_of_each_query():
     assert scores.mean("R@1") == 0.5  # asked for by name
     with pytest.raises(UsageError, match="cutoff"):
         rank_scores("s", of_ranks(["a"], [1], 1), cutoffs=(0,))
-    with pytest.raises(UsageError, match="no query"):
+    with pytest.raises(UsageError, match="not have any queries"):
         rank_scores("s", of_ranks([], [], 1))
 
 

@@ -140,7 +140,7 @@ def test_documents_are_found(folder):
     assert "D8" in store
     assert "D9" not in store
     assert store.find("D9") is None
-    with pytest.raises(InputError, match="no document 'D9'"):
+    with pytest.raises(InputError, match="document 'D9' is not"):
         store.get("D9")
     assert pickle.loads(pickle.dumps(store)).get("D3") == SOME[3]
 

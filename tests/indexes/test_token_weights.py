@@ -176,7 +176,7 @@ def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     assert len(index) == 1
     assert index.documents.get("d0002").fields == {"text": "text 2"}
     documents.pop(0)
-    with pytest.raises(InputError, match="weights of the document 'd0000', which the corpus"):
+    with pytest.raises(InputError, match="weights have a document 'd0000', which the corpus"):
         build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
 
 
@@ -197,9 +197,9 @@ def test_a_folder_of_files(tmp_path):
         ("[]", "JSON object"),
         ('{"docno": "a"}', "`vector` is missing"),
         ('{"docno": "a b", "weights": {}}', "contains white space"),
-        ('{"docno": "a", "weights": {"x": "1"}}', "the weight of 'x' is '1'"),
-        ('{"docno": "a", "weights": {"x": true}}', "the weight of 'x' is True"),
-        ('{"docno": "a", "weights": {"x": -1}}', "the weight of 'x' is -1"),
+        ('{"docno": "a", "weights": {"x": "1"}}', "not '1'"),
+        ('{"docno": "a", "weights": {"x": true}}', "not True"),
+        ('{"docno": "a", "weights": {"x": -1}}', "not -1"),
         ('{"docno": "a", "weights": {"x": NaN}}', "this is not JSON"),
         ('{"docno": "a", "weights": {"x\\n": 1}}', "contains a line break"),
         ('{"docno": "a", "vector": [1, 2]}', "`vector`"),
@@ -218,8 +218,8 @@ def test_errors_name_file_and_line(tmp_path, line, what):
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        ('{"qid": "2", "vector": {"x": -1}}', "the weight of 'x' is -1"),
-        ('{"qid": "2", "query": {"x": null}}', "the weight of 'x' is None"),
+        ('{"qid": "2", "vector": {"x": -1}}', "not -1"),
+        ('{"qid": "2", "query": {"x": null}}', "not None"),
         ('{"qid": "2", "query": "text"}', "topic '2' lacks token weights, but others have them"),
         ('{"qid": "1", "vector": {}}', "the qid '1' is repeated"),
     ],

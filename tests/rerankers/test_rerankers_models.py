@@ -169,7 +169,7 @@ def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
     np.testing.assert_allclose(
         np.exp(swapped.score(QUERIES[0], TEXTS)) + np.exp(straight), 1, atol=1e-5
     )
-    with pytest.raises(InputError, match="no token '▁nein'"):
+    with pytest.raises(InputError, match="lacks the token '▁nein'"):
         _ = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁nein, ▁ja]\n").model
 
 
@@ -243,7 +243,7 @@ def test_maxsim_with_a_plain_encoder(tiny):
 
 
 def test_colbert_needs_its_markers_and_its_projection(tiny, colbert, tmp_path):
-    with pytest.raises(InputError, match=r"no marker '\[unused0\]'"):
+    with pytest.raises(InputError, match=r"lacks the marker '\[unused0\]'"):
         _ = open_reranker(str(colbert)).model
     with pytest.raises(InputError, match="lacks a projection"):
         _ = opened(tmp_path, f"model: colbert\nbase: {tiny}\nmarkers: [e, t]\n").model
@@ -322,7 +322,7 @@ def test_a_reranker_takes_the_tokenizer_of_its_recipe(classifier, tmp_path):
         shutil.copyfile(classifier / name, bare / name)
     path = tmp_path / "bare.yaml"
     path.write_text(f"model: cross-encoder\nbase: {bare}\n")
-    with pytest.raises(InputError, match="without a tokenizer"):
+    with pytest.raises(InputError, match="not include a tokenizer"):
         open_reranker(path).score("cats", ["cats run"])
     path.write_text(f"model: cross-encoder\nbase: {bare}\ntokenizer: {classifier}\n")
     wanted = open_reranker(f"cross-encoder:{classifier}").score("cats", ["cats run", "dogs"])

@@ -70,14 +70,14 @@ def test_what_does_not_fit_together_is_refused(classifier, run, topics, study):
     reranker = open_reranker(str(classifier))
     with pytest.raises(InputError, match="for topic 3, which is not in"):
         rerank(run, Topics(["1", "2"], ["a", "b"], "topics"), KNOWN, reranker)
-    with pytest.raises(InputError, match="no document 'd0' in few"):
+    with pytest.raises(InputError, match="document 'd0' is not in few"):
         rerank(run, topics, Texts({}.get, (), "few"), reranker)
     with pytest.raises(UsageError, match="at least 1"):
         rerank(run, topics, KNOWN, reranker, depth=0)
     corpus = open_corpus(study / "corpus.jsonl")
     texts = texts_of(corpus, ["d1", "gone"], (), study / "texts")
     assert texts.get(["d1"]) == [TEXTS[1]]
-    with pytest.raises(InputError, match="no document 'gone'"):
+    with pytest.raises(InputError, match="document 'gone' is not in"):
         texts.get(["gone"])
 
 

@@ -215,9 +215,9 @@ def test_systems_that_do_not_fit_together_are_refused(
     alone = systems[1].frame.filter(measure="AP")
     for wrong, what in (
         ([systems[0], others], "unlike another system"),
-        ([systems[0], replace(systems[1], frame=alone)], "qld has no P@5"),
+        ([systems[0], replace(systems[1], frame=alone)], "qld lacks P@5"),
         ([systems[0], systems[0]], "several runs are called bm25"),
-        ([], "no system"),
+        ([], "no systems"),
     ):
         with pytest.raises(UsageError, match=what):
             compare(wrong)
@@ -234,7 +234,7 @@ def test_systems_that_do_not_fit_together_are_refused(
     [
         ({"baseline": "bm52"}, "Did you mean bm25"),
         ({"baseline": ["bm25", "x"]}, "'x' is not among"),
-        ({"against": "bst", "equivalence": 0.1}, "equivalent"),
+        ({"against": "bst", "equivalence": 0.1}, "equivalence test 'bst'"),
         ({"test": "anova"}, "anova"),
         ({"correction": "sidak"}, "sidak"),
         ({"family": "all"}, "family"),

@@ -53,9 +53,7 @@ class KnownItem(Task):
     # the k of R@k
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
     ties: Ties = "pessimistic"  # how candidates tied with the gold item count
-    rouge: bool = (
-        False  # whether to add a column of ROUGE-L of the first candidate with the gold text
-    )
+    rouge: bool = False  # whether to add ROUGE-L of the first candidate with the gold text
     # also tables by these keys of contexts: ``length``, ``group``
     by: tuple[Literal["length", "group"], ...] = ()
     precision: Precision = "float32"  # networks' precision when they rank candidates

@@ -243,5 +243,5 @@ def test_kappa_leaves_out_units_with_other_numbers_of_ratings(written):
 
 def test_paired_tests_need_the_same_items(written):
     ratings = written(HEAD + "i1,r,s,4\ni1,r,t,4\ni2,r,s,1\n")
-    with pytest.raises(UsageError, match="t has no rating on item i2"):
+    with pytest.raises(UsageError, match="t lacks a rating on item i2"):
         ratings.scores("rating")
