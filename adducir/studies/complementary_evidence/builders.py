@@ -17,10 +17,10 @@ and ``gold_label``, or ``premise``, ``hypothesis`` and ``label`` (words, or 0, 1
 is a premise P. Its three hypotheses (one of each label) are cut into two segments each, and so are
 those of another premise X: twelve passages in random order. The gold set is the two segments of P's
 entailment; eight of all other pairs are negative. What the paper leaves open: words are separated
-by white space; segments have 6 words or more; "near the middle" is within an eighth of the
-hypothesis's words; a hypothesis is split once, wherever it is used; X is drawn among the premises
-used; of several hypotheses with the same label, the first that is long enough counts. A question
-whose gold segment is also among its other passages is left out.
+by white space; segments have 6 words or more; "near the middle" is at most an eighth of the
+hypothesis's words away; a hypothesis is split once, wherever it is used; X is drawn among the
+premises used; of several hypotheses with the same label, the first that is long enough counts. A
+question whose gold segment is also among its other passages is left out.
 """
 
 import html
