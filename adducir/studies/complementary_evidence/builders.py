@@ -18,9 +18,9 @@ is a premise P. Its three hypotheses (one of each label) are cut into two segmen
 those of another premise X: twelve passages in random order. The gold set is the two segments of P's
 entailment; eight of all other pairs are negative. What the paper leaves open: words are separated
 by white space; segments have 6 words or more; "near the middle" is at most an eighth of the
-hypothesis's words from it; a hypothesis is cut once, wherever it is used; X is drawn among the
-premises that are used; of several hypotheses of one label the first that is long enough counts. A
-question of which a gold segment is also among its other passages is left out.
+hypothesis's words away; a hypothesis is split once, wherever it is used; X is drawn among the
+premises used; of several hypotheses with the same label, the first that is long enough counts. A
+question whose gold segment is also among its other passages is left out.
 """
 
 import html
@@ -77,7 +77,7 @@ class HotpotQuestion:
 
     @property
     def gold_titles(self) -> tuple[str, ...]:
-        """The titles of the supporting facts, each once: the gold set."""
+        """The distinct titles of the supporting facts: the gold set."""
         return tuple(dict.fromkeys(title for title, _ in self.facts))
 
     @property

@@ -4,7 +4,7 @@ Words are those of KILT's evaluation (``kilt/eval_downstream.py``, after SQuAD's
 32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, cut at white space. So
 ``don't`` is the word ``dont``, as in the Hindsight paper's lists of common words.
 
-``F1`` is that of the words of two texts, each as often as it occurs; 0 where either has no word.
+``F1`` is that of the words of two texts, each as often as it occurs; 0 if either lacks words.
 ``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after the words
 that are common in the training targets, and those of the input x, were removed from both texts. Two
 texts without a novel word between them score 0; the paper does not say so. Of several answers or

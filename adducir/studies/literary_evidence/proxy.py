@@ -184,7 +184,7 @@ def choices_of_scores(
 ) -> tuple[Chosen, int]:
     """What a model chooses: the candidate that it scores highest, of equal ones not the gold item.
 
-    Also the number of items where some candidate has no score, which is behind all others.
+    Also the number of items in which a candidate lacks a score and so ranks last.
     """
     chosen = np.zeros(len(key.answers), dtype=np.int64)
     partial = 0
