@@ -49,8 +49,8 @@ docs: $(VENV)/.tested
 
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
-	  searching.py memory_search.py memory_grid.py evaluation.py significance.py \
-	  resampling.py candidates.py beam.py encoding.py reranking.py spans.py report.py; do \
+	  searching.py memory_search.py evaluation.py significance.py \
+	  candidates.py beam.py encoding.py reranking.py spans.py report.py; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

@@ -5,6 +5,8 @@ only the standard library's lightest parts; typer comes when there is a command 
 command's own module when that command is called.
 """
 
+import atexit
+import gc
 import io
 import os
 import sys
@@ -23,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     The exit codes are listed in docs/troubleshooting.md. ``--debug`` and ``--verify`` count
     wherever they stand before a ``--``.
     """
+    atexit.register(gc.freeze)  # or an interpreter that ends goes through millions of objects
     given = list(sys.argv[1:] if argv is None else argv)
     end = given.index("--") if "--" in given else len(given)
     seen = {"--debug", "--verify"} & {*given[:end]}

@@ -3,6 +3,7 @@
 import shutil
 import sys
 import threading
+import time
 from typing import Any, Self
 
 from tqdm import tqdm
@@ -45,8 +46,10 @@ class BarProgress(Progress):
                     look = {"bar_format": "{desc}: {elapsed}", "leave": False}
                     self._clock = _bar(desc="working", **look)
                 shown = self._bars[-1] if self._bars else self._clock
-                if shown is not None:
+                if shown is not None and time.time() >= shown.start_t + shown.delay:
                     shown.refresh()
+                    # Else tqdm takes a late bar for one that was not shown, and leaves its line.
+                    shown.last_print_t = max(shown.last_print_t, shown.start_t + shown.delay)
 
     def _hide_clock(self) -> None:
         with tqdm.get_lock():
@@ -57,7 +60,8 @@ class BarProgress(Progress):
     def start(self, what: str, total: int | None, unit: str) -> None:
         with tqdm.get_lock():
             self._hide_clock()
-            self._bars.append(_bar(desc=visible(what), total=total, unit=f" {unit}"))
+            inside = {"delay": 2, "leave": False} if self._bars else {}
+            self._bars.append(_bar(desc=visible(what), total=total, unit=f" {unit}", **inside))
 
     def advance(self, count: int) -> None:
         for bar in self._bars[-1:]:

@@ -145,7 +145,7 @@ class PlainProgress(Progress):
 
     def finish(self) -> None:
         work = self._works.pop() if self._works else None
-        if work is not None and work.done:
+        if work is not None and work.done and not self._works:
             self.note(work.last_line(self._clock() - work.began))
 
     def note(self, message: str) -> None:

@@ -10,7 +10,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
-from adducir.corpora.sources import Reading
+from adducir.corpora.reading import Reading
 from adducir.models.machine import Precision
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]

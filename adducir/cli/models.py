@@ -10,7 +10,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
-from adducir.corpora.sources import Reading
+from adducir.corpora.reading import Reading
 
 
 class Train(Recipe):

@@ -86,7 +86,7 @@ def search(settings: Search) -> None:
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
-    from adducir.cli.console import open_progress, show
+    from adducir.cli.console import PlainProgress, open_progress, show
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.indexes.search import search_topics
@@ -105,8 +105,12 @@ def search(settings: Search) -> None:
     model, feedback = _kinds(settings, index)
     if settings.topics is None or settings.output is None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10
-        found_by = partial(index.search, model=model, feedback=feedback, depth=depth)
-        answer(index, query, found_by)
+        threads = settings.threads or 1  # several would wait for each other
+        found_by = partial(
+            index.search, model=model, feedback=feedback, depth=depth, threads=threads
+        )
+        with PlainProgress(sys.stderr):
+            answer(index, query, found_by)
         return
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics

@@ -2,9 +2,9 @@
 
 A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
 ``jsonl`` if it begins like a JSON object. Hidden files are ignored; texts (a README) are read
-only where a folder has nothing else. Files of two formats are refused, unless the format is given:
-then those of this format are read, or where none has such a name, all that the format accepts
-(TREC's disks have files without an ending).
+only where most files are texts. Files of two formats are refused, unless the format is given: then
+those of this format are read, or where none has such a name, all that the format accepts (TREC's
+disks have files without an ending).
 """
 
 import os
@@ -134,10 +134,14 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
         if kind := _format_of(file):
             by_format.setdefault(kind, []).append(file)
     usual = [kind for kind in by_format if not FORMATS.kind(kind).is_last_resort]
+    texts = sum(len(by_format[kind]) for kind in by_format if kind not in usual)
+    if 2 * texts > sum(map(len, by_format.values())):  # more than a README beside the others
+        usual = list(by_format)
     if wanted is None and len(usual) > 1:
         examples = ", ".join(f"{kind} ({by_format[kind][0].name})" for kind in usual)
         what = f"the folder holds files of several formats: {examples}."
-        raise InputError(what, path=folder, hint="Name the format to read, or the file.")
+        hint = f"Read one with --format {usual[-1]}, say, or name a file."
+        raise InputError(what, path=folder, hint=hint)
     kind = wanted or next(iter(usual or by_format), "")
     chosen = by_format.get(kind, [])
     if wanted and not chosen:

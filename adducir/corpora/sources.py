@@ -11,13 +11,9 @@ Recipes may write variables, ``${NAME}``, and paths relative to their study's fo
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import Field
+from typing import TYPE_CHECKING
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe
-from adducir.corpora.kinds import FORMATS
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -90,23 +86,6 @@ def open_corpus(
     from adducir.corpora.irds import IrdsCorpus
 
     return IrdsCorpus.open(found, passages)
-
-
-class Reading(Recipe):
-    """How the documents of a source are read; see :func:`open_corpus`."""
-
-    docno_field: str | None = Field(
-        None, description="The field that holds the docno, if its name is unusual."
-    )
-    format: Annotated[str | None, FORMATS] = Field(
-        None, description="The format of the files, if their names do not show it."
-    )
-    passages: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Cut documents into passages DOCNO#1, ... of at most so many words."
-    )
-
-    def opened(self, source: str) -> "Corpus":
-        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
 
 
 def expanded(source: str) -> str:

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from adducir.deepct.recipe import Settings
 from adducir.deepct.terms import Word, match_key, passages, words
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import (
+    load_config,
+    load_model,
+    load_tokenizer,
+    loading,
+    longest_input,
+)
 from adducir.models.machine import halved
 from adducir.models.sources import ModelSource
 from adducir.models.work import PLAIN, Numbers, Running, computed, padded
@@ -116,7 +122,8 @@ class TermWeighter:
     def load(cls, folder: Path) -> "TermWeighter":
         settings = Settings.load(folder)
         source = ModelSource(str(folder), folder)
-        return cls(load_model(source, KIND), Reader.of(source, settings))
+        with loading(f"the term weighter {folder}"):
+            return cls(load_model(source, KIND), Reader.of(source, settings))
 
     def to(self, device: "torch.device") -> "TermWeighter":
         self.network.to(device)

@@ -32,6 +32,7 @@ from adducir.models.loading import (
     load_config,
     load_model,
     load_tokenizer,
+    loading,
     longest_input,
 )
 from adducir.models.machine import seed_of
@@ -145,7 +146,10 @@ class DualEncoder:
 
 def load_encoder(source: EncoderSource) -> Any:
     """The encoder of a source: a ``DualEncoder``, or a ``TextEncoder``, which has its methods."""
-    return DualEncoder.load(source) if source.texts is None else source.texts
+    if source.texts is not None:
+        return source.texts
+    with loading(f"the encoder {source.name}"):
+        return DualEncoder.load(source)
 
 
 def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":

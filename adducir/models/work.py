@@ -5,6 +5,7 @@ A batch is cut by the tokens that its inputs take once padded, so that memory is
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from adducir.core.chunks import Maker, Work, build_in_chunks
 from adducir.core.errors import MachineError, is_out_of_memory
 from adducir.core.executors import HERE, Execution, Place
 from adducir.core.processes import default_threads
+from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions, write_shard
 from adducir.models.machine import Precision, choose_device, computing_in, using_threads
 
@@ -109,20 +111,26 @@ def in_order(
     ``compute`` gives the results of the items with some numbers.
     """
     found: list[Any] = [None] * len(lengths)
-    for numbers in token_batches(lengths, tokens, device):
-        try:
-            results = compute(numbers)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
-            raise MachineError(
-                f"not enough memory for a batch of {texts}.",
-                hint="Take smaller batches for all of the work (batch_tokens, where the "
-                "command has it), fewer --workers, or a machine with more memory.",
-            ) from error
-        for number, result in zip(numbers.tolist(), results, strict=True):
-            found[number] = result
+    batches, sizes = token_batches(lengths, tokens, device), np.asarray(lengths, dtype=np.int64)
+    is_long = len(batches) > 1
+    doing = progress().doing("running the model", int(sizes.sum()), "tokens")
+    with doing if is_long else nullcontext():
+        for numbers in batches:
+            try:
+                results = compute(numbers)
+            except (RuntimeError, MemoryError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                texts = "1 text" if len(numbers) == 1 else f"{len(numbers):,} texts"
+                raise MachineError(
+                    f"not enough memory for a batch of {texts}.",
+                    hint="Take smaller batches for all of the work (batch_tokens, where the "
+                    "command has it), fewer --workers, or a machine with more memory.",
+                ) from error
+            for number, result in zip(numbers.tolist(), results, strict=True):
+                found[number] = result
+            if is_long:
+                progress().advance(int(sizes[numbers].sum()))
     return found
 
 

@@ -21,6 +21,7 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
+from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
 from adducir.models.work import PLAIN, Numbers, Running, computed
@@ -192,7 +193,8 @@ class Reranker:
 
     @cached_property
     def model(self) -> Pointwise:
-        model = self.recipe.load(self.source)
+        with loading(f"the reranker {self.name}"):
+            model = self.recipe.load(self.source)
         tokens = self.running.tokens or self.recipe.batch_tokens
         model.running = replace(self.running, tokens=tokens, precision=self.recipe.precision)
         model.to(choose_device(self.running.device))
@@ -278,8 +280,8 @@ def open_reranker(
             raise InputError(
                 f"{source.name} does not say that it is a reranker, or of which kind.",
                 path=source.folder,
-                hint=f"Put its kind before the name: a classifier is a cross-encoder:{source.name}, any "
-                f"encoder can be a maxsim:{source.name}; the kinds are {', '.join(RERANKERS)}.",
+                hint=f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
+                f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}.",
             )
         recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), running)

@@ -24,7 +24,8 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
-from adducir.corpora.sources import Reading, file_path, source_path
+from adducir.corpora.reading import Reading
+from adducir.corpora.sources import file_path, source_path
 from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:

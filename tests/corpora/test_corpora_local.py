@@ -53,6 +53,7 @@ DISKS = {"FT1": doc("a"), "FT2": gzip.compress(doc("b").encode(), mtime=0), "REA
         (DISKS, None, "of the 3 files"),
         (DISKS, "trec", ["a", "b"]),
         ({"wiki_00": ["a"], "b.txt": "[1] not JSON"}, None, ["a"]),
+        ({"x.csv": "id,text\n", "a.txt": "a", "b.md": "b"}, None, r"text \(a.txt\), table"),
         ({".x": "x"}, None, "can be read"),
         ({"a b.txt": "x", "a_b.txt": "y"}, None, r"a_b\.txt"),
         ({"a.jsonl": ["x", "y"], "b.jsonl": ["y"]}, None, r"b\.jsonl:1.*a\.jsonl:2"),

@@ -44,11 +44,6 @@ def test_documents(tmp_path, name):
     assert corpus.default_fields == ("title", "text")
 
 
-def test_a_semicolon_separates_columns_too(tmp_path):
-    (tmp_path / "c.csv").write_text("docno;text\nx;one, two\n")
-    assert [tuple(one) for one in open_corpus(tmp_path / "c.csv")] == [("x", {"text": "one, two"})]
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -66,7 +61,9 @@ def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):
     assert (caught.value.path, caught.value.line) == (tmp_path / "c.csv", line)
 
 
-def test_a_frame_is_a_corpus():
+def test_a_frame_is_a_corpus_and_semicolons_separate_columns(tmp_path):
+    (tmp_path / "c.csv").write_text("docno;text\nx;one, two\n")
+    assert [tuple(one) for one in open_corpus(tmp_path / "c.csv")] == [("x", {"text": "one, two"})]
     frame = pl.read_csv(CSV.encode()).with_columns(url=pl.lit("u"))
     corpus, same = open_corpus(frame), open_corpus(frame.to_pandas())
     assert [one.docno for one in corpus] == [one.docno for one in same] == ["a", "b"]

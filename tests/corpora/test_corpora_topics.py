@@ -24,6 +24,8 @@ A <i>user</i> &amp; more
 </topics>
 """
 
+TITLES = {"1": "Should teachers get tenure?", "2": "Q&A: fish & chips é <b> AT&T; don't/do?"}
+TOPIC = "<topic><number>1</number><title>x</title></topic>"
 CLASSIC = """
 <top>
 <head> Tipster
@@ -57,14 +59,7 @@ def topics_of(tmp_path):
 @pytest.mark.parametrize(
     ("text", "field", "expected"),
     [
-        (
-            TOUCHE,
-            None,
-            {
-                "1": "Should teachers get tenure?",
-                "2": "Q&A: fish & chips é <b> AT&T; don't/do?",
-            },
-        ),
+        (TOUCHE, None, TITLES),
         (TOUCHE, "description", {"1": "A user & more", "2": "D2 <x> & y"}),
         (TOUCHE, "narrative", {"1": "N1", "2": ""}),  # a topic that lacks the field is kept
         (TOUCHE, "description + narrative", {"1": "A user & more N1", "2": "D2 <x> & y"}),
@@ -107,11 +102,7 @@ def test_forms_and_fields(topics_of, text, field, expected):
     [
         ("<topics>\n<topic>\n<title>x</title>\n</topic>\n</topics>", 2, "no number"),
         ("<topics>\n<topic><number>1</number><title>x</title>\n</topics>", 2, "not closed"),
-        (
-            "<topics>\n<topic><number>1</number><title>x</title></topic>\n\n"
-            "<topic><number>1</number><title>y</title></topic></topics>",
-            *(4, "is repeated"),
-        ),
+        (f"<topics>\n{TOPIC}\n\n{TOPIC}</topics>", 4, "is repeated"),
         ("<topics>\n<topic>\n<number> </number><title>x</title></topic></topics>", 2, "empty"),
         ('<?xml?>\n<!DOCTYPE a [\n<!ENTITY a "aa">\n<!ENTITY b "&a;&a;">\n]>', 3, "entities"),
         ("<top>\n<num> 1\n<title> x\n<top>\n<num> 2\n</top>", 1, "not closed"),

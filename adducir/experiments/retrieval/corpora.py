@@ -18,7 +18,8 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.sources import Reading, file_path
+from adducir.corpora.reading import Reading
+from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics, load_topics
 from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures

