@@ -174,15 +174,12 @@ def docno_of(path: Path, folder: Path) -> str:
 class CACM(CorpusFormat):
     """The collection CACM as JSON lines, with ten texts made whole.
 
-    In a copy as JSON lines (fields docid, contents, html_text), ``html_text`` is the page's text as
-    an HTML parser gave it that took a "<" within an abstract for a tag: ten texts end there. The
-    rest of the abstract is in ``contents``; the table of citation links that follows it is made of
-    the other papers' pages. The texts are then those that Anserini indexes.
-
-    A line of the table is ``other <tab> type <tab> paper``. Type 5 joins papers of which one cites
-    the other, type 4 papers that cite, type 6 papers that are cited together. A paper's links to
-    itself: three of type 5, and for each type-5 link to another one of type 4 (it cites that paper)
-    or 6 (it is cited), which is guessed by the papers' numbers, in order of time.
+    In copies (fields docid, contents, html_text), an HTML parser took a "<" within ten abstracts
+    for a tag, and ``html_text`` ends there. The rest of the abstract is taken from ``contents``,
+    and the table of citation links behind it from the other papers' tables, whose lines are
+    ``other <tab> type <tab> paper`` (5: one cites the other). A paper has three links of type 5 to
+    itself, and for each to another one of type 4 (it cites that paper) or 6 (it is cited), by the
+    papers' numbers, in order of time. So the texts are those that Anserini indexes.
     """
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:

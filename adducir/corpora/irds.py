@@ -18,7 +18,7 @@ from typing import Any
 from adducir.core.errors import InputError, MachineError
 from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
-from adducir.corpora.documents import ARGUMENT_FIELDS, Document, as_text, check_docno, fields_of
+from adducir.corpora.documents import ARGUMENT_FIELDS, Document, check_docno, fields_of
 from adducir.corpora.passages import passages_of
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
@@ -154,29 +154,23 @@ class IrdsCorpus:
         return tuple(name for name in names if name != "doc_id")
 
     @property
-    def _is_argument(self) -> bool:
-        return {"conclusion", "premises"} <= set(self._names)
-
-    @property
     def default_fields(self) -> tuple[str, ...]:
-        if self._is_argument:
+        if {"conclusion", "premises"} <= set(self._names):
             return ARGUMENT_FIELDS
         has_default = hasattr(self.dataset.docs_cls(), "default_text")
         return ("default_text",) if has_default and len(self._names) > 1 else self._names
 
     def __iter__(self) -> Iterator[Document]:
-        names, is_argument, record = self._names, self._is_argument, None
+        names, searched, record = self._names, self.default_fields, None
         for record in records(self.dataset, self.source, "docs"):
             check_docno(record.doc_id)
-            if is_argument:
+            given = {name: getattr(record, name) for name in names}
+            if searched == ARGUMENT_FIELDS:
                 premises = [{"text": o.text, "stance": o.stance.name} for o in record.premises]
-                given = {"conclusion": record.conclusion, "premises": premises}
-                fields = fields_of(given | {"topic": record.topic})
-            else:
-                fields = texts_of(record, names)
-                if len(names) > 1 and hasattr(record, "default_text"):
-                    fields["default_text"] = record.default_text()
-            yield from passages_of(Document(record.doc_id, fields), self.passages)
+                given["premises"] = premises
+            elif "default_text" in searched:
+                given["default_text"] = record.default_text()
+            yield from passages_of(Document(record.doc_id, fields_of(given)), self.passages)
         if record is None:
             raise InputError(f"{self.source} of ir_datasets gave no documents.")
 
@@ -199,7 +193,3 @@ class IrdsCorpus:
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return []
-
-
-def texts_of(record: Any, names: tuple[str, ...]) -> dict[str, str]:
-    return {name: text for name in names if (text := as_text(getattr(record, name))) is not None}

@@ -1,17 +1,8 @@
 """Topics: the queries of a test collection, each with its qid.
 
 A source is ``bundled:topics``, an ir_datasets id, or a file, also compressed, whose content shows
-its form:
-
-- XML, as Touché and TREC's newer tracks write it:
-  ``<topics><topic><number>1</number><title>...</title><description>...``;
-- TREC's classic form: ``<top><num> Number: 301 <title> ... <desc> Description: ...``;
-- documents as topics, as CACM has them: ``<DOC><DOCNO> 1 </DOCNO> ...``, field ``text``;
-- JSONL: a qid (``qid``, ``query_id``, ``_id``, ``id``) and texts (``query``, ``text``,
-  ``title``, ...); or weights of tokens (``vector``, ``weights``, or ``query`` as an object), as
-  learned sparse models give them, which are searched in place of a text;
-- TSV: a qid, a tab, the query; or a header that begins with one of the names above;
-- CSV with a header, Parquet or an array of JSON, with the names of JSONL.
+its form: XML (``<topic>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON lines or
+an array, of texts or token weights; TSV, CSV or Parquet. docs/formats.md shows each.
 
 Tags are read by one scanner that knows HTML's entities; a file that declares others is refused.
 White space within a query becomes single blanks. An empty query is kept, because its topic counts
@@ -171,12 +162,13 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
 
 def _from_dataset(name: str) -> list[_RawTopic]:
     from adducir.corpora import irds
+    from adducir.corpora.documents import fields_of
 
     dataset = irds.open_dataset(name, "queries")
     topics = []
     for query in irds.records(dataset, name, "queries"):
         names = getattr(query, "_fields", ("query_id", "text"))
-        fields = irds.texts_of(query, tuple(one for one in names if one != "query_id"))
+        fields = fields_of({one: getattr(query, one) for one in names if one != "query_id"})
         if not any(default in fields for default in _DEFAULTS) and hasattr(query, "default_text"):
             fields["query"] = query.default_text()
         topics.append(_RawTopic(query.query_id, fields, None))
@@ -231,7 +223,7 @@ def _read_topics(path: Path) -> list[_RawTopic]:
 
 
 def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
-    from adducir.corpora.documents import as_text
+    from adducir.corpora.documents import as_text, fields_of
     from adducir.corpora.token_weights import weights_in
 
     if not isinstance(record, dict):
@@ -241,7 +233,7 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
     if qid is None:
         hint = f"Give it in one of {', '.join(QID_FIELDS)}."
         raise InputError("this topic has no qid.", path=path, line=line, hint=hint)
-    fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
+    fields = fields_of(record)
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
     vector = weights_in(record, path, line, tuple(objects))
     if not fields and vector is None:
