@@ -69,7 +69,7 @@ class Analysis:
     def settings(self) -> dict[str, Any]:
         """Plain values, for fingerprints and manifests; English goes without saying.
 
-        Lucene 10 stems some languages otherwise than Lucene 9 (Estonian, Persian, Romanian).
+        Lucene 10 analyses Estonian, Persian, Romanian and Swedish otherwise than Lucene 9.
         """
         words = self.stopwords if isinstance(self.stopwords, str) else list(self.stopwords)
         settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}

@@ -255,11 +255,16 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     cells, rows = np.zeros(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     words = postings.documents // 64 + 1
     tables = np.empty((size, 256), dtype=np.float32)
+    best = np.empty(size, dtype=np.int64)  # sorted here: numba takes a second to compile argsort
     for n in range(size):
         bounds[n] = np.inf
         if not whole:
             bounds[n] = _bound_of(postings, formula, queries, begin + n)
-    best = np.argsort(-bounds, kind="mergesort")
+        place = n
+        while place > 0 and bounds[best[place - 1]] < bounds[n]:
+            best[place] = best[place - 1]
+            place -= 1
+        best[place] = n
     for n in range(size - 1, -1, -1):
         reach[n] = reach[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
@@ -292,32 +297,6 @@ def _bound_of(postings: Postings, formula: Formula, queries: Queries, n: Any) ->
             )
             greatest = max(greatest, F64(value))
     return greatest * (1.0 + 1e-6)
-
-
-@kernel
-def _search_one(
-    postings: Postings,
-    formula: Formula,
-    queries: Queries,
-    room: Room,
-    query: Any,
-    depth: Any,
-    stripes: Any,
-) -> Any:
-    matches = 0
-    for n in range(queries.starts[query], queries.starts[query + 1]):
-        matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
-    whole = matches <= depth or postings.documents <= depth
-    query = _ask(postings, formula, queries, query, whole)
-    count = np.int64(0)
-    if stripes > 0 and matches > 8 * depth:
-        guess = _guess(postings, formula, query, room, depth, stripes)
-        if guess > ZERO:
-            count = _rank(postings, formula, query, room, depth, guess, U(WINDOW), U(0))
-    if count < depth:  # below 0: documents that hold a term and score 0 are hits too
-        count = _rank(postings, formula, query, room, depth, F32(-1), U(1024), U(0))
-    _order(room, count)
-    return min(count, depth)
 
 
 @kernel
@@ -356,10 +335,23 @@ def search(
         np.empty(longest, dtype=np.uint64),
     )
     for query in range(first, last):
-        start, count = out_starts[query], 0
+        start, matches, count = out_starts[query], 0, np.int64(0)
         depth = out_starts[query + 1] - start
-        if depth > 0:
-            count = _search_one(postings, formula, queries, room, query, depth, stripes)
-            for n in range(count):
-                out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
+        if depth == 0:
+            out_counts[query] = 0
+            continue
+        for n in range(queries.starts[query], queries.starts[query + 1]):
+            matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
+        whole = matches <= depth or postings.documents <= depth
+        terms = _ask(postings, formula, queries, query, whole)
+        if stripes > 0 and matches > 8 * depth:
+            guess = _guess(postings, formula, terms, room, depth, stripes)
+            if guess > ZERO:
+                count = _rank(postings, formula, terms, room, depth, guess, U(WINDOW), U(0))
+        if count < depth:  # below 0: documents that hold a term and score 0 are hits too
+            count = _rank(postings, formula, terms, room, depth, F32(-1), U(1024), U(0))
+        _order(room, count)
+        count = min(count, depth)
+        for n in range(count):
+            out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
         out_counts[query] = count
