@@ -79,10 +79,9 @@ def on_terminal(folder, *arguments):
 
 _WORKING = f"""
 import time
-from adducir.cli import bars
-from adducir.cli.console import open_progress, show
+from adducir.cli import bars, console
 bars.TICK = .02
-with open_progress() as progress:
+with console.open_progress() as progress:
     progress.start("indexing", 300, "documents")
     for _ in range(3):
         time.sleep(.12)
@@ -93,7 +92,7 @@ with open_progress() as progress:
     progress.advance(5)
     progress.finish()
     time.sleep(.2)
-show("RESULT")
+console.show("RESULT")
 """
 
 
