@@ -2,31 +2,66 @@
 
 import shutil
 import sys
-from typing import Any
+import threading
+import time
+from typing import Any, Self
 
 from tqdm import tqdm
 
 from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
+TICK = 1.0
+"""Seconds after which what is shown is shown again, whoever reports no advance."""
+
+
+def _bar(**options: Any) -> "tqdm[Any]":
+    ncols, nrows = shutil.get_terminal_size()
+    return tqdm(file=sys.stderr, ncols=ncols, nrows=nrows, **options)
+
 
 class BarProgress(Progress):
-    """Progress bars with rate and remaining time, on a terminal."""
+    """Progress as bars with rate and time left, on a terminal; a clock where there is no bar."""
 
     def __init__(self) -> None:
         self._bars: list[tqdm[Any]] = []
+        self._clock: tqdm[Any] | None = None
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._tick, daemon=True).start()
+        return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
+        self._ended.set()
+        self._hide_clock()
         while self._bars:
             self.finish()
 
+    def _tick(self) -> None:
+        while not self._ended.wait(TICK):
+            with tqdm.get_lock():
+                if not self._bars and self._clock is None and not self._ended.is_set():
+                    look = {"bar_format": "{desc}: {elapsed}", "leave": False}
+                    self._clock = _bar(desc="working", **look)
+                shown = self._bars[-1] if self._bars else self._clock
+                if shown is not None and time.time() >= shown.start_t + shown.delay:
+                    shown.refresh()
+                    # Else tqdm takes a late bar for one that was not shown, and leaves its line.
+                    shown.last_print_t = max(shown.last_print_t, shown.start_t + shown.delay)
+
+    def _hide_clock(self) -> None:
+        with tqdm.get_lock():
+            if self._clock is not None:
+                self._clock.close()
+            self._clock = None
+
     def start(self, what: str, total: int | None, unit: str) -> None:
-        ncols, nrows = shutil.get_terminal_size()
-        room: dict[str, Any] = {"file": sys.stderr, "ncols": ncols, "nrows": nrows}
-        inside = {"delay": 2, "leave": False} if self._bars else {}
-        bar = tqdm(desc=visible(what), total=total, unit=f" {unit}", **room, **inside)
-        self._bars.append(bar)
+        with tqdm.get_lock():
+            self._hide_clock()
+            inside = {"delay": 2, "leave": False} if self._bars else {}
+            self._bars.append(_bar(desc=visible(what), total=total, unit=f" {unit}", **inside))
 
     def advance(self, count: int) -> None:
         for bar in self._bars[-1:]:
@@ -42,7 +77,4 @@ class BarProgress(Progress):
             self._bars.pop().close()
 
     def note(self, message: str) -> None:
-        if self._bars:
-            self._bars[-1].write(visible(message), file=sys.stderr)
-        else:
-            print(visible(message), file=sys.stderr)
+        tqdm.write(visible(message), file=sys.stderr)

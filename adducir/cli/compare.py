@@ -54,20 +54,24 @@ def compare(settings: Compare) -> None:
         adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
     from adducir.cli.common import system_names
+    from adducir.cli.console import open_progress
     from adducir.evaluation.score_files import is_leaderboard, read_scores
     from adducir.statistics.comparison import compare as compared
     from adducir.tables.build import build_table
 
-    names = system_names(settings.scores)
-    each = [read_scores(path, name) for path, name in names.items()]
-    found, notes = _directed(each, settings.higher_is_better, settings.lower_is_better)
-    if settings.measures:
-        found = _chosen(found, _measures(settings.measures))
-    comparison = compared(found.pooled() if settings.pool_seeds else found, settings.testing())
-    files = [path for path in settings.scores if not path.is_dir()]
-    unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
-    layout = settings.layout(notes=notes, scores=digests(files))
-    settings.print(build_table(comparison, replace(layout, evaluated=False, unit=unit)))
+    with open_progress():
+        names = system_names(settings.scores)
+        each = [read_scores(path, name) for path, name in names.items()]
+        found, notes = _directed(each, settings.higher_is_better, settings.lower_is_better)
+        if settings.measures:
+            found = _chosen(found, _measures(settings.measures))
+        pooled = found.pooled() if settings.pool_seeds else found
+        comparison = compared(pooled, settings.testing())
+        files = [path for path in settings.scores if not path.is_dir()]
+        unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
+        layout = settings.layout(notes=notes, scores=digests(files))
+        table = build_table(comparison, replace(layout, evaluated=False, unit=unit))
+    settings.print(table)
 
 
 def _measures(texts: Sequence[str]) -> list[str]:

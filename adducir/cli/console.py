@@ -8,7 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,8 +46,9 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
             text = visible(text)
         with suppress(AttributeError):  # a terminal may lack a character
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-        stream.write(text if text.endswith("\n") else text + "\n")
-        stream.flush()
+        with _beside_bars(stream):
+            stream.write(text if text.endswith("\n") else text + "\n")
+            stream.flush()
         return
     from adducir.core.files import writing_text
 
@@ -57,8 +58,14 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 
 
 def note(message: str) -> None:
-    """Show one line on stderr; control characters from data are escaped."""
-    print(visible(message), file=sys.stderr)
+    """Show the user one line on stderr; control characters from data are written out."""
+    with _beside_bars(sys.stderr):
+        print(visible(message), file=sys.stderr)
+
+
+def _beside_bars(stream: IO[str]) -> AbstractContextManager[None]:
+    bars: Any = sys.modules.get("tqdm")
+    return bars.tqdm.external_write_mode(stream) if bars else nullcontext()
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -40,13 +40,14 @@ def doctor(settings: Doctor) -> int:
         adducir doctor
         adducir doctor --json
     """
-    from adducir.cli.console import show
+    from adducir.cli.console import open_progress, show
 
     findings: list[dict[str, str]] = []
     for check in all_checks():
         found = {"part": check.part, "name": check.name, "state": "ok", "hint": ""}
         try:
-            found["detail"] = check.look()
+            with open_progress():
+                found["detail"] = check.look()
         except Exception as error:  # noqa: BLE001  (a broken package may raise anything)
             words = error.what if isinstance(error, AdducirError) else str(error) or repr(error)
             own = error.hint if isinstance(error, AdducirError) else None

@@ -95,59 +95,60 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.tables.notes import unmatched
     from adducir.tables.run_facts import RunFacts
 
-    with open_progress():  # ir_datasets may download them
+    with open_progress():
         judged = load_qrels(settings.qrels)
         by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
         asked = load_topics(settings.topics) if settings.topics else None
-    negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
-    evaluator = Evaluator(judged, measures, negative=negative)
-    model = Evaluator(by_model, measures, negative=negative) if by_model else None
-    queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
-    facts = RunFacts(
-        judged,
-        evaluator.measures,
-        systems=len(systems) if settings.form == "html" else 0,
-        queries=queries,
-        unjudged=settings.unjudged,
-        model=model,
-        judge=str(settings.judge),
-    )
-    each = []
-    for path, system in systems.items():
-        try:
-            # A search may find nothing; metadata beside the run show that this was intended.
-            run = read_run(path, allow_empty=metadata_for(path).is_file())
-        except InputError as error:
-            if not settings.skip_broken:
-                raise
-            note(f"left out: {error}")
-            continue
-        each.append(evaluator.score(run, system=system))
-        facts.add(run, system, system_of(system) if settings.pool_seeds else system)
-    if not each:
-        raise UsageError("none of the runs can be read.")
-    scores = Scores.concat(each)
-    for warning in unmatched(scores.evaluations, {}):
-        note(warning)
-    comparison = compare(
-        scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
-    )
-    layout = settings.layout(
-        material=Material({"": facts.hits}),
-        notes=facts.notes(comparison),
-        qrels=judged.source,
-        runs={
-            name: {"path": str(path), "sha256": file_digest(path)}
-            for path, name in systems.items()
-            if name in scores.systems or settings.pool_seeds
-        },
-    )
-    names = {old: new for old, _, new in (one.partition("=") for one in settings.names)}
-    for name in names.keys() - comparison.systems:
-        hint = f"The systems are {', '.join(comparison.systems)}; write SYSTEM=NAME."
-        raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
-    layout = replace(layout, title=settings.caption, system_names=names)
-    settings.print(build_table(comparison, layout), per_topic=settings.per_topic)
+        negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
+        evaluator = Evaluator(judged, measures, negative=negative)
+        model = Evaluator(by_model, measures, negative=negative) if by_model else None
+        queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
+        facts = RunFacts(
+            judged,
+            evaluator.measures,
+            systems=len(systems) if settings.form == "html" else 0,
+            queries=queries,
+            unjudged=settings.unjudged,
+            model=model,
+            judge=str(settings.judge),
+        )
+        each = []
+        for path, system in systems.items():
+            try:
+                # Searching may find nothing; the metadata beside a run say that it was meant so.
+                run = read_run(path, allow_empty=metadata_for(path).is_file())
+            except InputError as error:
+                if not settings.skip_broken:
+                    raise
+                note(f"left out: {error}")
+                continue
+            each.append(evaluator.score(run, system=system))
+            facts.add(run, system, system_of(system) if settings.pool_seeds else system)
+        if not each:
+            raise UsageError("none of the runs can be read.")
+        scores = Scores.concat(each)
+        for warning in unmatched(scores.evaluations, {}):
+            note(warning)
+        comparison = compare(
+            scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
+        )
+        layout = settings.layout(
+            material=Material({"": facts.hits}),
+            notes=facts.notes(comparison),
+            qrels=judged.source,
+            runs={
+                name: {"path": str(path), "sha256": file_digest(path)}
+                for path, name in systems.items()
+                if name in scores.systems or settings.pool_seeds
+            },
+        )
+        names = {old: new for old, _, new in (one.partition("=") for one in settings.names)}
+        for name in names.keys() - comparison.systems:
+            hint = f"The systems are {', '.join(comparison.systems)}; write SYSTEM=NAME."
+            raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+        layout = replace(layout, title=settings.caption, system_names=names)
+        table = build_table(comparison, layout)
+    settings.print(table, per_topic=settings.per_topic)
 
 
 def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], dict[str, Any]]:

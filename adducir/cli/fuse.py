@@ -37,23 +37,26 @@ def fuse(settings: Fuse) -> None:
     """
     fusion = FUSION.make(settings.method, settings.more)
 
-    from adducir.cli.console import note
+    from adducir.cli.console import open_progress
     from adducir.runs.fusion import fuse as fuse_runs
     from adducir.runs.fusion import lacking
     from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 
-    runs = [read_run(path) for path in settings.runs]
-    tag = common.tag_of(settings.output, settings.tag)
-    weights = list(settings.weights) or None
-    values = fusion.model_dump()
-    fused = fuse_runs(
-        runs, settings.method, weights=weights, depth=settings.depth, tag=tag, **values
-    )
-    metadata = FUSION.settings(fusion, "method")
-    metadata |= {"runs": list(map(str, settings.runs)), "weights": weights or [1.0] * len(runs)}
-    write_run(fused, settings.output, {"method": {"fusion": metadata}})
-    for path, qids in zip(settings.runs, lacking(runs), strict=True):
-        if qids:
-            note(f"{path} lacks {len(qids):,} of the others' topics: {', '.join(qids[:5])}")
-    note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")
+    with open_progress() as progress:
+        runs = [read_run(path) for path in settings.runs]
+        tag = common.tag_of(settings.output, settings.tag)
+        weights = list(settings.weights) or None
+        values = fusion.model_dump()
+        fused = fuse_runs(
+            runs, settings.method, weights=weights, depth=settings.depth, tag=tag, **values
+        )
+        metadata = FUSION.settings(fusion, "method")
+        metadata |= {"runs": list(map(str, settings.runs)), "weights": weights or [1.0] * len(runs)}
+        write_run(fused, settings.output, {"method": {"fusion": metadata}})
+        for path, qids in zip(settings.runs, lacking(runs), strict=True):
+            if qids:
+                progress.note(
+                    f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}"
+                )
+        progress.note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")

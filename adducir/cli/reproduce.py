@@ -45,6 +45,7 @@ def reproduce(settings: Reproduce) -> None:
         adducir reproduce original.trec ours.trec -q qrels.txt --original-baseline bm25.trec \
 --new-baseline our-bm25.trec
     """
+    from adducir.cli.console import open_progress
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.reproduction import compare_effects, overlap_of_runs
@@ -52,27 +53,32 @@ def reproduce(settings: Reproduce) -> None:
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
 
-    evaluator = Evaluator(load_qrels(settings.qrels), settings.measures or DEFAULT)
-    paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
-    runs = {name: read_run(path) for name, path in paths.items()}
-    scores = [evaluator.score(run, system=name) for name, run in runs.items()]
-    baselines = None
-    if settings.original_baseline is not None and settings.new_baseline is not None:
-        first, second = (
-            evaluator.score(read_run(path))
-            for path in (settings.original_baseline, settings.new_baseline)
+    with open_progress():
+        evaluator = Evaluator(load_qrels(settings.qrels), settings.measures or DEFAULT)
+        paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
+        runs = {name: read_run(path) for name, path in paths.items()}
+        scores = [evaluator.score(run, system=name) for name, run in runs.items()]
+        baselines = None
+        if settings.original_baseline is not None and settings.new_baseline is not None:
+            first, second = (
+                evaluator.score(read_run(path))
+                for path in (settings.original_baseline, settings.new_baseline)
+            )
+            baselines = first, second
+        depth, p = settings.depth, settings.persistence
+        overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
+        effects = compare_effects(scores[0], scores[1], baselines)
+        found = compare(
+            scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
-        baselines = first, second
-    depth, p = settings.depth, settings.persistence
-    overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
-    effects = compare_effects(scores[0], scores[1], baselines)
-    found = compare(scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL)
-    notes = [
-        f"Order of documents (first {depth:,}, {topics:,} topics): rank-biased overlap "
-        f"{overlap:.3f} (p = {p:g}).",
-        *_of_effects(effects, len(evaluator.qids)),
-    ]
-    settings.print(build_table(found, settings.layout(notes=notes, runs=digests(paths.values()))))
+        notes = [
+            f"Order of documents (first {depth:,}, {topics:,} topics): rank-biased overlap "
+            f"{overlap:.3f} (p = {p:g}).",
+            *_of_effects(effects, len(evaluator.qids)),
+        ]
+        layout = settings.layout(notes=notes, runs=digests(paths.values()))
+        table = build_table(found, layout)
+    settings.print(table)
 
 
 def _of_effects(found: "dict[str, Reproduced]", topics: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.console import is_terminal, show
+from adducir.cli.console import is_terminal, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Needs, Recipe
@@ -157,5 +157,6 @@ def show_table(
         options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH
         options["color"] = here
     form = TABLES.make(format_name, options)
-    styled = format_name == "terminal"
-    show("\n".join(map(form.render, [table, *more])), output, styled=styled)
+    with open_progress():
+        text = "\n".join(map(form.render, [table, *more]))
+    show(text, output, styled=format_name == "terminal")

@@ -174,7 +174,7 @@ def _named(piece: str) -> Measure:
     if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
-        hint = "If a package has it, install that; 'adducir kinds measures' lists those here."
+        hint = None if near else "Is the package installed that has it? See adducir kinds measures."
         what = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
         raise UsageError(what, hint=hint)
     if at is not None:

@@ -61,7 +61,7 @@ def write(
                     indexer.add(block)
                     progress().advance(len(docnos))
                 count = len(store)
-            indexer.finish()
+                indexer.finish()
         except BaseException:
             indexer.abort()
             raise
