@@ -12,7 +12,7 @@ from adducir.core.progress import Progress
 from adducir.core.texts import visible
 
 TICK = 1.0
-"""Seconds after which what is shown is shown again, whoever reports no advance."""
+"""Seconds between redraws, even if no progress is reported."""
 
 
 def _bar(**options: Any) -> "tqdm[Any]":
@@ -21,7 +21,7 @@ def _bar(**options: Any) -> "tqdm[Any]":
 
 
 class BarProgress(Progress):
-    """Progress as bars with rate and time left, on a terminal; a clock where there is no bar."""
+    """Progress bars with rate and remaining time, on a terminal; without a bar, a clock."""
 
     def __init__(self) -> None:
         self._bars: list[tqdm[Any]] = []

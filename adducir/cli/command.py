@@ -217,7 +217,7 @@ class Command(PlainHelp, TyperCommand):
         if is_rare or (takes_any and key.isidentifier()):
             what = "." if is_rare else nearest(option, known) or "."
             hint = f"Set keys and hyperparameters with --set {key}=..."
-            raise UsageError(f"unknown option {option}{what}", hint=hint)
+            raise UsageError(f"no such option: {option}{what}", hint=hint)
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
@@ -401,8 +401,9 @@ def remember(outputs: Sequence[Path]) -> None:
 
     digests = [file_digest(path) for path in outputs if path.is_file()]
     if digests and (kept := _remembered()):
+        known = kept.read_text(encoding="ascii") if kept.exists() else ""
         with kept.open("a", encoding="ascii") as handle:
-            handle.write("".join(f"{digest}\n" for digest in digests))
+            handle.writelines(f"{digest}\n" for digest in digests if digest not in known)
 
 
 def _remembered() -> Path | None:

@@ -58,7 +58,7 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
 
 
 def note(message: str) -> None:
-    """Show the user one line on stderr; control characters from data are written out."""
+    """Show one line on stderr; control characters from data are escaped."""
     with _beside_bars(sys.stderr):
         print(visible(message), file=sys.stderr)
 

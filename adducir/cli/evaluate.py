@@ -115,7 +115,7 @@ def evaluate(settings: Evaluate) -> None:
         each = []
         for path, system in systems.items():
             try:
-                # Searching may find nothing; the metadata beside a run say that it was meant so.
+                # A search may find nothing; metadata beside a run show that this was intended.
                 run = read_run(path, allow_empty=metadata_for(path).is_file())
             except InputError as error:
                 if not settings.skip_broken:

@@ -183,8 +183,7 @@ def build(
 
     ``recipe`` holds every setting that determines its content, as plain values; ``inputs`` the
     fingerprints of what it is built from; ``builder_version`` rises when the builder's output
-    changes.
-    If ``make`` raises, nothing is left behind.
+    changes. If ``make`` raises, nothing is left behind.
     """
     target = Path(os.path.realpath(path))
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)

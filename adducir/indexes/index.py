@@ -40,9 +40,7 @@ class Hits:
 
     counts: np.ndarray  # (q,) int32: how many hits each query has
     docnos: pl.Series  # (n,) query after query, best first
-    scores: (
-        np.ndarray
-    )  # (n,) float32 or float64, depending on the model; not increasing within a query
+    scores: np.ndarray  # (n,) float32 or float64, by the model; not increasing within a query
 
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""

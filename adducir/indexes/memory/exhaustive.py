@@ -22,6 +22,7 @@ _CHUNK = 1 << 15  # postings whose intermediate arrays fit the processor's cache
 _DENSE_SHARE = 4
 _DENSE_DOCUMENTS = 128
 _FEW = 128  # scores not worth radix-sorting
+_INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
 class Impacts(NamedTuple):
@@ -190,26 +191,18 @@ def _keep_low(keys: Array, found: Array, depth: int, counts: Array) -> int:
 
 @kernel
 def _order_run(scores: Array, run: Array) -> None:
-    """Order indices with equal keys by descending score; ties stay in order.
-
-    A merge sort by hand: numba takes seconds to compile NumPy's.
-    """
+    """Order indices with equal keys by descending score; ties stay in order."""
     falls = True
     for i in range(1, len(run)):
         falls = falls and scores[run[i]] <= scores[run[i - 1]]
     if falls:
         return
-    size, width, other = len(run), 1, np.empty_like(run)
-    while width < size:
-        for low in range(0, size, 2 * width):
-            middle, high = min(low + width, size), min(low + 2 * width, size)
-            i, j = low, middle
-            for to in range(low, high):
-                if i < middle and (j >= high or scores[run[i]] >= scores[run[j]]):
-                    other[to] = run[i]
-                    i += 1
-                else:
-                    other[to] = run[j]
-                    j += 1
-        run[:] = other
-        width *= 2
+    if len(run) > _INSERTION:
+        run[:] = run[np.argsort(-scores[run], kind="mergesort")]
+        return
+    for i in range(1, len(run)):
+        place, j = run[i], i
+        while j > 0 and scores[run[j - 1]] < scores[place]:
+            run[j] = run[j - 1]
+            j -= 1
+        run[j] = place
