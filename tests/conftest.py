@@ -9,12 +9,16 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import jnius_config
 import pytest
 import tiny as made
 from hypothesis import settings
 
 # Models in tests are tiny: threads would only wait for each other, long on a busy machine.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A JVM of the tests lives for a minute: its best compiler takes more time than it saves.
+jnius_config.add_options("-XX:TieredStopAtLevel=1")
 
 # What tests write is not to be noted in the cache of whoever runs them. Fonts are the same for all,
 # and matplotlib takes seconds to list them.

@@ -198,7 +198,9 @@ def _order_run(scores: Array, run: Array) -> None:
     if falls:
         return
     if len(run) > _INSERTION:
-        run[:] = run[np.argsort(-scores[run], kind="mergesort")]
+        before, ordered = run.copy(), np.argsort(-scores[run], kind="mergesort")
+        for i in range(len(run)):
+            run[i] = before[ordered[i]]
         return
     for i in range(1, len(run)):
         place, j = run[i], i

@@ -88,11 +88,11 @@ def _keep_best(room: Room, count: Any, depth: Any) -> Any:
 
 @kernel
 def _order(room: Room, count: Any) -> None:
-    places = np.empty(count, dtype=np.int32)
+    places, best = np.empty(count, dtype=np.int32), np.empty(count)
     docs = room.docs[:count].copy()
-    order_row(room.scores[:count].copy(), places, room.scores[:count])
+    order_row(room.scores[:count].astype(np.float64), places, best)
     for n in range(count):
-        room.docs[n] = docs[places[n]]
+        room.scores[n], room.docs[n] = best[n], docs[places[n]]
 
 
 class Terms(NamedTuple):
