@@ -162,7 +162,7 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         data = stored(folder, _COLUMNS, self._rows)
         if len(data.train) < 2:
             raise InputError(
-                f"only only only only only {len(data.train)} spans are left to train on.",
+                f"only {len(data.train)} spans are left to train on.",
                 path=self.recipe.data.files(self.folder)["train"][0],
                 hint="Check `data.shares` and `data.without`.",
             )
