@@ -47,7 +47,7 @@ def compare(settings: Compare) -> None:
     A file without system names is taken as one system, named after the file. All systems of a topic
     set need the same topics and measures. Topic sets are the groups of Adducir's own CSV. In a
     leaderboard (a CSV with a row per task and a column per model, or MTEB's folder of results),
-    tasks take the place of topics. For outcomes of 0 or 1, the sign test is McNemar's exact test.
+    each task counts as a topic. For outcomes of 0 or 1, the sign test is McNemar's exact test.
 
     Examples:
         adducir compare per-topic.csv --baseline BM25 --correction maxt

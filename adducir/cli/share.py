@@ -100,8 +100,8 @@ class Submit(Recipe):
 def submit(settings: Submit) -> None:
     """Lay out runs for a shared task, with metadata, and check them as the task's platform does.
 
-    The metadata are those beside the first run, to which team, goal and repository are added. What
-    LongEval asks for beyond that, and they do not tell, is named.
+    The metadata are those beside the first run, plus team, goal and repository. Further fields that
+    LongEval requires and the metadata lack are listed.
 
     Examples:
         adducir submit runs/bm25.trec.gz --team owls --goal "BM25 as a baseline" \
@@ -152,8 +152,8 @@ def submit(settings: Submit) -> None:
         if key not in (part_of(facts, *place) or part_of(facts, *place, 0))
     ]
     if lacking:
-        what = f"LongEval asks for more than the run's metadata tell: {', '.join(lacking)}."
-        raise UsageError(what, hint="Give each by --set KEY=VALUE.")
+        what = f"the run's metadata lack fields that LongEval requires: {', '.join(lacking)}."
+        raise UsageError(what, hint="Set each with --set KEY=VALUE.")
     with publishing_results(settings.output) as folder:
         root = folder / "ir-metadata.yml"
         for name, run in runs.items():
@@ -181,11 +181,11 @@ _ASKED = {
         "single_stage_retrieval",
     ),
 }
-"""What LongEval's template has beside what every submission has (longeval-code, clef25, clef26)."""
+"""Fields of LongEval's template beyond every submission's (longeval-code, clef25, clef26)."""
 
 
 def _as_longeval(facts: dict[str, Any]) -> None:
-    """Say the same in the words of LongEval's template."""
+    """Translate metadata into the fields of LongEval's template."""
     from adducir.runs.write import part_of, platform_facts
 
     method, platform = part_of(facts, "method"), part_of(facts, "platform") or platform_facts()

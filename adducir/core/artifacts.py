@@ -293,7 +293,7 @@ def refuse_other_results(path: Path) -> None:
     if os.path.lexists(target) and not target.is_dir():
         raise InputError("this is a file, but a folder is needed.", path=path)
     if Path.cwd().is_relative_to(target):
-        hint = "Give them a folder of their own."
+        hint = "Give them a separate folder."
         raise InputError("results cannot replace the current folder.", path=path, hint=hint)
     refuse_unwritable(target)
     if (target / MANIFEST).is_file():

@@ -23,7 +23,7 @@ _plan: ContextVar[tuple[bool, list[Later] | None]] = ContextVar("planning", defa
 """Whether this is a dry run, and what is fetched later."""
 
 
-class NotRead(InputError):  # noqa: N818 - for notes: a dry run goes on without the file
+class NotRead(InputError):  # noqa: N818 - for notes: a dry run continues without the file
     """The content of a file is needed, but a dry run does not read it."""
 
     def __init__(self, *paths: Path) -> None:

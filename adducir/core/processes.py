@@ -1,4 +1,4 @@
-"""A process's share of the cores, and one process at a time at one artifact."""
+"""A process's share of the cores, and locks for one process at a time per artifact."""
 
 import os
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Texts of HTML pages and PDF files, by the packages of the extra ``files``.
 
-selectolax parses pages as browsers do, whatever is wrong with them (libxml2, which lxml and
-BeautifulSoup stand on, drops what follows ``</html>``); all text counts but scripts and styles.
+selectolax parses even broken pages as browsers do (libxml2, used by lxml and BeautifulSoup, drops
+everything after ``</html>``); all text is used except scripts and styles.
 """
 
 import io
@@ -14,14 +14,14 @@ from adducir.core.errors import InputError
 from adducir.core.files import blocks, suffix_of
 
 PACKAGES = {".html": "selectolax", ".htm": "selectolax", ".pdf": "pypdf"}
-"""What reads files of these endings."""
+"""The reader of files with these suffixes."""
 _HIDDEN = ["script", "style", "noscript", "template", "svg"]
 _BLOCKS = """
     address, article, aside, blockquote, button, caption, dd, details, div, dl, dt, fieldset,
     figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, legend, li, main, nav, ol,
     option, p, pre, section, select, summary, table, td, textarea, th, tr, ul
 """
-_EDGE = "\ue000"  # for private use: in no text
+_EDGE = "\ue000"  # for private use: not in any text
 _CHARSET = re.compile(rb"""charset\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 

@@ -1,9 +1,9 @@
-"""Passages of long texts: as many whole sentences as fit into so many words.
+"""Passages of long texts: as many whole sentences as fit into a number of words.
 
-A sentence ends with ``.``, ``!`` or ``?``, unless it is an abbreviation's or the next word begins
-in lower case, and at a blank line. One that is longer than a passage is cut between words. Words
-stand between blanks; each character of Chinese or Japanese is one. Passages in their order are the
-text, the white space between them apart.
+A sentence ends at ``.``, ``!`` or ``?``, unless that ends an abbreviation or the next word is in
+lower case, and at a blank line. One longer than a passage is cut between words. Words are separated
+by blanks; each Chinese or Japanese character is a word. Joined passages equal the text, except for
+white space between them.
 """
 
 import re
@@ -18,7 +18,7 @@ _NO_ENDS = """
     Wm.
 """
 ABBREVIATIONS = frozenset(_NO_ENDS.split())
-"""Words that end in a full stop and end no sentence."""
+"""Words whose full stop does not end a sentence."""
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"[{_CJK}][^\s\w]*|[^\s{_CJK}]+")
 _SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)\]」』]*$""")
@@ -41,7 +41,7 @@ def passages_of(document: Document, words: int | None) -> Sequence[Document]:
 
 
 def cut(text: str, words: int) -> list[str]:
-    """The passages of a text, of at most so many words each; a blank text is one passage."""
+    """The passages of a text, each of at most ``words`` words; a blank text is one passage."""
     found, sentences, first = list(_WORD.finditer(text)), list[tuple[int, int]](), 0
     for number, word in enumerate(found, 1):
         following = found[number] if number < len(found) else None
@@ -63,9 +63,9 @@ def cut(text: str, words: int) -> list[str]:
 
 
 def filled(pieces: Iterable[tuple[int, int]], most: int) -> list[int]:
-    """Where passages begin that hold as many pieces as fit; pieces: where they begin, their sizes.
+    """The starts of passages with as many pieces as fit; ``pieces`` are starts and sizes.
 
-    A piece of a size above ``most`` is a passage of its own. The first passage begins at 0.
+    A piece larger than ``most`` is its own passage. The first passage begins at 0.
     """
     starts, held = [0], 0
     for number, (start, size) in enumerate(pieces):

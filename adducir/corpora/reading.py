@@ -14,13 +14,13 @@ class Reading(Recipe):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
     docno_field: str | None = Field(
-        None, description="The field that holds the docno, if its name is unusual."
+        None, description="The field with the docno, if its name is unusual."
     )
     format: Annotated[str | None, FORMATS] = Field(
         None, description="The format of the files, if their names do not show it."
     )
     passages: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Cut documents into passages DOCNO#1, ... of at most so many words."
+        None, description="Split documents into passages DOCNO#1, ... of at most this many words."
     )
 
     def opened(self, source: str) -> Corpus:

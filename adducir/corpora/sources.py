@@ -70,7 +70,7 @@ def open_corpus(
 
     For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
     a kind in :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
-    documents are passages of at most so many words: see :mod:`adducir.corpora.passages`.
+    documents are passages of at most this many words: see :mod:`adducir.corpora.passages`.
     """
     if not isinstance(source, str | Path):
         from adducir.corpora.tables import FrameCorpus

@@ -149,7 +149,7 @@ def _runs(study: Path) -> Iterator[tuple[str, str]]:
 
 
 def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
-    """Make the tables of an experiment again, by the same code; they must be the same."""
+    """Rebuild an experiment's tables with the same code; they must be the same."""
     results, again = study / name, study / f"{name}.yaml"
     facts = part_of(json_document(next(results.rglob("table.json"))), "provenance")
     recipe, runs = part_of(facts, "recipe"), part_of(facts, "runs")
@@ -171,7 +171,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
                 return
         own = {key: value for key, value in entry.items() if key in ("group", "seeds")}
         systems[system] = {"run": entry.get("run", files), **own}
-    if runs:  # what they were made from need not be there
+    if runs:  # their inputs may be missing
         again = again.with_stem(f"again-{again.stem}")
         kept = {key: value for key, value in recipe.items() if key not in _BUILT}
         again.write_text(json.dumps({**kept, "systems": systems}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Indexes that the package bm25s saved (Lù, 2024), read as they are and never written to.
+"""Indexes saved by the package bm25s (Lù, 2024), opened read-only.
 
 A folder of ``bm25s.BM25.save`` holds each term's score in each document, a column per term, but not
 how texts became terms: that is taken to be the default of ``bm25s.tokenize``.
@@ -28,7 +28,7 @@ from adducir.indexes.models import Impact, Model
 class Bm25sIndex(Index):
     """An index that bm25s saved; ``stemmer`` names the Snowball stemmer of its texts, if any.
 
-    Hits hold a term of the query; scores are bm25s's, bit for bit. Docnos are those of
+    Hits contain a query term; scores are bm25s's, bit for bit. Docnos are those of
     ``corpus.jsonl``, or row numbers. English stop words leave queries unless "the" is a term.
     """
 
@@ -56,7 +56,7 @@ class Bm25sIndex(Index):
             ):
                 raise ValueError("sizes differ")  # noqa: TRY301
         except Exception as error:
-            what = f"the files of this index of bm25s do not fit each other: {error}."
+            what = f"the files of this bm25s index do not match: {error}."
             raise ArtifactError(what, path=path, hint="Save it again with bm25s.") from error
         try:
             self._stem = import_module("Stemmer").Stemmer(stemmer).stemWord if stemmer else str
@@ -100,7 +100,7 @@ class Bm25sIndex(Index):
 
     def _rank(self, queries: Any, model: Model, depth: int | None, threads: int) -> Ranked:
         if type(model) is not Impact:
-            what = f"{self.path} holds scores that bm25s computed, which only `impact` reads."
+            what = f"{self.path} contains scores computed by bm25s, which only `impact` supports."
             raise UsageError(what, hint="Leave out --model, or build an index.")
         found = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
 

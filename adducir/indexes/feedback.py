@@ -2,7 +2,7 @@
 
 Term vectors have single precision, as in Anserini's class ``FeatureVector``, whose hash maps
 determine the order in which norms are summed. Doubles hold these sums of floats exactly unless one
-is over a million times another, so the order does not show.
+is over a million times another, so the order does not matter.
 """
 
 import math

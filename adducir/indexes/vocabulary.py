@@ -75,7 +75,7 @@ class Vocabulary:
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         if self._tokenizer is None and texts:
             raise UsageError(
-                "these candidates were given as terms, so queries must be, too.",
+                "these candidates were given as terms, so queries must also be terms.",
                 hint="Give each query as a list of terms, or a mapping from terms to weights.",
             )
         return self._number(map(self._tokenizer or str.split, texts), grow)

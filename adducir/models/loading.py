@@ -68,9 +68,7 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         wrong = f"has {entries:,} entries beside the special ones, but the model has vectors for "
         wrong += f"{rows:,}: its files are missing, or it is another model's"
     elif isinstance(rows, int) and greatest >= rows:
-        wrong = (
-            f"makes ids up to {greatest:,}, but the model has vectors for {rows:,} alone: it is "
-        )
+        wrong = f"makes ids up to {greatest:,}, but the model has only {rows:,} vectors: it is "
         wrong += "another model's"
     if wrong:
         raise InputError(f"this tokenizer {wrong}.", path=folder, hint=_NAME_A_TOKENIZER)
@@ -244,7 +242,7 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def loading(what: str) -> Iterator[None]:
-    """Say what is loaded, and leave out collections: what libraries' imports make all stays."""
+    """Report what is loaded, without garbage collection: all that imports create stays in use."""
     progress().note(f"loading {what}")
     was_enabled = gc.isenabled()
     gc.disable()  # a sixth of the time that the imports take

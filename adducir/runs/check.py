@@ -377,9 +377,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
         same["same-tag", run.tag].append(run.name)
     for (code, what), names in sorted(same.items()):
         if len(names) > 1:
-            alike = (
-                f"have the tag {what}" if code == "same-tag" else "rank the same documents alike"
-            )
+            alike = f"have the tag {what}" if code == "same-tag" else "have identical rankings"
             yield Finding(names[1], "warning", code, 0, f"these {alike}: {', '.join(names)}.")
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:

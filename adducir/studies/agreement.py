@@ -1,6 +1,6 @@
 """Fleiss' kappa, and intervals of agreement statistics.
 
-Fleiss' kappa (Psychological Bulletin 76, 1971) is that of units with equally many ratings:
+Fleiss' kappa (Psychological Bulletin 76, 1971) is for units with the same number of ratings:
 kappa = (P - P_e) / (1 - P_e), P the share of agreeing pairs of raters, P_e the sum of the squared
 shares of the categories.
 """
@@ -16,7 +16,7 @@ from adducir.studies.options import Drawing
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
-"""Gives the (B,) values of samples that hold each unit ``weights`` (B, U) times; NaN for none."""
+"""Gives the (B,) values of samples that contain each unit ``weights`` (B, U) times, or NaN."""
 
 
 def fleiss_kappa(table: Floats) -> Statistic:
@@ -38,7 +38,7 @@ def fleiss_kappa(table: Floats) -> Statistic:
 def estimated(
     statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Drawing
 ) -> tuple[float, float, float] | None:
-    """The value of a statistic and the ends of its interval, clusters drawn; None for no value."""
+    """A statistic and the bounds of its interval, by sampling clusters; None if undefined."""
     if not clusters.size:
         return None
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -2,7 +2,7 @@
 
 The book is between ``*** START OF`` and ``*** END OF`` (both may wrap). Files from before 2003
 have ``*END*THE SMALL PRINT!`` and "End of ... Project Gutenberg Etext" instead. Just inside are the
-producers' credits, and "End of the Project Gutenberg EBook of ..." once more.
+producers' credits, and another "End of the Project Gutenberg EBook of ...".
 """
 
 import re
@@ -21,8 +21,8 @@ _MARKUP = re.compile(r"<(?:[?!]|/?[a-z][\w:.-]*(?:\s[^<>]*)?/?>)", re.IGNORECASE
 _LOOK = 4096
 _ROWS = 3
 
-# Every repeat below is possessive or bounded: on a file of blanks alone, or of one such line again
-# and again, any other takes quadratic time or worse.
+# Every repeat below is possessive or bounded: on a file of only blanks, or of one such line
+# repeated, any other takes quadratic time or worse.
 _START = re.compile(
     r"^[^\S\n]*+\*\*\*[^\S\n]*+START OF\b.*(?:\n.+){0,5}?\*\*\*[^\S\n]*+$", re.MULTILINE
 )
@@ -51,7 +51,7 @@ _LICENCE = re.compile(
 
 
 def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Path, Path]]:
-    """Files, each with the folder that was named; a folder's by their endings, others reported."""
+    """Files, each with the folder given; in a folder by their endings, reporting others."""
     for path in paths:
         if not path.is_dir():
             yield path.parent, path
@@ -67,7 +67,7 @@ def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Pa
 
 
 def read_plain(path: Path) -> str:
-    """The text of a book's file; JSON, markup and tables are refused."""
+    """The text of a book file; JSON, markup and tables are rejected."""
     text = read_text(path)
     head = text[:_LOOK].lstrip("\ufeff \t\r\n")
     tabs = [line.count("\t") for line in head.split("\n")[:-1] if line.strip()][:_ROWS]
@@ -89,7 +89,7 @@ def read_plain(path: Path) -> str:
 
 
 def stem_of(path: Path) -> str:
-    """The name of a file without ``.txt`` and the ending of its compression."""
+    """A file's name without ``.txt`` and compression suffixes."""
     return plain_name(path.name).removesuffix(".txt")
 
 
@@ -104,7 +104,7 @@ def body(text: str, path: Path | None = None) -> str:
 
 
 def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
-    """The first and past-the-last character of the book; an InputError if a licence remains."""
+    """The start and end offsets of the book; an InputError if a licence remains."""
     opening = _START.search(text) or _OLD_START.search(text)
     start = opening.end() if opening else 0
     endings = (_END.search(text, start), _OLD_END.search(text, start))

@@ -30,7 +30,7 @@ def _shares(text: str) -> dict[str, float]:
 
 
 def part_path(path: Path, part: str) -> Path:
-    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself without parts."""
+    """``x.jsonl.gz`` as ``x.train.jsonl.gz``; the path itself without splits."""
     if not part:
         return path
     if is_standard_output(path):
@@ -42,7 +42,7 @@ def part_path(path: Path, part: str) -> Path:
 def in_parts(
     settings: Any, items: Sequence[T], group: Callable[[T], str]
 ) -> Iterator[tuple[str, Path, Sequence[T]]]:
-    """The parts of an output by ``shares``: name, file and items, a group in one of them."""
+    """The splits of an output by ``shares``: name, file and items, each group in one of them."""
     parts: Mapping[str, Sequence[T]] = {"": items}
     if settings.shares is not None:
         parts = split(items, group, settings.shares, settings.seed)
@@ -51,7 +51,7 @@ def in_parts(
 
 
 def parts_of(path: Path, settings: Any) -> list[Path]:
-    """The files that an output is, by the field ``shares`` of a command's recipe."""
+    """The files of an output, from the field ``shares`` of a command's recipe."""
     return [part_path(path, part) for part in settings.shares or [""]]
 
 
@@ -61,7 +61,7 @@ Shares = Annotated[
     dict[str, float] | None,
     BeforeValidator(_shares),
     option(
-        "Shares of training, validation and test: a file for each that is not 0.",
+        "Shares of training, validation and test; one file for each that is not 0.",
         metavar="T,V,T",
         shown="one file",
     ),

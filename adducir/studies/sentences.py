@@ -1,7 +1,7 @@
 """Where sentences begin and end, as character offsets.
 
 The cuts are those of syntok (Leitner, https://github.com/fnl/syntok), with rules added and undone
-for novels and forums; docs/studies/exemplification.md has its figures and those of its rivals.
+for novels and forums; docs/spans.md compares it with other libraries.
 """
 
 import re
@@ -16,7 +16,7 @@ _WITH_NUMBERS = """
     pp. sec. Sec. sect. Sect. vols.
 """
 _BEFORE_NUMBERS = frozenset(_WITH_NUMBERS.split())
-"""Words that are abbreviations where a number follows."""
+"""Words that are abbreviations before a number."""
 _LAST_WORD = re.compile(r"[^\s(\[{\"'“‘_—-]+$")
 _LABEL = re.compile(r"(?:[-*•·>#]+|[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxlIVXL]+)[.)\]]+)")
 _LIST_ITEM = re.compile(r"\n[^\S\n]*(?=(?:[-*•·>]|[(\[]?\d{1,2}[.)\]])[^\S\n]+\S)")
@@ -28,7 +28,7 @@ _LONGEST_WORD = 40
 
 
 def sentence_bounds(text: str) -> list[tuple[int, int]]:
-    """The first and past-the-last character of each sentence; between them is only white space.
+    """The start and end offsets of each sentence; between sentences is only white space.
 
     A blank line always ends a sentence, a line break only before an item of a list.
     """
@@ -42,7 +42,7 @@ def sentence_bounds(text: str) -> list[tuple[int, int]]:
 
 
 def paragraph_bounds(text: str) -> Iterator[tuple[int, int]]:
-    """The ranges of text between blank lines, trimmed of white space; empty ones left out."""
+    """The ranges of text between blank lines, trimmed of white space, without empty ones."""
     start = 0
     ends = [(match.start(), match.end()) for match in _PARAGRAPHS.finditer(text)]
     for end, following in [*ends, (len(text), len(text))]:
@@ -65,7 +65,7 @@ def _cuts(paragraph: str) -> list[int]:
     }
     for pattern in (_NO_CAPITAL, _AFTER_BRACKET):
         found |= {match.end() for match in pattern.finditer(paragraph)}
-    # A closing mark that stands by itself belongs to the sentence before it.
+    # A lone closing mark belongs to the sentence before it.
     found = {mark.end() if (mark := _CLOSING.match(paragraph, cut)) else cut for cut in found}
     kept: list[int] = []
     for cut in sorted(items | found):
@@ -75,7 +75,7 @@ def _cuts(paragraph: str) -> list[int]:
 
 
 def _ends_a_sentence(paragraph: str, start: int, cut: int) -> bool:
-    """Whether what stands between ``start`` and ``cut`` can stand alone."""
+    """Whether the text between ``start`` and ``cut`` can be a sentence."""
     before = paragraph[max(start, cut - _LONGEST_WORD) : cut]
     if before == before.rstrip() or not before.strip():
         return False
@@ -97,7 +97,7 @@ _LETTER = re.compile(r"[^\W_]")
 
 
 def literary_sentences(paragraphs: Iterable[str]) -> list[str]:
-    """Sentences as scholars quote, ended by (semi)colons too (Thai et al., ACL 2022, note 5)."""
+    """Sentences as scholars quote them, also ended by (semi)colons (Thai et al., 2022, note 5)."""
     found: list[str] = []
     for paragraph in paragraphs:
         for start, end in sentence_bounds(paragraph):

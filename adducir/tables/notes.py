@@ -182,8 +182,8 @@ class _Lines:
                 )
             if self.hollow and any(one.positives_only for one in many):
                 yield (
-                    f"{name}Warning: the qrels hold relevant documents only, all that "
-                    f"{listed(self.hollow)} look at: the figures say next to nothing."
+                    f"{name}Warning: all judged documents are relevant, and unjudged ones are left "
+                    f"out by {listed(self.hollow)}: these figures mean very little."
                 )
         same = self.differences.filter("constant", pl.col("method").is_in(["t", "two-level"]))
         if same.height:
@@ -301,7 +301,7 @@ def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> li
         if one.unmatched:
             warning = (
                 f"Warning: no document of {names.get(one.system, one.system)} is judged for its "
-                "topic, so its figures say nothing. Is it a run of this collection?"
+                "topic, so its figures are meaningless. Is it a run of this collection?"
             )
             warnings[warning] = None
     return list(warnings)

@@ -43,7 +43,7 @@ def test_docnos_ties_and_what_it_lacks(save):
     index = save([{"docno": name} for name in "edcba"])[1]
     assert index.search(["pets"], Impact(), depth=1).docnos.to_list() == ["b"]
     assert save([["no", "names"]] * 5)[1].docnos.to_list() == list("01234")
-    with pytest.raises(UsageError, match="bm25s computed"):
+    with pytest.raises(UsageError, match="computed by bm25s"):
         index.search(["cat"], BM25())
     with pytest.raises(MachineError, match="PyStemmer"):
         open_index(index.path, stemmer="klingon")

@@ -193,7 +193,8 @@ def evaluated(qrels: dict[str, int], measures: str, **options: Any) -> str:
 def test_qrels_that_tell_little_are_warned_of() -> None:
     positives = {"d3": 1, "d5": 2}
     text = evaluated(positives, "nDCG(judged_only=True)@5 Bpref AP")
-    assert "relevant documents only, all that nDCG@5 (condensed), Bpref look at" in text
+    assert "all judged documents are relevant" in text
+    assert "left out by nDCG@5 (condensed), Bpref: these figures" in text
     assert "Warning" not in evaluated(positives, "AP R@5")
     assert "Warning" not in evaluated(positives | {"d1": 0}, "Bpref AP")
     assert "Warning" not in evaluated({"x": 1, "y": 0}, "AP")  # it stands above the table

@@ -1,4 +1,4 @@
-"""The task ``known-item``: its experiment file, its trainings and rankings, and its tables."""
+"""The task ``known-item``: its experiment file, training, rankings and tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress

@@ -222,7 +222,7 @@ class Dense(IndexRecipe):
     engine: Literal["dense"] = "dense"  # ``dense``
     encoder: str  # an encoder's name, folder or recipe
     kind: str = "Flat"  # FAISS's description of the index, such as ``Flat`` or ``HNSW32``
-    precision: Precision = "float32"  # what the network computes in
+    precision: Precision = "float32"  # the network's precision
 
     @model_validator(mode="after")
     def _fits(self) -> "Dense":

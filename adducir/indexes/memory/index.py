@@ -55,7 +55,7 @@ class MemoryIndex(Index):
     def number(self, docno: str) -> int:
         place = int(self.docnos.set_sorted().search_sorted(docno)) if len(self) else 0
         if place == len(self) or self.docnos[place] != docno:
-            raise UsageError(f"the index {self.path} holds no document {docno!r}.")
+            raise UsageError(f"the index {self.path} does not contain the document {docno!r}.")
         return place
 
     def _rank(

@@ -1,26 +1,26 @@
 """The data sets HotpotQA-50 and MNLI-12 (Mou et al., 2020, section 3.1 and appendix B).
 
 HotpotQA (Yang et al., EMNLP 2018): the published files are one JSON array each; JSONL of the same
-objects is read, too. The hidden test set lacks supporting facts. Titles name paragraphs::
+objects is also read. The hidden test set lacks supporting facts. Titles name paragraphs::
 
     {"_id": "5a71", "question": "...", "supporting_facts": [["Kansas Song", 0], ...],
      "context": [["Kansas Song", ["First sentence.", " Second sentence."]], ...]}
 
 For each question the paper takes 50 paragraphs by "bigram BM25" (after Godbole et al., 2019) from
 the abstracts of Wikipedia; here from the paragraphs available. What the papers leave open follows
-DrQA, whose bigrams HotpotQA's own retrieval uses (Chen et al., ACL 2017): terms are words in lower
-case and pairs of neighbouring words, none of them a stop word (Lucene's 33), unstemmed. Title and
-text are searched together, by Lucene's BM25 formula over all paragraphs.
+DrQA, whose bigrams HotpotQA's own retrieval uses (Chen et al., ACL 2017): terms are unstemmed
+lower-case words and pairs of adjacent words, without stop words (Lucene's 33). Title and text are
+searched together, with Lucene's BM25 formula over all paragraphs.
 
-MNLI-12 is made from MultiNLI (Williams et al., NAACL 2018): JSONL with ``sentence1``, ``sentence2``
-and ``gold_label``, or ``premise``, ``hypothesis`` and ``label`` (words, or 0, 1, 2). The question
-is a premise P. Its three hypotheses (one of each label) are cut into two segments each, and so are
-those of another premise X: twelve passages in random order. The gold set is the two segments of P's
-entailment; eight of all other pairs are negative. What the paper leaves open: words are separated
-by white space; segments have 6 words or more; "near the middle" is at most an eighth of the
-hypothesis's words away; a hypothesis is split once, wherever it is used; X is drawn among the
-premises used; of several hypotheses with the same label, the first that is long enough counts. A
-question whose gold segment is also among its other passages is left out.
+MNLI-12 is built from MultiNLI (Williams et al., NAACL 2018): JSONL with ``sentence1``,
+``sentence2`` and ``gold_label``, or ``premise``, ``hypothesis`` and ``label`` (words, or 0, 1, 2).
+The question is a premise P. Its three hypotheses (one per label) are cut into two segments each,
+and so are those of another premise X: twelve passages in random order. The gold set is the two
+segments of P's entailed hypothesis; eight of all other pairs are negative. What the paper leaves
+open: words are separated by white space; segments have at least 6 words; "near the middle" is at
+most an eighth of the hypothesis's words away; a hypothesis is split once, wherever it is used; X is
+drawn from the premises used; of several hypotheses with one label, the first that is long enough
+counts. A question whose gold segment is also among its other passages is dropped.
 """
 
 import html
@@ -68,7 +68,7 @@ Title = Annotated[str, AfterValidator(_title)]
 
 @dataclass(frozen=True, slots=True)
 class HotpotQuestion:
-    """A question as HotpotQA has it: titles and sentences, and those that support its answer."""
+    """A HotpotQA question: titles and sentences, and those that support its answer."""
 
     question: str
     context: tuple[tuple[Annotated[Title, Field(min_length=1)], tuple[str, ...]], ...]
@@ -87,7 +87,7 @@ class HotpotQuestion:
 
 
 def read_hotpotqa(path: Path) -> Iterator[HotpotQuestion]:
-    hint = "Objects must be as in hotpot_dev_distractor_v1.json, each with an id of its own."
+    hint = "Objects must be as in hotpot_dev_distractor_v1.json, each with a unique id."
     yield from read_records(path, parsed_as(HotpotQuestion), hint, read_objects(path))
 
 
@@ -97,9 +97,9 @@ def passage_of(title: str, text: str) -> Passage:
 
 
 def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
-    """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts as they unpack.
+    """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts, unpacked.
 
-    Those are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
+    These are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
     """
     for document in open_corpus(source):
         title, text = _title(document.fields.get("title", "")), document.fields.get("text")
@@ -108,12 +108,12 @@ def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
                 f"the document {document.docno} of {source} lacks a title or text.",
                 hint="Use a corpus with `title` and `text`, such as HotpotQA's abstracts.",
             )
-        # A list of sentences is joined by line breaks, as any list of texts.
+        # A list of sentences is joined by line breaks, like any list of texts.
         yield passage_of(title, " ".join(filter(None, map(str.strip, text.split("\n")))))
 
 
 def with_passages(question: HotpotQuestion, passages: Iterable[Passage]) -> EvidenceQuestion:
-    """The question with these passages, of one title the first, among which its gold ones are."""
+    """The question with these passages, the first per title; its gold ones are among them."""
     kept: dict[str, Passage] = {}
     for passage in passages:
         kept.setdefault(passage.title, passage)
@@ -125,7 +125,7 @@ def with_passages(question: HotpotQuestion, passages: Iterable[Passage]) -> Evid
 
 
 def bigram_terms(text: str) -> list[str]:
-    """The words and pairs of neighbouring words of a text; a pair is joined by a blank."""
+    """The words and pairs of adjacent words of a text; a pair is joined by a space."""
     words = _WORD.findall(text.lower())
     pairs = (f"{one} {two}" for one, two in pairwise(words) if not {one, two} & STOP_WORDS)
     return [*(word for word in words if word not in STOP_WORDS), *pairs]
@@ -139,11 +139,11 @@ def bm25_pools(
     gold: Literal["always", "found"] = "always",
     model: BM25 | None = None,
 ) -> tuple[list[EvidenceQuestion], Counter[str]]:
-    """Give each question the paragraphs that BM25 ranks first; text by title is searched.
+    """Give each question the paragraphs that BM25 ranks highest; text by title is searched.
 
-    ``found`` leaves the pool as BM25 makes it, as in the paper. ``always`` puts gold paragraphs
-    that were not found into the last places, and leaves out questions of which one is not
-    available. Counts are of questions of which one is not (``unknown``) or all were ``found``.
+    ``found`` keeps the pool as BM25 ranks it, as in the paper. ``always`` puts gold paragraphs that
+    were not found at the end of the pool, and drops questions with a gold paragraph that is not
+    available. Counts are of questions with such a paragraph (``unknown``) or with all ``found``.
     """
     if not paragraphs:
         raise UsageError("paragraphs to search are missing.")
@@ -162,7 +162,7 @@ def bm25_pools(
             if not is_known:
                 continue
             if len(wanted) > passages:
-                raise UsageError(f"{passages} passages leave no room for {len(wanted)} gold ones.")
+                raise UsageError(f"{passages} passages cannot include {len(wanted)} gold ones.")
             others = [number for number in row if number not in wanted]
             kept = {*wanted, *others[: passages - len(wanted)]}
             row = [number for number in row if number in kept]
@@ -193,7 +193,7 @@ class NliPair:
 
 
 class Premise(NamedTuple):
-    """A premise with its hypotheses: label to texts, in the order of the file."""
+    """A premise with its hypotheses: label to texts, in file order."""
 
     id: str
     text: str
@@ -231,9 +231,9 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
 def build_mnli12(
     premises: Sequence[Premise], *, min_words: int = 6, negatives: int = NEGATIVES, seed: int = 0
 ) -> tuple[list[EvidenceQuestion], Counter[str]]:
-    """The questions of MNLI-12, and how many premises were left out, by reason.
+    """The questions of MNLI-12, and how many premises were dropped, by reason.
 
-    How a premise is cut depends on the seed and its id alone.
+    How a premise is cut depends only on the seed and its id.
     """
     whole = [one for one in premises if all(one.hypotheses.get(label) for label in LABELS)]
     cut = {one.id: segments for one in whole if (segments := _segments(one, min_words, seed))}
@@ -267,7 +267,7 @@ def build_mnli12(
 
 
 def _segments(premise: Premise, min_words: int, seed: int) -> dict[str, tuple[str, str]] | None:
-    """The two segments of the hypothesis of each label; None where one is too short."""
+    """The two segments of each label's hypothesis; None if one is too short."""
     draw = drawing(seed, "cut", premise.id)
     segments = {}
     for label in LABELS:
@@ -281,7 +281,7 @@ def _segments(premise: Premise, min_words: int, seed: int) -> dict[str, tuple[st
 
 
 def cuts(words: int, min_words: int) -> list[int]:
-    """The lengths that the first of two segments may have, near the middle of ``words`` words."""
+    """The possible lengths of the first of two segments, near the middle of ``words`` words."""
     return [
         place
         for place in range(min_words, words - min_words + 1)

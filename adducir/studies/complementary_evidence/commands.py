@@ -15,12 +15,12 @@ from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_count
 
 
 class Building(Recipe):
-    """What the builders of data sets share."""
+    """Options shared by the builders of data sets."""
 
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
-    negatives: int = option("False pairs per question to train on.", default=8, ge=0)
+    negatives: int = option("Negative pairs per question to train on.", default=8, ge=0)
     shares: Shares = None
-    seed: int = option("The seed of parts, pairs and other draws.", default=0)
+    seed: int = option("The seed of splits, pairs and other draws.", default=0)
 
 
 class HotpotQA(Building):
@@ -34,12 +34,12 @@ class HotpotQA(Building):
     )
     own: bool = option("No pool: each question's own paragraphs.", default=False)
     gold: Literal["always", "found"] = option(
-        "found: the pool as BM25 makes it; always: with all gold paragraphs, and without "
+        "found: the pool as BM25 ranks it; always: with all gold paragraphs, dropping "
         "questions that lack one.",
         default="always",
     )
     paragraphs: Annotated[tuple[str, ...], without("own")] = option(
-        "More paragraphs to search, a corpus with titles and texts; can be repeated.",
+        "More paragraphs to search: a corpus with titles and texts; repeatable.",
         default=(),
         metavar="CORPUS",
         shown="the questions' own",
@@ -110,7 +110,7 @@ def mnli12(settings: MNLI12) -> None:
 
     The task is to find the two halves of a hypothesis that a premise entails. Each hypothesis is
     split in two; a question has the six halves of its premise's hypotheses and six of another's.
-    Parts do not share premises. Prints what was left out, and why.
+    Splits do not share premises. Prints what was dropped, and why.
 
     Examples:
         adducir complementary-evidence mnli12 dev.jsonl -o mnli12.jsonl.gz
@@ -121,7 +121,7 @@ def mnli12(settings: MNLI12) -> None:
 
     premises, read = read_premises(settings.sources)
     how = settings.model_dump(include={"min_words", "negatives", "seed"})
-    # They are divided before questions are made, so that parts share no segment.
+    # Premises are split before questions are built, so that splits share no segment.
     for name, path, part in in_parts(settings, premises, lambda one: one.text):
         made, dropped = build_mnli12(part, **how)
         write_questions(made, path)
@@ -153,7 +153,7 @@ class Select(Computing):
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
     settings: dict[str, str] = option(
-        "Another setting of the selection, such as size=3 or k1=1.2; can be repeated.",
+        "Another selection setting, such as size=3 or k1=1.2; repeatable.",
         "--set",
         default={},
         metavar="KEY=VALUE",
@@ -165,7 +165,8 @@ def select(settings: Select) -> None:
     """Select the set of passages that together answer a question.
 
     Passages are encoded once per question; the set is found by beam search in the vector space. By
-    default, settings are those chosen on the recipe's validation questions. Killed work resumes.
+    default, settings are those chosen on the recipe's validation questions. Interrupted work
+    resumes.
 
     Examples:
         adducir complementary-evidence select -m rerankers/evidence -q test.jsonl.gz -o sets.jsonl
@@ -197,7 +198,7 @@ def select(settings: Select) -> None:
 
 class Sets(Tabled):
     files: tuple[Path, ...] = option(
-        "Chosen sets, JSONL with id and chosen; each file is a system, named after it.",
+        "Selected sets, JSONL with id and chosen; each file is a system, named after the file.",
         metavar="CHOSEN",
         argument=True,
     )

@@ -1,12 +1,12 @@
 """Selected sets of passages against the gold sets of their questions.
 
-Of a selected set S and a question's gold sets, of which there may be several:
+For a selected set S and a question's one or more gold sets:
 
 - ``EM``, exact match: 1 if S is one of them, else 0;
-- ``F1``: the greatest 2 |S & G| / (|S| + |G|) over the gold sets G;
-- ``Cover``: 1 if S holds a whole gold set, whatever else it holds.
+- ``F1``: the maximum 2 |S & G| / (|S| + |G|) over the gold sets G;
+- ``Cover``: 1 if S contains a whole gold set, whatever else it contains.
 
-A pool of candidates bounds what any selection from it can reach: the upper bound.
+The upper bound is the best that any selection from a pool of candidates can reach.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ def values_of(chosen: Ids, gold: Iterable[Ids]) -> tuple[float, float, float]:
 
 
 def bound_of(pool: Ids, gold: Iterable[Ids], size: int | None) -> tuple[float, float, float]:
-    """EM, F1 and Cover of the best ``size`` passages of a pool; None: of the best of any number."""
+    """EM, F1 and Cover of the best ``size`` passages of a pool; None: of any number of them."""
     found = [(len(pool & one), len(one)) for one in gold]
     if size is None:
         return _best((hits, hits, wanted) for hits, wanted in found)
@@ -43,7 +43,7 @@ def bound_of(pool: Ids, gold: Iterable[Ids], size: int | None) -> tuple[float, f
 
 
 def _best(each: Iterable[tuple[int, int, int]]) -> tuple[float, float, float]:
-    """The best EM, F1 and Cover of how many were right, were taken, and were wanted."""
+    """The best EM, F1 and Cover, from the numbers of correct, selected and gold passages."""
     values = (
         (hits == taken == wanted, 2 * hits / (taken + wanted), hits == wanted)
         for hits, taken, wanted in each
@@ -53,7 +53,7 @@ def _best(each: Iterable[tuple[int, int, int]]) -> tuple[float, float, float]:
 
 
 class GoldSets:
-    """The gold sets of each question that has some, and the pools of all, as passages' ids."""
+    """The gold sets of each question that has any, and the pools of all, as passage ids."""
 
     def __init__(self, questions: Iterable[EvidenceQuestion]) -> None:
         self.gold: dict[str, tuple[Ids, ...]] = {}
@@ -68,7 +68,7 @@ class GoldSets:
             raise UsageError("none of the questions has a gold set to measure against.")
 
     def checked(self, selected: Iterable[SelectedSet], path: Path) -> dict[str, tuple[str, ...]]:
-        """Selected sets by question, all of whose passages are its own."""
+        """Selected sets by question, each from the question's own passages."""
         found: dict[str, tuple[str, ...]] = {}
         for one in selected:
             odd = {*one.chosen} - self.pools.get(one.id, {*one.chosen})
@@ -98,8 +98,8 @@ class GoldSets:
     def bound(self, systems: Iterable[Mapping[str, Collection[str]]]) -> Scores:
         """What no selection from the pools can exceed.
 
-        Where all systems selected equally many passages (or a whole pool), it is the best selection
-        of so many; otherwise the best of any number.
+        If all systems selected the same number of passages (or a whole pool), it is the best
+        selection of that size; otherwise the best of any size.
         """
         taken = [(len(members), qid) for one in systems for qid, members in one.items() if members]
         size: int | None = max(taken, default=(1, ""))[0]

@@ -3,25 +3,25 @@
 The complementary model has one encoder, which reads the question alone, ``[CLS] q [SEP]``, and each
 passage with its question, ``[CLS] q [SEP] title. text [SEP]``; the last layer's hidden states
 represent them. A fully connected layer with a sigmoid on a passage's vector gives P(p|q). So each
-passage is encoded once for a question, whatever sets it may come into. It learns by equations 4 to
+passage is encoded once per question, whatever sets it is in. The loss is that of equations 4 to
 7::
 
     L = L_sup + alpha L_d + beta L_c
 
 - L_sup, relevance: the cross-entropy of P(p|q) over a question's passages. The paper prints
-  - sum y log f(p) (equation 5), which P = 1 for every passage would satisfy; its name and its
-    relevance baseline mean both classes, so the other passages add - log(1 - f(p)).
+  - sum y log f(p) (equation 5), which P = 1 for every passage would minimise; its name and its
+    relevance baseline imply both classes, so the other passages add - log(1 - f(p)).
 - L_d, diversity: the sum of 1 - l1(p_i, p_j) over pairs of gold passages, each pair once, with the
   bounded distance of :mod:`adducir.studies.complementary_evidence.selection`.
 - L_c, compactness: over the labelled sets the sum of PyTorch's CosineEmbeddingLoss of the question
-  and the sum of the members: 1 - cos for a gold set, max(0, cos - margin) for a false one.
+  and the sum of the members: 1 - cos for a gold set, max(0, cos - margin) for a negative one.
 
-Passages are encoded once for all sets of a question, so L_sup and L_d count once a question. Its
+Passages are encoded once for all sets of a question, so L_sup and L_d count once per question. The
 terms are sums, as in the paper; a batch's loss is the mean over its questions.
 
-DRN (section 3.2; after Harel et al., 2019) has two separate models that read questions and passages
-apart: one finds the most relevant passage, the other scores how much a second passage adds to the
-first. BERT takes the place of the LSTM. Harel et al. score by an extension of a neural tensor
+DRN (section 3.2; after Harel et al., 2019) has two models, each of which encodes questions and
+passages separately: one finds the most relevant passage, the other scores how much a second passage
+adds to the first. BERT replaces the LSTM. Harel et al. score with an extension of a neural tensor
 network; here relevance is such a network over (q, p), and novelty one over (p1, p2) with q as a
 further linear term, with ``slices`` slices of W::
 
@@ -61,15 +61,15 @@ from adducir.studies.complementary_evidence.selection import (
 Pooling = Literal["first", "mean"]
 HEAD_FILE = "head.safetensors"
 TOGETHER = 64
-"""Questions whose vectors are held at a time."""
+"""Questions whose vectors are in memory at a time."""
 _TO_TEXT = 4
-"""One in so many tokens is kept for the passage, however long the question is."""
+"""One in this many tokens is reserved for the passage, however long the question is."""
 _ZERO = 1e-12
 
 
 class Settings(ModelSettings):
     file: ClassVar = "evidence.json"
-    what: ClassVar = "not a model that selects evidence"
+    what: ClassVar = "not an evidence selector"
 
     kind: Literal["complementary", "drn"] = "complementary"
     length: Annotated[int, Field(ge=8)] | None = None
@@ -80,7 +80,7 @@ class Settings(ModelSettings):
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a network: (n,) token ids, segments (0 or 1), and 1 at the tokens it is of."""
+    """An input of a network: (n,) token ids, segments (0 or 1), and 1 at its own tokens."""
 
     ids: NDArray[np.int64]
     types: NDArray[np.int64]
@@ -88,13 +88,13 @@ class Input:
 
 
 class Reader:
-    """Makes the inputs of a question and its passages, which are read with it or alone."""
+    """Builds the inputs of a question and its passages, read with it or alone."""
 
     def __init__(self, tokenizer: Any, length: int, *, together: bool) -> None:
         self.tokenizer, self.length, self.together = tokenizer, length, together
 
     def read(self, question: EvidenceQuestion) -> list[Input]:
-        """A passage is cut at its end, a question where it leaves it less than a quarter."""
+        """Passages are cut at the end; a question only if it leaves them less than a quarter."""
         texts = [passage.titled for passage in question.passages]
         pairs = [(question.question, text) for text in texts] if self.together else texts
         encoded = self.tokenizer.backend_tokenizer.encode_batch([question.question])
@@ -115,7 +115,7 @@ class Reader:
 
 
 class Encoder(torch.nn.Module):
-    """A network of transformers, and how its last layer becomes a vector."""
+    """A transformers network, and how its last layer becomes a vector."""
 
     def __init__(self, source: ModelSource, pooling: Pooling) -> None:
         super().__init__()
@@ -139,7 +139,7 @@ class Encoder(torch.nn.Module):
         return (states * own).sum(1) / own.sum(1).clamp(min=1)
 
     def vectors(self, inputs: Sequence[Input], tokens: int | None) -> NDArray[np.float32]:
-        """(n, d) the vectors of many inputs, so many padded tokens at a time."""
+        """(n, d) the vectors of many inputs, in batches of a number of padded tokens."""
 
         def compute(numbers: NDArray[np.int64]) -> list[Any]:
             return list(self([inputs[number] for number in numbers]).cpu().numpy())
@@ -148,7 +148,7 @@ class Encoder(torch.nn.Module):
         return np.array(in_order(lengths, compute, tokens=tokens, device=device), dtype=np.float32)
 
     def freeze(self, trained: int | None) -> None:
-        """Leave all but the topmost layers as they are; None: train all, with the embeddings."""
+        """Freeze all but the top layers; None: train all, including the embeddings."""
         if trained is None:
             return
         layers = getattr(getattr(self.network, "encoder", None), "layer", None)
@@ -210,11 +210,11 @@ def complementary_loss(
 
 
 class EvidenceModel(torch.nn.Module, ABC):
-    """A model that judges the passages of a question, read together with it or apart."""
+    """A model that scores the passages of a question, encoded with it or separately."""
 
     together: ClassVar[bool]
     folders: ClassVar[tuple[str, ...]]
-    """Where each of its encoders is saved with its head."""
+    """Where each encoder is saved with its head."""
 
     def __init__(self, settings: Settings, sources: Sequence[ModelSource]) -> None:
         super().__init__()
@@ -233,7 +233,7 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @abstractmethod
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
-        """The mean loss of Q questions, as the recipe weighs it.
+        """The mean loss of Q questions, with the recipe's weights.
 
         A batch has ``questions`` (inputs), (Q, K) ``relevant``, (Q, S, L) ``sets`` (the numbers of
         members, padded with -1) and (Q, S) ``labels``.
@@ -241,7 +241,7 @@ class EvidenceModel(torch.nn.Module, ABC):
 
     @abstractmethod
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Any:
-        """What a selection needs of a question, from the vectors of its inputs by each encoder."""
+        """What selection needs for a question, from each encoder's vectors of its inputs."""
 
     @classmethod
     def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> Self:
@@ -276,7 +276,7 @@ class EvidenceModel(torch.nn.Module, ABC):
         precision: Precision = "float32",
         tokens: int | None = None,
     ) -> list[Any]:
-        """What a selection of ``most`` passages needs; ``tokens`` are computed at a time."""
+        """What a selection of ``most`` passages needs; ``tokens`` is the batch size."""
         self.eval()
         found = []
         with computing_in(precision, self):
@@ -290,7 +290,7 @@ class EvidenceModel(torch.nn.Module, ABC):
 
 
 class ComplementaryModel(EvidenceModel):
-    """The encoder with its relevance head, whose weights begin as BERT's heads: N(0, 0.02)."""
+    """The encoder with its relevance head, initialised like BERT's heads: N(0, 0.02)."""
 
     together = True
     folders = ("",)
@@ -335,7 +335,7 @@ class TensorNetwork(torch.nn.Module):
 
 
 class DRNModel(EvidenceModel):
-    """Relevance and novelty, each an encoder with a tensor network; they share nothing."""
+    """Relevance and novelty, each an encoder with a tensor network; no weights are shared."""
 
     together = False
     folders = ("relevance", "novelty")
@@ -344,9 +344,9 @@ class DRNModel(EvidenceModel):
         return TensorNetwork(width, self.settings.slices, third=number == 1)
 
     def loss(self, batch: Mapping[str, Any], recipe: Any) -> Tensor:
-        """Novelty learns, for each gold passage as the first, what the other gold ones add.
+        """Train novelty with each gold passage as the first and the other gold ones as positives.
 
-        All others, the first itself among them, add nothing to it.
+        All others, including the first itself, are negatives.
         """
         (question, own, mask), (asked, passages, _) = (
             batch_of(encoder, batch["questions"]) for encoder in self.encoders

@@ -1,13 +1,13 @@
 """Questions whose answer needs several passages, and the sets of passages selected for them.
 
-Both are JSONL, gzipped where the name ends in ``.gz``. One question per line; passages are numbered
-from 0 in the order of the list, and ``gold``, ``sets`` and ``missing`` may be left out::
+Both are JSONL, gzipped if the name ends in ``.gz``. One question per line; passages are numbered
+from 0 in list order, and ``gold``, ``sets`` and ``missing`` are optional::
 
     {"id": "5a71", "question": "Who ...?",
      "passages": [{"id": "Kansas_Song", "title": "Kansas Song", "text": "..."}, ...],
      "gold": [[0, 3]], "sets": [{"members": [0, 3], "label": true}, ...], "missing": [0]}
 
-A selected set has ids of the question's passages, in the order in which they were selected::
+A selected set has ids of the question's passages, in order of selection::
 
     {"id": "5a71", "chosen": ["Kansas_Song", "University_of_Kansas"], "score": 2.31}
 """
@@ -40,13 +40,13 @@ class Passage:
 
     @property
     def titled(self) -> str:
-        """What is read of it: its title, a full stop, its text."""
+        """The text that models read: its title, a full stop, its text."""
         return f"{self.title}. {self.text}" if self.title else self.text
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
 class LabelledSet:
-    """Passages of a question, by number, and whether they are a gold set together."""
+    """Passages of a question, by number, and whether together they are a gold set."""
 
     members: Annotated[Members, Field(min_length=1)]
     label: StrictBool
@@ -56,8 +56,8 @@ class LabelledSet:
 class EvidenceQuestion:
     """A question, the passages to select from, and what is known about sets of their numbers.
 
-    ``missing`` says for each gold set how many of its members ``passages`` lack. Such a set cannot
-    be found, but counts with its whole size in F1.
+    ``missing`` is, per gold set, how many of its members are not in ``passages``. Such a set cannot
+    be found, but F1 counts its full size.
     """
 
     id: Id
@@ -89,7 +89,7 @@ class EvidenceQuestion:
 
     @property
     def gold_ids(self) -> tuple[frozenset[str], ...]:
-        """The gold sets as passages' ids; missing members have ids that no passage can have."""
+        """The gold sets as passage ids; missing members have ids that no passage can have."""
         return tuple(
             frozenset(self.passages[number].id for number in members)
             | {f"missing {count}" for count in range(lacks)}
@@ -97,9 +97,9 @@ class EvidenceQuestion:
         )
 
     def with_sets(self, *, negatives: int = NEGATIVES, seed: int = 0) -> "EvidenceQuestion":
-        """The question with labelled sets to train on; as it is where no gold set is known.
+        """The question with labelled sets to train on; unchanged if no gold set is known.
 
-        False sets have as many members as the first gold set, those that are missing included.
+        Negative sets have as many members as the first gold set, including missing ones.
         """
         if not self.gold:
             return self
@@ -119,7 +119,7 @@ class SelectedSet:
 
 
 def read_questions(*paths: Path) -> Iterator[EvidenceQuestion]:
-    """The questions of files, one file after the other; ids are unique in a file."""
+    """The questions of files, in order; ids are unique within a file."""
     for path in paths:
         yield from read_records(path, parsed_as(EvidenceQuestion))
 
@@ -145,7 +145,7 @@ def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:
 
 
 def drawing(seed: int, purpose: str, name: str) -> random.Random:
-    """A random generator for one purpose, so that what else is drawn does not change it."""
+    """A random generator for one purpose, so that other draws do not affect it."""
     return random.Random(f"{seed}:{purpose}:{name}")  # noqa: S311  (no secret)
 
 
@@ -157,10 +157,10 @@ def sample_sets(
     size: int = 2,
     negatives: int = NEGATIVES,
 ) -> tuple[LabelledSet, ...]:
-    """The gold sets and sampled false ones, in this order, members ascending.
+    """The gold sets and sampled negative ones, in this order, members ascending.
 
-    Mou et al. (2020), appendix B: a pair of one true and one other passage is negative. So
-    negatives are drawn, all different, from all sets that do not consist of true passages alone.
+    Mou et al. (2020), appendix B: a pair of one gold and one other passage is negative. So
+    distinct negatives are drawn from all sets that contain a passage that is not gold.
     """
     relevant = frozenset[int]().union(*gold)
     possible = comb(passages, size) - comb(len(relevant), size)

@@ -1,25 +1,24 @@
-"""How a set of passages is selected: the settings, the score of a set, and the search for the best.
+"""Selecting a set of passages: the settings, the score of a set, and the search for the best.
 
 The score is equation 8 of Mou et al. (2020)::
 
     g = sum_i P(p_i | q) + alpha cos(sum_i p_i, q) + beta sum_{i != j} l1(p_i, p_j)
 
-The paper's alpha and beta change places between its loss and this score, so the two weights are
-named by what they weight: ``compactness`` the cosine, ``diversity`` the distances. What the paper
-leaves open:
+The paper swaps alpha and beta between its loss and this score, so the two weights are named by what
+they weight: ``compactness`` the cosine, ``diversity`` the distances. What the paper leaves open:
 
-- The distance must be bounded, as the loss 1 - l1 would otherwise fall without end while vectors
-  grow. It is the L1 distance of the two vectors scaled to (Euclidean) length 1, over the greatest
-  that it can be, 2 sqrt(d): 0 for equal directions, 1 at most. PyTorch's L1Loss, a mean of absolute
-  differences, is twice this on vectors whose components have a root mean square of 1.
-- A sum over i != j takes every unordered pair once.
-- A sum shorter than a millionth of its members' lengths is rounding: its cosine counts 0.
+- The distance must be bounded, or the loss 1 - l1 would fall without limit as vectors grow. It is
+  the L1 distance of the two vectors normalised to (Euclidean) length 1, divided by its maximum,
+  2 sqrt(d): 0 for equal directions, at most 1. PyTorch's L1Loss, a mean of absolute differences, is
+  twice this on vectors whose components have a root mean square of 1.
+- A sum over i != j includes every unordered pair once.
+- A sum shorter than a millionth of its members' lengths is rounding error: its cosine counts 0.
 
 The search is algorithm 1. The N passages with the highest P(p|q) are the candidates, and the best M
-of them the first beam. L - 1 times each set of the beam is grown by each candidate, in the order of
-P, and the best M sets are kept: O((L - 1) M N) sets are scored instead of O(K^L). A set that is
-there already, in whatever order, is ignored; a set of the beam gives M + 1 new sets at most; equal
-scores keep the order in which they came up; a question with fewer than L passages gets all.
+of them the first beam. Then, L - 1 times, each set in the beam is extended by each candidate, in
+order of P, and the best M sets are kept: O((L - 1) M N) sets are scored instead of O(K^L). A set
+already found, in any order, is skipped; a set in the beam gives at most M + 1 new sets; equal
+scores keep the order in which they were found; a question with fewer than L passages gets all.
 """
 
 from abc import abstractmethod
@@ -47,17 +46,17 @@ class Selector(Recipe):
 
     @abstractmethod
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
-        """The set of each question, passages in the order in which they are selected."""
+        """The set of each question, passages in order of selection."""
 
 
 class BM25Selection(Selector):
-    """The passages that BM25 ranks first; a question's passages are its collection."""
+    """The passages that BM25 ranks highest; a question's passages are its collection."""
 
-    size: Positive = Field(2, description="L, passages of a set.")
+    size: Positive = Field(2, description="L, the passages per set.")
     k1: float = Field(0.9, ge=0, description="Saturation of term frequency.")
     b: float = Field(0.4, ge=0, le=1, description="Weight of length.")
     analysis: Literal["lucene", "split"] = Field(
-        "lucene", description="Anserini's English analysis, or lower case and cut at white space."
+        "lucene", description="Anserini's English analysis, or lower case split at white space."
     )
 
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
@@ -86,7 +85,7 @@ SELECTORS = Family("selectors", Selector, {"bm25": f"{__name__}:BM25Selection"},
 
 
 class Selection(Recipe):
-    """How the complementary model selects: L, M and N, and the weights beside relevance's 1."""
+    """How the complementary model selects: L, M and N, and the weights; relevance has weight 1."""
 
     size: Positive = 2
     beam: Positive = 3
@@ -102,7 +101,7 @@ class Selection(Recipe):
 
 
 class DRNSelection(Recipe):
-    """How DRN selects; relevance counts 1 less ``novelty``."""
+    """How DRN selects; relevance has weight 1 - ``novelty``."""
 
     size: Positive = 2
     novelty: Annotated[float, Field(ge=0, le=1)] = 0.5
@@ -110,7 +109,7 @@ class DRNSelection(Recipe):
 
 @dataclass(frozen=True)
 class Pool:
-    """What g needs of the N most relevant passages of a question, in the order of P(p|q)."""
+    """What g needs from the N most relevant passages of a question, in order of P(p|q)."""
 
     numbers: NDArray[np.int64]  # (N,) the passages
     relevance: Floats  # (N,) P(p|q)
@@ -122,7 +121,7 @@ class Pool:
     def of(
         cls, relevance: NDArray[Any], vectors: NDArray[Any], question: NDArray[Any], most: int
     ) -> "Pool":
-        """The pool of at most so many of K passages, from (K,) P(p|q), (K, d) and (d,) vectors."""
+        """The pool of candidates among K passages, from (K,) P(p|q), (K, d) and (d,) vectors."""
         order = np.argsort(-relevance, kind="stable")[:most]
         each = relevance[order], vectors[order], question
         chances, p, q = (one.astype(np.float64) for one in each)
@@ -146,7 +145,7 @@ class Pool:
         return relevance + selection.compactness * compactness + selection.diversity * diversity
 
     def best(self, selection: Selection) -> tuple[list[int], float]:
-        """The best set, passages in the order in which they were taken, and its score."""
+        """The best set, passages in order of selection, and its score."""
         count = min(selection.candidates, len(self.numbers))
         if not count:
             return [], 0.0
@@ -174,9 +173,9 @@ class NoveltyPool:
     novelty: Floats
 
     def best(self, selection: DRNSelection) -> tuple[list[int], float]:
-        """The most relevant passage, then those of the greatest (1 - w) P(p|q) + w novelty.
+        """The most relevant passage, then those with the highest (1 - w) P(p|q) + w novelty.
 
-        Novelty is the least towards any passage selected before; equals go by their number.
+        Novelty is the minimum over the passages already selected; ties are broken by number.
         """
         taken: list[int] = []
         total, share, least = 0.0, 0.0, np.ones_like(self.relevance)

@@ -1,4 +1,4 @@
-"""The task ``evidence-sets``: its experiment file, its trainings and selections, its table."""
+"""The task ``evidence-sets``: its experiment file, training, selection and table."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +59,7 @@ def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class SelectionWork(ModelWork):
-    """The sets of questions, by a trained model (a folder or recipe) or a selector without one."""
+    """The sets selected for questions by a trained model (a folder, a recipe) or other selector."""
 
     doing: ClassVar[str] = "selecting"
     unit: ClassVar[str] = "questions"
@@ -82,7 +82,7 @@ class SelectionWork(ModelWork):
         return {**super().identity(), **how}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "questions": ()}  # a worker is given its own
+        return {**vars(self), "questions": ()}  # a worker has its own
 
     def check(self) -> None:
         if self.model is not None:
@@ -124,16 +124,16 @@ class SelectionWork(ModelWork):
 def selected(
     work: SelectionWork, chunking: Chunking = TEMPORARY
 ) -> Iterator[Iterator[SelectedSet]]:
-    """The selected set of each question, in their order; chunks go when the block ends well."""
+    """The selected set of each question, in order; chunks are deleted if the block succeeds."""
     with chunking.made(work) as made:
         chunks = (orjson.loads(read_shard(path)["sets"].tobytes()) for path in made.files)
         yield (SelectedSet(**one) for chunk in chunks for one in chunk)
 
 
 class TrainedSystem(Recipe):
-    """A model that is trained in each round and with each seed, by one recipe or one by data set.
+    """A model trained in each round with each seed, from one recipe or one per data set.
 
-    What the recipe says of ``data.train``, ``data.validation`` and ``training.seed`` is replaced.
+    The recipe's ``data.train``, ``data.validation`` and ``training.seed`` are overridden.
     """
 
     recipe: str | dict[Name, str]
@@ -144,7 +144,7 @@ class TrainedSystem(Recipe):
 
 
 class UntrainedSystem(Recipe):
-    """A selector that needs no training; its settings stand beside ``selector``."""
+    """A selector that needs no training; its settings are given beside ``selector``."""
 
     model_config = ConfigDict(extra="allow")
     selector: Annotated[str, SELECTORS]
@@ -173,11 +173,11 @@ class EvidenceSets(Task):
 
     Attributes:
         task: ``evidence-sets``.
-        data: Data sets, each with its rounds: with several, each question is tested in one of them.
-        systems: What is compared.
-        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+        data: Data sets, each with its rounds; with several, each question is tested in one of them.
+        systems: The systems to compare.
+        seeds: Training seeds: one run of each trained system per seed. Results are means over runs,
             tested over questions and runs.
-        precision: What networks compute in when sets are selected.
+        precision: The precision of networks when they select sets.
     """
 
     task: Literal["evidence-sets"]
@@ -259,7 +259,7 @@ class EvidenceStudy(Study):
         return tuple(file_path(name, self.folder) for name in listed(names))
 
     def _opened(self, data: str, rounds: Sequence[RoundRecipe]) -> dict[str, GoldSets]:
-        """The gold sets of a data set; none where a dry run cannot read all test questions."""
+        """The gold sets of a data set; none if a dry run cannot read all test questions."""
         with gathering() as each:
             are_read = [each(partial(self._separate, one)) for one in rounds]
         if not all(are_read):
@@ -272,7 +272,7 @@ class EvidenceStudy(Study):
         return {data: GoldSets(every)}
 
     def _separate(self, one: RoundRecipe) -> bool:
-        """Refuse a round whose test questions are in its other files; whether they were read."""
+        """Reject a round whose test questions are in its other files; False if tests are unread."""
         tests, others = (
             self._paths(one.test),
             [*self._paths(one.train), *self._paths(one.validation)],
@@ -328,7 +328,7 @@ class EvidenceStudy(Study):
         document = load(file_path(str(system.recipe_for(trial.data)), self.folder))
         plan = open_training(document, changes, folder=self.folder)
         if not isinstance(plan, EvidenceTrainable):
-            raise InputError("this is not a recipe of an evidence selector.", path=document.path)
+            raise InputError("this is not a recipe for an evidence selector.", path=document.path)
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
         return self.model(path, plan, ("systems", trial.system))
 

@@ -1,9 +1,9 @@
-"""The training of models that select evidence: ``rerankers/NAME.yaml`` makes ``rerankers/NAME/``.
+"""Training of evidence selectors: ``rerankers/NAME.yaml`` builds ``rerankers/NAME/``.
 
 ``kind: complementary`` is the model of Mou et al. (2020); with both weights 0 it is their baseline,
-the relevance-only ranker. ``kind: drn`` is their other baseline, DRN with BERT. The weights of the
-lowest validation loss are kept; then the settings of the selection are chosen, those with the best
-exact match (then F1, then the first) on the validation questions.
+the relevance-only ranker. ``kind: drn`` is their other baseline, DRN with BERT. The weights with
+the lowest validation loss are kept; then the selection settings with the best exact match (then F1,
+then the first) on the validation questions are chosen.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,13 +57,13 @@ _QUESTION = TypeAdapter(EvidenceQuestion)
 
 
 class EvidenceData(DataPart):
-    """The questions to train on; relevance is learned from all passages or those of the sets."""
+    """The questions to train on; relevance is trained on all passages or those in the sets."""
 
     passages: Literal["all", "sets"] = "all"
 
 
 class WeightsPart(Recipe):
-    """What the terms of the loss count, where relevance counts 1; 0 leaves a term out."""
+    """The weights of the loss terms; relevance has weight 1; 0 removes a term."""
 
     diversity: Weight = 1.0
     compactness: Weight = 1.0
@@ -128,11 +128,11 @@ class EvidenceTrainable(Trainable[R]):
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
         self.base = recipe.source(folder)
-        self.inputs  # noqa: B018 - what is missing shows now
+        self.inputs  # noqa: B018 - report what is missing now
         self.selection = self._selections()[0]
 
     def _selections(self) -> list[Selection | DRNSelection]:
-        """All settings of the selection that fit together, the last key changing fastest."""
+        """All valid combinations of selection settings, the last key changing fastest."""
         recipe, kind = self.recipe, DRNSelection if self.recipe.kind == "drn" else Selection
         given = recipe.selection.model_dump(exclude_none=True)
         if isinstance(recipe, ComplementaryRecipe):
@@ -148,7 +148,7 @@ class EvidenceTrainable(Trainable[R]):
             except ValidationError:
                 continue
         if not found:
-            raise UsageError("none of the combinations of the selection's values is valid.")
+            raise UsageError("none of the combinations of selection values is valid.")
         return found
 
     @property
@@ -168,7 +168,7 @@ class EvidenceTrainable(Trainable[R]):
         return Settings(selection=self.selection, **self.recipe.model_dump(include=own))
 
     def _questions(self) -> Iterator[tuple[EvidenceQuestion, str]]:
-        """The questions, each with its part; equal texts are one question, whatever their ids."""
+        """The questions, each with its split; equal texts are one question, whatever their ids."""
         return divided(
             self.recipe.data,
             self.folder,
@@ -188,7 +188,7 @@ class EvidenceTrainable(Trainable[R]):
         return data
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        """The questions that can be learned from, since they have a gold passage."""
+        """The questions that can be trained on: those with a gold passage."""
         questions, passages, sets = 0, 0, 0
         for question, part in self._questions():
             questions += 1
@@ -231,7 +231,7 @@ class EvidenceTrainable(Trainable[R]):
         return {"relevant": relevant, "sets": members, "labels": labels, "questions": read}
 
     def measure(self, model: Any, data: TrainingData) -> dict[str, Any]:
-        """Choose the settings of the selection; each question is encoded once for all of them."""
+        """Choose the selection settings; each question is encoded once for all of them."""
         held_out = [
             question
             for question, part in (self._questions() if len(data.validation) else ())
@@ -265,10 +265,10 @@ class EvidenceTrainable(Trainable[R]):
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
     recipe_type: ClassVar = ComplementaryRecipe
     card: ClassVar = (
-        "Selects the set of passages that answers a question together: relevant, diverse and "
+        "Selects the set of passages that together answer a question: relevant, diverse and "
         "compact (Mou et al., 2020). A cross-encoder gives each passage a probability and a "
         "vector; a beam search in the vector space selects the set. With both weights 0 it ranks "
-        f"passages by their probability alone, which is the baseline of that paper.{_USAGE}"
+        f"passages by probability only, which is that paper's baseline.{_USAGE}"
     )
 
 
@@ -281,7 +281,7 @@ class DRNTrainable(EvidenceTrainable[DRNRecipe]):
 
 
 def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
-    """The question with the passages of its labelled and gold sets only."""
+    """The question with only the passages in its labelled and gold sets."""
     kept = sorted(question.relevant.union(*(one.members for one in question.sets)))
     new = {number: place for place, number in enumerate(kept)}
     sets = (LabelledSet(tuple(new[n] for n in one.members), one.label) for one in question.sets)

@@ -1,1 +1,1 @@
-"""Examples in context, ROUGE-L, agreement of raters: EGRET (Wang et al., NAACL 2022)."""
+"""Examples in context, ROUGE-L, inter-annotator agreement: EGRET (Wang et al., NAACL 2022)."""

@@ -1,15 +1,15 @@
 """Human ratings of systems' answers, and the agreement between raters.
 
-The file is CSV, one judgement a line: ``item``, ``rater``, ``system``, and ``rating`` (a number, or
-text where it is a category) or ``rank`` (from 1; equal ones are ties) or both; empty: not given.
-Items are independent observations, raters of one answer are not: an answer's ratings are averaged
-first, and mean, standard deviation and t interval are those of the items' means.
+The file is CSV, one judgement per line: ``item``, ``rater``, ``system``, and ``rating`` (a number,
+or text if it is a category), ``rank`` (from 1; equal ranks are ties) or both; empty cells are
+missing values. Items are independent observations, raters of one answer are not: an answer's
+ratings are averaged first, and mean, standard deviation and t interval are over the item means.
 
-The unit of agreement is one system's answer to one item. Krippendorff's alpha (2011) takes any
+The unit of agreement is one system's answer to one item. Krippendorff's alpha (2011) allows any
 number of raters and missing ratings: 1 - D_o / D_e, the disagreement within units over that between
 all ratings. For squared differences of ranks r the sum over all pairs of a unit's m ratings is
-2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample. Cohen's kappa is that of 1960.
-Intervals are percentiles of samples of items, all answers to one together.
+2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample. Cohen's kappa follows Cohen
+(1960). Intervals are percentiles over samples of items, with all answers to an item kept together.
 """
 
 import re
@@ -40,7 +40,7 @@ Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 _WORD = re.compile(r"[a-z0-9]+")
 ALL = "all systems"
 What: TypeAlias = Literal["rating", "rank"]
-"""What raters give an answer: a rating, or a rank among the answers to the item."""
+"""A rater's judgement of an answer: a rating, or a rank among the answers to the item."""
 NAMES = ("item", "rater", "system")
 MEASURES = {
     "rating": NamedMeasure("Mean rating"),
@@ -51,7 +51,7 @@ TITLES: dict[What, str] = {"rating": "Rating", "rank": "Rank"}
 
 @dataclass(frozen=True, eq=False)
 class Ratings:
-    """Judgements of systems' answers to items, a row of ``frame`` for each."""
+    """Judgements of systems' answers to items, one row of ``frame`` each."""
 
     frame: pl.DataFrame  # item, rater, system (Enum), label (text), rating, rank (NaN: none), line
     path: Path
@@ -61,22 +61,22 @@ class Ratings:
         return self.frame.filter(given).height > 0
 
     def names(self, column: str) -> list[str]:
-        """The different items, raters or systems, in the order of the file."""
+        """The distinct items, raters or systems, in file order."""
         return self.frame[column].cast(pl.String).unique(maintain_order=True).to_list()
 
     def with_mean_ranks(self) -> "Ratings":
-        """Equal ranks as the mean of their places: 1, 1, 2 and 1, 1, 3 become 1.5, 1.5, 3."""
+        """Average tied ranks: 1, 1, 2 and 1, 1, 3 become 1.5, 1.5, 3."""
         places = pl.col("rank").fill_nan(None).rank("average").over("item", "rater")
         return replace(self, frame=self.frame.with_columns(rank=places.fill_null(nan)))
 
     def item_means(self, what: What) -> pl.DataFrame:
-        """A row for each item and system that was judged, with its mean over raters."""
+        """One row per judged item and system, with the mean over raters."""
         given = self.frame.filter(pl.col(what).is_finite())
         means = given.group_by("item", "system").agg(pl.col(what).mean().alias("mean"))
         return means.sort("item", "system")
 
     def scores(self, what: What) -> list[Scores]:
-        """The means as scores, items as topics; a UsageError where a system lacks an item."""
+        """The means as scores, with items as topics; a UsageError if a system lacks an item."""
         means = self.item_means(what)
         items, systems = means["item"].unique().sort(), self.names("system")
         table = np.full((len(systems), len(items)), nan)
@@ -86,7 +86,7 @@ class Ratings:
             system, item = np.argwhere(np.isnan(table))[0].tolist()
             raise UsageError(
                 f"{systems[system]} lacks a {what} on item {items[item]}, unlike others.",
-                hint="Paired tests need all systems on the same items: leave out such items.",
+                hint="Paired tests need all systems on the same items: remove such items.",
             )
         qids = items.cast(pl.String).to_list()
         return [
@@ -142,7 +142,7 @@ def read_ratings(path: Path) -> Ratings:
 
 
 def number_of(text: str) -> float:
-    """A finite number, or NaN where the text is none."""
+    """A finite number, or NaN if the text is not one."""
     try:
         value = float(text)
     except ValueError:
@@ -154,7 +154,7 @@ class Counts(NamedTuple):
     """How often each of C values was given to each of U units."""
 
     table: Floats  # (U, C); units without a rating are left out
-    values: Floats  # (C,) rising; 0 to C - 1 where they are mere categories
+    values: Floats  # (C,) ascending; 0 to C - 1 for plain categories
     items: Integers  # (U,) the item of each unit
 
     def where(self, kept: NDArray[np.bool_]) -> "Counts":
@@ -167,9 +167,9 @@ class Agreement:
 
     figures: dict[str, float | None]
     raters: int  # the most common number of ratings
-    units: int  # answers with so many
+    units: int  # answers with that number
     left_out: int  # with another number
-    single: int  # with one, which says nothing to alpha
+    single: int  # with one, which alpha ignores
 
 
 def agreement_of(
@@ -249,7 +249,7 @@ def _items(frame: pl.DataFrame) -> Integers:
 
 
 def alpha(counts: Counts, level: Level) -> Statistic:
-    """Krippendorff's alpha; every unit has two ratings or more."""
+    """Krippendorff's alpha; every unit has at least two ratings."""
     table, values = counts.table, counts.values
     size = table.sum(axis=1)
     apart = (values[:, None] - values) ** 2
@@ -278,7 +278,7 @@ def alpha(counts: Counts, level: Level) -> Statistic:
 
 
 def _pairs(frame: pl.DataFrame, what: What) -> pl.DataFrame:
-    """The units that both raters rated, with what each gave: columns item, 0 and 1."""
+    """The units that both raters rated, with both ratings: columns item, 0 and 1."""
     label = pl.col("label") if what == "rating" else pl.col("rank").fill_nan(None).cast(pl.String)
     given = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
     by_unit = given.group_by("item", "system", maintain_order=True).agg(
@@ -303,7 +303,7 @@ def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
 
 
 def unigram_overlap(one: str, two: str) -> float:
-    """How far two texts have the same words, 0 to 1; two empty texts agree."""
+    """The word overlap of two texts, 0 to 1; two empty texts agree."""
     first, second = (Counter(_WORD.findall(text.lower())) for text in (one, two))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
@@ -320,7 +320,7 @@ def agreement_table(
 ) -> ResultTable:
     """Means with intervals, alpha and kappas, for every system and for all together.
 
-    At a ``level`` alpha takes ratings so; by ``unigrams`` they are texts that raters marked.
+    ``level`` is alpha's level of measurement; with ``unigrams`` ratings are marked texts.
     """
     groups = {what: title for what, title in TITLES.items() if ratings.has(what)}
     if len(groups) == 1:

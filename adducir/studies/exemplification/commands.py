@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 
 class _Masks(Recipe):
     sources: list[Path] = option(
-        "Answers (JSON objects) and books (plain text), or folders of them; also .gz, .bz2.",
+        "Answers (JSON objects) and books (plain text), or folders of them; also .gz and .bz2.",
         metavar="SOURCE",
         argument=True,
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
     form: Literal["auto", "eli5", "kilt", "nq", "qa", "book"] = option(
-        "The sources' format; auto: by content and name of each.", "--format", default="auto"
+        "The sources' format; auto: by each file's content and name.", "--format", default="auto"
     )
-    words: int = option("Keep sentences on each side up to this many words.", default=256, ge=0)
+    words: int = option(
+        "Keep whole sentences on each side, up to this many words.", default=256, ge=0
+    )
 
     def texts(self, skipped: Counter[str]) -> "Iterator[Text]":
         from adducir.studies.exemplification.texts import read_texts
@@ -37,10 +39,10 @@ class _Masks(Recipe):
 
 
 class Examples(_Masks):
-    min_words: int = option("Minimum words of a unit besides its marker.", default=1, ge=1)
+    min_words: int = option("Minimum words of a unit, without its marker.", default=1, ge=1)
     max_words: int = option("Maximum words; a longer unit is a table or a list.", default=256, ge=1)
     rules: Literal["strict", "paper"] = option(
-        "The edges of units; paper: as in EGRET's paper.", default="strict"
+        "The boundaries of units; paper: as in EGRET's paper.", default="strict"
     )
 
 
@@ -61,7 +63,7 @@ def examples(settings: Examples) -> None:
     sizes = settings.model_dump(include={"words", "min_words", "max_words"})
     texts, strict = settings.texts(skipped), settings.rules == "strict"
     found = extract_examples(texts, tally, strict=strict, **sizes)
-    write_spans(counted(found, "Taking examples", "units"), settings.output)
+    write_spans(counted(found, "Extracting examples", "units"), settings.output)
     sides = {"left": "left context", "span": "example", "right": "right context"}
     rows = [
         ("examples", f"{tally.spans:,}"),
@@ -161,21 +163,21 @@ class Agreement(Drawing, Printing):
         argument=True,
     )
     level: Literal["nominal", "ordinal", "interval", "ratio"] = option(
-        "What ratings mean to Krippendorff's alpha.", default="ordinal"
+        "Level of measurement for Krippendorff's alpha.", default="ordinal"
     )
     unigrams: bool = option(
         "Ratings are texts that raters marked: measure the overlap of their words.", default=False
     )
     mean_ranks: bool = option("Average tied ranks: 1, 1, 2 become 1.5, 1.5, 3.", default=False)
     baseline: tuple[str, ...] = option(
-        "Test the means of all others against it, paired over items; repeatable.",
+        "Test the means of all other systems against this one, paired over items; repeatable.",
         "-b",
         default=(),
         metavar="SYSTEM",
     )
     test: Annotated[str, TESTS, needs("baseline")] = option("The paired test.", default="t")
     correction: Annotated[str, CORRECTIONS, needs("baseline")] = option(
-        "Correction of the p-values of each mean.", default="holm"
+        "Correction of p-values, per mean.", default="holm"
     )
     alpha: Annotated[float, needs("baseline")] = option(
         "Significance level (alpha).", default=0.05, gt=0, lt=1
@@ -185,7 +187,7 @@ class Agreement(Drawing, Printing):
 def agreement(settings: Agreement) -> None:
     """Inter-annotator agreement, and how raters rate and rank each system.
 
-    Krippendorff's alpha and Fleiss' kappa (of two raters Cohen's, too) with bootstrap intervals,
+    Krippendorff's alpha and Fleiss' kappa (for two raters also Cohen's) with bootstrap intervals,
     the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
 
     Examples:

@@ -1,7 +1,7 @@
-"""Masked spans out of texts: EGRET's examples in context, and sentences for pretraining.
+"""Masked spans from texts: EGRET's examples in context, and sentences for pretraining.
 
-Each exemplifying unit is a masked span (EGRET paper, sections 2.1 and 3.1, Table 1). Units that
-read alike are one candidate, so that no true answer counts as a false one. The inverse cloze task
+Each exemplifying unit is a masked span (EGRET paper, sections 2.1 and 3.1, Table 1). Units with the
+same words are one candidate, so that no right answer counts as wrong. The inverse cloze task
 (Lee, Chang and Toutanova, ACL 2019) masks any sentence, and needs no labels.
 """
 
@@ -23,7 +23,7 @@ _ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
 @dataclass
 class Tally:
-    """What an extraction found, filled while its spans are read; ``words`` are by side."""
+    """Counts of an extraction, filled while its spans are read; ``words`` are per side."""
 
     texts: int = 0
     groups: set[str] = field(default_factory=set)
@@ -45,8 +45,8 @@ def extract_examples(
 ) -> Iterator[MaskedSpan]:
     """Yield the exemplifying units of texts with contexts of at least ``words`` words per side.
 
-    A unit is a duplicate where another one before it has the same words, and the sentence left
-    of it has as well. Digests are kept: equal by chance with a probability of n^2 / 2^65.
+    A unit is a duplicate if an earlier one has the same words and the same sentence to its left.
+    Only digests are kept: the probability of a collision is n^2 / 2^65.
     """
     seen, numbers, first_ids = set[int](), dict[int, int](), TextFile()
     for text in texts:
@@ -87,8 +87,8 @@ def mask_sentences(
 ) -> Iterator[MaskedSpan]:
     """Yield masked runs of sentences, evenly over each text.
 
-    The first is about ``every`` / 2 sentences after the beginning, or in the middle of a shorter
-    text; lengths go from 1 to ``longest`` and begin anew. ``max_words`` are for each sentence.
+    The first is about ``every`` / 2 sentences from the start, or in the middle of a shorter text;
+    lengths cycle from 1 to ``longest``. ``max_words`` is per sentence.
     """
     if every <= longest:
         raise UsageError(
@@ -145,7 +145,7 @@ def _masked(
 
 
 def _digest(sentence: str) -> bytes:
-    """The words of a sentence, whatever their capitals, spaces and punctuation, in 16 bytes."""
+    """A 16-byte digest of a sentence's words, ignoring case, spaces and punctuation."""
     words = " ".join(re.findall(r"\w+", sentence.casefold()))
     return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -1,7 +1,7 @@
-"""ROUGE-L of the texts that runs rank for masked spans, with the gold text.
+"""ROUGE-L between the texts that runs rank for masked spans and the gold text.
 
 Without stemming this gives the .111 of the first retrieved text in the paper's Table 5; the .22
-beside it cannot be derived from the text printed there, which gives .146.
+next to it cannot be derived from the text printed there, which gives .146.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ def rouge_of_run(
 ) -> Scores:
     """ROUGE-L of the texts that a run ranks for masked spans: of the first, and of the top k.
 
-    A span that it lacks counts 0. ``without_gold`` asks how near the other candidates come.
+    Spans missing from the run count 0. ``without_gold`` measures how close other candidates come.
     """
     if not spans:
         raise UsageError(f"{system} does not have any queries.")

@@ -1,4 +1,4 @@
-"""Texts in which examples are looked for: answers, passages, books.
+"""Texts to search for examples: answers, passages, books.
 
 eli5      ``q_id``, ``title``, ``answers`` with the lists ``a_id`` and ``text``
 kilt      ``id``, ``input``, ``output``, a list of objects with ``answer``
@@ -6,7 +6,7 @@ nq        Natural Questions, simplified (``document_text``) or full (``document_
 qa        ``id`` (or ``q_id``, ``qid``), ``question``, ``answer`` or ``answers``, a list
 
 These are JSON, one object per line or in one array; a book is plain text. As in the EGRET paper
-(section 2.1, note 2) a question of Natural Questions counts where its only answer is a paragraph.
+(section 2.1, note 2), a Natural Questions question is used only if its one answer is a paragraph.
 """
 
 import re
@@ -28,7 +28,7 @@ _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
 class Text(NamedTuple):
-    """A text; ``group`` is its question or book, ``offset`` where a book begins in its file."""
+    """A text; ``group`` is its question or book, ``offset`` where the book begins in its file."""
 
     id: str
     group: str
@@ -42,9 +42,9 @@ class Text(NamedTuple):
 def read_texts(
     paths: Iterable[Path], form: str | None = None, skipped: Counter[str] | None = None
 ) -> Iterator[Text]:
-    """Yield the texts of files and folders, a book named after its path below the folder.
+    """Yield the texts of files and folders, naming books by their paths below the folder.
 
-    ``skipped`` receives counts of records that give no text, by reason.
+    ``skipped`` receives counts of records without a text, by reason.
     """
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
@@ -72,7 +72,7 @@ def read_texts(
 
 
 def _format_of(path: Path) -> str:
-    """The format: of JSON by its first record; else a book, where the name says so."""
+    """The format: for JSON by its first record; otherwise a book, if its name shows it."""
     if path.name.endswith(_LINES) or is_json(next(read_pieces(path), "")):
         record = next((record for _, record in _records(path)), {})
         if "annotations" in record:

@@ -1,9 +1,9 @@
 """Exemplifying units: where in a text they begin and end (EGRET paper, section 2.1).
 
-A sentence that holds a marker is a unit, and so is a parenthesised clause that opens with one. By
-the strict rules, which are ours, a marker anywhere in a parenthesis makes that the unit, and a
-sentence ends where its full stop or the blank after it was forgotten. "Such as" is too noisy a
-marker (Hyland, 2007).
+A sentence that contains a marker is a unit, and so is a parenthesised clause that opens with one.
+Under the strict rules, which are ours, a marker anywhere in a parenthesis makes that the unit, and
+a sentence also ends where its full stop or the following space is missing. "Such as" is too noisy
+a marker (Hyland, 2007).
 """
 
 import re
@@ -17,7 +17,7 @@ SENTENCE, PARENTHESIS = "sentence", "parenthesis"
 FOR_EXAMPLE, EG = "for example", "e.g."
 
 Bounds = tuple[int, int]
-"""The first and past-the-last character of a piece of the text."""
+"""The start and end offsets of a piece of the text."""
 
 _MARKER = re.compile(
     r"""(?<![A-Za-z0-9])(?:
@@ -48,11 +48,11 @@ _EDGE = re.compile(
     """,
     re.VERBOSE,
 )
-"""Edges of sentences in answers on forums. In running text a cut there would be wrong as often as
-right; around an example it matters more, since a unit that runs on masks what is not an example."""
+"""Sentence boundaries in forum answers. In running text a cut there would be wrong as often as not;
+around an example it matters more, since a unit that is too long masks text outside the example."""
 _QUOTED = re.compile(r"(?:(?:>|&gt;)\s*)+")
 _FAR = 8192
-"""Characters beyond which no edge is sought: many examples in one endless sentence would take
+"""Maximum characters to search for a boundary: many examples in one endless sentence would take
 quadratic time."""
 _CLOSING = {"(": ")", "[": "]"}
 _BRACKET = re.compile(r"[][()]")
@@ -61,9 +61,9 @@ _ENDED = re.compile(r"\w{2}[.!?]+[\"'”’)\]]*\s+[_*\"'“‘]*$")
 _MARKS = re.compile(r"[\s.,;:!?\"'”’_*]*")
 _WORD = re.compile(r"[^\W_]+")
 _BEFORE = 16
-"""Characters before a marker that are looked at."""
+"""Characters to read before a marker."""
 _CLAIM = 2
-"""Words before a parenthesis that make it an example of something, and not all there is."""
+"""Words before a parenthesis that make it an example of something, not the whole sentence."""
 _LONGEST_WORD = 100
 
 
@@ -76,7 +76,7 @@ class Marker(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """An exemplifying unit of a text, or what failed to be one, with the reason."""
+    """An exemplifying unit of a text, or a rejected one with the reason."""
 
     start: int
     end: int
@@ -86,7 +86,7 @@ class Unit(NamedTuple):
 
 
 class Sentences:
-    """The sentences of one text, cut only where somebody looks: in a book few hold an example."""
+    """The sentences of one text, split only on demand: in a book few contain an example."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -96,7 +96,7 @@ class Sentences:
         self._closed: dict[int, dict[int, int]] = {}
 
     def paragraph_at(self, place: int) -> int:
-        """The number of the paragraph that holds this place, or else of the last before it."""
+        """The number of the paragraph that contains this offset, or of the last one before it."""
         return bisect_right(self._starts, place) - 1
 
     def of_paragraph(self, number: int) -> list[Bounds]:
@@ -111,7 +111,7 @@ class Sentences:
         return sentences[bisect_right(sentences, (place, len(self.text))) - 1]
 
     def brackets_around(self, place: int) -> dict[int, int]:
-        """The brackets of a place's paragraph: where they open, and the place after they close."""
+        """The brackets in an offset's paragraph: opening offsets, and those after the closing."""
         number = self.paragraph_at(place)
         if number not in self._closed:
             pairs = self._closed[number] = {}
@@ -124,7 +124,7 @@ class Sentences:
         return self._closed[number]
 
     def within(self, start: int, end: int) -> Iterator[Bounds]:
-        """The sentences between two places; the first and the last may be parts."""
+        """The sentences between two offsets; the first and the last may be partial."""
         for first, past in self.after(start):
             if first >= end:
                 break
@@ -132,14 +132,14 @@ class Sentences:
                 yield first, min(end, past)
 
     def before(self, place: int) -> Iterator[Bounds]:
-        """The sentences left of a place, nearest first; the first may be a part of one."""
+        """The sentences left of an offset, nearest first; the first may be partial."""
         for number in range(self.paragraph_at(place), -1, -1):
             for first, past in reversed(self.of_paragraph(number)):
                 if first < place and self.text[first : min(past, place)].strip():
                     yield first, min(past, place)
 
     def after(self, place: int) -> Iterator[Bounds]:
-        """The sentences right of a place, nearest first; the first may be a part of one."""
+        """The sentences right of an offset, nearest first; the first may be partial."""
         for number in range(max(0, self.paragraph_at(place)), len(self.paragraphs)):
             for first, past in self.of_paragraph(number):
                 if past > place and self.text[max(first, place) : past].strip():
@@ -149,7 +149,7 @@ class Sentences:
 def find_units(
     sentences: Sentences, min_words: int = 1, max_words: int = 256, *, strict: bool = True
 ) -> Iterator[Unit]:
-    """Every unit of a text by place, none overlapping, and what is dropped with its reason."""
+    """All units of a text in order, without overlaps, and what is dropped, with its reason."""
     text = sentences.text
     markers = [
         Marker(found.start(), found.end(), FOR_EXAMPLE if found["words"] else EG)
@@ -160,7 +160,7 @@ def find_units(
     candidates = _candidates(sentences, markers, strict)
     for unit in sorted(candidates, key=lambda one: (one.start, -one.end)):
         if unit.start < end:
-            if unit.form == PARENTHESIS:  # a sentence is met once for each of its markers
+            if unit.form == PARENTHESIS:  # a sentence comes up once per marker
                 yield unit._replace(reason="inside another unit")
             continue
         inside = markers[bisect_left(starts, unit.start) : bisect_left(starts, unit.end)]
@@ -174,7 +174,7 @@ def _error(
     text: str, unit: Unit, inside: list[Marker], min_words: int, max_words: int
 ) -> str | None:
     if unit.end - unit.start > _LONGEST_WORD * max_words:
-        return "too long"  # before its words are counted, which every marker in it would ask for
+        return "too long"  # before its words are counted, once per marker in it
     words = _words(text, unit.start, unit.end)
     words -= sum(_words(text, marker.start, marker.end) for marker in inside)
     if words <= 0:
@@ -194,7 +194,7 @@ def _words(text: str, start: int, end: int) -> int:
 
 
 def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> Iterator[Unit]:
-    """What the markers make, whatever else is wrong with it."""
+    """The units that the markers give, valid or not."""
     seen: set[Bounds] = set()
     end = 0
     for marker in markers:
@@ -203,7 +203,7 @@ def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> It
             unit = _enclosing(sentences, marker)
         if unit is None:
             if marker.start < end:
-                continue  # it stands in a parenthesis that is a unit already
+                continue  # it is in a parenthesis that is already a unit
             unit = _sentence(sentences, marker, strict)
         elif unit.reason is None:
             end = max(end, unit.end)
@@ -230,7 +230,7 @@ def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
 
 
 def _enclosing(sentences: Sentences, marker: Marker) -> Unit | None:
-    """The narrowest brackets around the marker, where their sentence has more to say."""
+    """The narrowest brackets around the marker, if their sentence says more."""
     pairs = sentences.brackets_around(marker.start).items()
     found = max(
         (pair for pair in pairs if pair[0] < marker.start and marker.end < pair[1]), default=None
@@ -246,13 +246,13 @@ def _enclosing(sentences: Sentences, marker: Marker) -> Unit | None:
 
 
 def _with_full_stop(sentences: Sentences, end: int) -> int:
-    """The end of a parenthesis: a lone full stop goes with what it ends."""
+    """The end of a parenthesis, including a lone full stop after it."""
     sentence_end = sentences.at(end - 1)[1]
     return sentence_end if _MARKS.fullmatch(sentences.text, end, sentence_end) else end
 
 
 def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
-    """The sentence that holds the marker; with the next where it is nothing but the marker."""
+    """The sentence with the marker, and the next one if it is nothing but the marker."""
     text = sentences.text
     start, end = sentences.at(marker.start)
     if _ENDED.search(text[max(start, marker.start - _BEFORE) : marker.start]):

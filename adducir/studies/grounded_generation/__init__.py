@@ -1,1 +1,1 @@
-"""Texts generated from passages: Hindsight (Paranjape et al., ICLR 2022)."""
+"""Generating texts from passages: Hindsight (Paranjape et al., ICLR 2022)."""

@@ -1,14 +1,14 @@
-r"""Contexts with their gold passages: of KILT's tasks, and of MS MARCO NLGen.
+r"""Contexts with their gold passages, from KILT's tasks and MS MARCO NLGen.
 
 A page is a line of ``kilt_knowledgesource.json`` (Wikipedia of 1 August 2019, 5.9 million lines)::
 
     {"wikipedia_id": "4041", "wikipedia_title": "Bucatini", "text": ["Bucatini\n", "Bucatini,
      also known as ...\n", "Section::::Preparation.\n", "BULLET::::- ...\n"], ...}
 
-KILT counts its paragraphs from 0, which is the title. ``Section::::Name.`` opens a section; what
-stands before the first is the abstract. Passages keep within a section, as those of the Hindsight
-paper do. A longer section is cut into as few as possible, each at the end of the sentence (or
-paragraph) that is nearest to an equal share, or between words where none ends.
+KILT counts its paragraphs from 0, which is the title. ``Section::::Name.`` opens a section; the
+text before the first is the abstract. Passages do not cross sections, as in the Hindsight paper. A
+longer section is cut into as few as possible, each at the end of the sentence (or paragraph) that
+is nearest to an equal share, or between words if none ends there.
 
 A line of a task such as ``wow-dev-kilt.jsonl``::
 
@@ -21,14 +21,14 @@ passages that overlap it in at least one character (Hindsight's code keeps the l
 of a test set have no output. The group of a context is its dialogue: the id without ``_`` and the
 number of the turn.
 
-MS MARCO NLGen are questions with well-formed answers, from the question answering files v2.1. The
-official file is one table in columns; the same rows as an array or one per line are read, too.
-Columns that count: ``query_id``, ``query``, ``wellFormedAnswers`` (``"[]"`` or ``[]`` where there
-is none) and ``passages``, ten a query, ``{"is_selected": 1, "passage_text": "...", ...}``. x is the
-query, y its first well-formed answer; queries without one, and those whose answer is ``No Answer
-Present.``, are left out. Gold are the passages of the ranking collection that have the text of a
-selected passage, with white space made one blank. A table is read twice, so that only queries that
-are kept are in memory, with their selected passages.
+MS MARCO NLGen is the questions with well-formed answers in the question answering files v2.1. The
+official file is one table in columns; the same rows as an array or one per line are also read. The
+columns used are ``query_id``, ``query``, ``wellFormedAnswers`` (``"[]"`` or ``[]`` if there is
+none) and ``passages``, ten per query, ``{"is_selected": 1, "passage_text": "...", ...}``. x is the
+query, y its first well-formed answer; queries without one, or whose answer is ``No Answer
+Present.``, are dropped. The gold passages are those of the ranking collection with the text of a
+selected passage, with white space normalised. A table is read twice, so that only the kept queries
+are in memory, with their selected passages.
 """
 
 import re
@@ -71,7 +71,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class PagePassage:
-    """A passage of a page, such as ``4041-2``, and where it stands there, the end exclusive."""
+    """A passage of a page, such as ``4041-2``, and its position there, the end exclusive."""
 
     id: Id
     title: str
@@ -97,7 +97,7 @@ def read_pages(path: Path) -> Iterator[Page]:
 
 def read_passages(path: Path) -> Iterator[PagePassage]:
     """The passages of a file that :func:`write_passages` wrote."""
-    hint = "Make the file with `adducir grounded-generation passages`."
+    hint = "Build the file with `adducir grounded-generation passages`."
     return (passage for _, passage in read_values(path, parsed_as(PagePassage), hint))
 
 
@@ -110,7 +110,7 @@ def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
 
 
 def cut_page(page: Page, words: int = 150) -> Iterator[PagePassage]:
-    """The passages of a page, each of ``words`` words at most."""
+    """The passages of a page, each of at most ``words`` words."""
     number = 0
     for section, found in _sections(page):
         for piece in _pieces(found, words):
@@ -126,7 +126,7 @@ _Word = tuple[int, re.Match[str]]  # the paragraph, and the word in it
 
 
 def _sections(page: Page) -> Iterator[tuple[str, list[_Word]]]:
-    """The words of each section, without headings, and without the marks of list items."""
+    """The words of each section, without headings and list markers."""
     section, found = "Abstract", list[_Word]()
     for number, paragraph in enumerate(page.paragraphs[1:], 1):  # 0 is the title
         if paragraph.startswith(_SECTION):
@@ -139,12 +139,12 @@ def _sections(page: Page) -> Iterator[tuple[str, list[_Word]]]:
 
 
 def _pieces(found: list[_Word], words: int) -> Iterator[list[_Word]]:
-    """Words cut into pieces of about equal length, and of ``words`` at most."""
+    """Words cut into pieces of about equal length, at most ``words`` each."""
     last = [one[0] != other[0] for one, other in pairwise(found)] + [True]  # of their paragraphs
     ended = {n for n, (_, word) in enumerate(found, 1) if _SENTENCE_END.search(word.group())}
     ended |= {n for n, is_last in enumerate(last, 1) if is_last}
     start = 0
-    for left in range(-(-len(found) // words), 1, -1):  # pieces that are to be made
+    for left in range(-(-len(found) // words), 1, -1):  # pieces still to cut
         share = -(-(len(found) - start) // left)
         lowest = max(start + share // 2 + 1, len(found) - (left - 1) * words)
         ends = [end for end in range(lowest, start + words + 1) if end in ended]
@@ -168,7 +168,7 @@ class KiltExample:
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
-    hint = "Lines must be as in wow-dev-kilt.jsonl, each with an id of its own."
+    hint = "Lines must be as in wow-dev-kilt.jsonl, each with a unique id."
     yield from read_records(path, parsed_as(KiltExample), hint)
 
 
@@ -204,7 +204,7 @@ def kilt_contexts(
 
 
 def _listed(value: Any) -> Any:
-    """The column's value, without the text ``[]`` that stands for an empty list."""
+    """The column's value; the text ``[]`` means an empty list."""
     return [] if value == "[]" else value
 
 
@@ -235,7 +235,7 @@ class NlgenQuestion:
 
 
 def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
-    """The questions with a well-formed answer, and counts of ``queries`` read and left out."""
+    """The questions with a well-formed answer, and counts of ``queries`` read and dropped."""
     parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
     for line, name, row in _rows(path):
         counts["queries"] += 1
@@ -264,7 +264,7 @@ def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
     is ...", "1": ...}, "query_id": {"0": 9652, ...}, ...}``.
     """
     text = JsonText(path)
-    # A table begins with an object whose first value is an object.
+    # A table starts with an object whose first value is an object.
     is_object = text.take("{") and text.peek() == '"' and bool(text.value()) and text.take(":")
     if not is_object or text.peek() != "{":
         yield from ((line, "", record) for line, record in read_objects(path))
@@ -295,7 +295,7 @@ def _values(path: Path) -> Iterator[tuple[int, str, str, Any]]:
 def nlgen_contexts(
     questions: Sequence[NlgenQuestion], collection: Iterable[Document] = ()
 ) -> list[GroundedContext]:
-    """The contexts of questions; gold passages are found in the collection, which is read once."""
+    """The contexts of questions; gold passages are looked up in one pass over the collection."""
     wanted = {text for question in questions for text in question.selected}
     docnos: dict[str, list[str]] = defaultdict(list)
     for document in collection:
@@ -312,7 +312,7 @@ def nlgen_contexts(
 
 
 def write_references(questions: Iterable[NlgenQuestion], path: Path) -> None:
-    """Write all well-formed answers as references of MS MARCO's evaluation."""
+    """Write all well-formed answers as references for MS MARCO's evaluation."""
     with writing_text(path) as handle:
         for one in questions:
             name = int(one.id) if re.fullmatch("[1-9][0-9]{0,17}", one.id) else one.id

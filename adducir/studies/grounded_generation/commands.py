@@ -13,14 +13,14 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
-GOLD_QRELS = "Write the gold passages as qrels, too: X.qrels, X.txt."
+GOLD_QRELS = "Also write the gold passages as qrels: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
 Group = Literal["answers", "grounding", "knowledge", "kilt"]
 
 
 class Passages(Recipe):
     sources: list[Path] = option(
-        "KILT's knowledge source, or parts of it: a page a line; plain or compressed.",
+        "KILT's knowledge source, or parts of it: one page per line; plain or compressed.",
         metavar="SOURCE",
         argument=True,
     )
@@ -29,9 +29,9 @@ class Passages(Recipe):
 
 
 def passages(settings: Passages) -> None:
-    """Cut KILT's Wikipedia pages into passages.
+    """Split KILT's Wikipedia pages into passages.
 
-    Passages keep within a section. One page at a time is in memory.
+    Passages do not cross section boundaries. Only one page at a time is in memory.
 
     Examples:
         adducir grounded-generation passages kilt_knowledgesource.json -o passages.jsonl.gz
@@ -40,7 +40,7 @@ def passages(settings: Passages) -> None:
     from adducir.studies.grounded_generation.builders import cut_page, read_pages, write_passages
 
     pages = (page for path in settings.sources for page in read_pages(path))
-    read = counted(pages, "Cutting pages", "pages")
+    read = counted(pages, "Splitting pages", "pages")
     cut = (passage for page in read for passage in cut_page(page, settings.words))
     count = write_passages(cut, settings.output)
     note(f"wrote {settings.output}: {count:,} passages")
@@ -50,21 +50,21 @@ class Kilt(Recipe):
     source: Path = option(
         "A KILT task, such as wow-dev-kilt.jsonl.", metavar="SOURCE", argument=True
     )
-    passages: list[Path] = option("Passages that `passages` wrote; repeatable.", metavar="FILE")
+    passages: list[Path] = option("Passages written by `passages`; repeatable.", metavar="FILE")
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
     qrels: Path | None = option(GOLD_QRELS, default=None, writes=QRELS)
     turns: str = option(
         "What separates the turns of an input.", default=" | ", metavar="TEXT", shown="' | '"
     )
     shares: Shares = None
-    seed: Annotated[int, needs("shares")] = option("Decides parts.", default=0)
+    seed: Annotated[int, needs("shares")] = option("The seed of the split.", default=0)
 
 
 def kilt(settings: Kilt) -> None:
-    """Make contexts from a KILT task, with gold passages by provenance.
+    """Build contexts from a KILT task, with gold passages by provenance.
 
     All passages that overlap the provenance of the answer are gold. Contexts without one are kept.
-    Parts do not share dialogues, and --qrels covers all of them.
+    Splits do not share dialogues, and --qrels covers all of them.
     Prints counts, and the task's digest: KILT changed the split of Wizard of Wikipedia in 2021.
 
     Examples:
@@ -106,7 +106,7 @@ class Nlgen(Recipe):
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
     corpus: str | None = option(
-        "The ranking collection, in which gold passages are found by their texts.",
+        "The ranking collection, in which gold passages are found by text.",
         default=None,
         metavar="CORPUS",
         shown="no gold passages",
@@ -114,19 +114,19 @@ class Nlgen(Recipe):
     )
     qrels: Annotated[Path | None, needs("corpus")] = option(GOLD_QRELS, default=None, writes=QRELS)
     references: Path | None = option(
-        "Write all well-formed answers, too, as `generated` reads them.",
+        "Also write all well-formed answers, for `generated`.",
         default=None,
         writes=common.LINES,
     )
-    skip: int = option("Leave out the first N contexts.", default=0, ge=0)
+    skip: int = option("Skip the first N contexts.", default=0, ge=0)
     first: int | None = option("Write at most N contexts.", default=None, ge=1, shown="all")
 
 
 def nlgen(settings: Nlgen) -> None:
-    """Make contexts from MS MARCO's questions with well-formed answers.
+    """Build contexts from MS MARCO's questions with well-formed answers.
 
-    The collection's passages with the text of a selected passage are gold. Prints what
-    was left out. Hindsight's validation set is --first 6233 of the development set, its test set
+    The collection's passages with the text of a selected passage are gold. Prints what was
+    dropped. Hindsight's validation set is --first 6233 of the development set, its test set
     --skip 6233.
 
     Examples:
@@ -141,7 +141,7 @@ def nlgen(settings: Nlgen) -> None:
     kept = questions[settings.skip :][: settings.first]
     if not kept:
         raise UsageError(
-            f"nothing is left: {len(questions):,} queries have a well-formed answer.",
+            f"no contexts are left: {len(questions):,} queries have a well-formed answer.",
             hint="Give another file, or a smaller --skip.",
         )
     contexts = builders.nlgen_contexts(
@@ -168,7 +168,7 @@ def nlgen(settings: Nlgen) -> None:
 
 class GeneratedTexts(Tabled):
     files: tuple[Path, ...] = option(
-        "Generated texts, JSONL of Adducir, KILT or MS MARCO; each file is a system.",
+        "Generated texts, as JSONL of Adducir, KILT or MS MARCO; each file is a system.",
         metavar="TEXTS",
         argument=True,
     )
@@ -191,7 +191,7 @@ class GeneratedTexts(Tabled):
         reads=True,
     )
     train: tuple[Path, ...] = option(
-        "Training targets, in the forms of the references: Novel-F1's common words.",
+        "Training targets, in the same forms as references, for Novel-F1's common words.",
         default=(),
         metavar="FILE",
         shown="the references",
@@ -206,7 +206,7 @@ def generated(settings: GeneratedTexts) -> None:
     """Evaluate generated texts against answers and passages.
 
     Prints F1, Novel-F1, Knowledge-F1 and ROUGE-L against answers and the passages that texts were
-    generated from; KILT's measures as in its script. Inputs without a text count 0 and are
+    generated from, and KILT's measures as in its script. Inputs without a text count 0 and are
     reported.
 
     Examples:

@@ -1,23 +1,23 @@
 """Measures of generated texts: overlap with answers, passages and knowledge, KILT's, and sharpness.
 
 Words are those of KILT's evaluation (``kilt/eval_downstream.py``, after SQuAD's): lower case, the
-32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, cut at white space. So
+32 punctuation marks of ASCII deleted, ``a``, ``an`` and ``the`` deleted, split at white space. So
 ``don't`` is the word ``dont``, as in the Hindsight paper's lists of common words.
 
-``F1`` is that of the words of two texts, each as often as it occurs; 0 if either lacks words.
-``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after the words
-that are common in the training targets, and those of the input x, were removed from both texts. Two
-texts without a novel word between them score 0; the paper does not say so. Of several answers or
-gold passages the nearest counts, for each measure apart. ``max F1@k`` and the like are the best
-over the texts that were generated from the first k passages (Tables 2 and 4).
+``F1`` compares the words of two texts, counting every occurrence; 0 if either has no words.
+``Novel-F1`` (Paranjape et al., ICLR 2022, section 4.4 and appendix A.2) is the same after removing
+the words that are common in the training targets, and those of the input x, from both texts. Two
+texts without any novel word score 0; the paper does not say so. With several answers or gold
+passages the best match counts, separately for each measure. ``max F1@k`` and the like are maxima
+over the texts generated from the first k passages (Tables 2 and 4).
 
 KILT (Petroni et al., NAACL 2021, section 5, ``kilt/eval_retrieval.py``) measures Wikipedia pages. A
-question has one or several evidence sets, the pages behind each of its answers. Its ROUGE-L is that
-of the PyPI package ``rouge`` (1.0.0, 1.0.1), which differs from ``rouge_score``: texts are cut into
-sentences at every full stop (``9.4`` as well) and into words at white space; capitals and other
-punctuation count; of each pair of sentences the longest common subsequence is found, and the union
-over all pairs counts, words once however often they occur. Of several longest subsequences the
-package takes the one that goes back in the answer where both ways are as long.
+question has one or several evidence sets, the pages behind each of its answers. Its ROUGE-L is from
+the PyPI package ``rouge`` (1.0.0, 1.0.1), which differs from ``rouge_score``: texts are split into
+sentences at every full stop (even in ``9.4``) and into words at white space; case and other
+punctuation matter; the longest common subsequence of each pair of sentences is found, and the union
+over all pairs counts each word once. Of several longest subsequences the package takes the one that
+goes back in the answer where both ways are equally long.
 """
 
 import re
@@ -52,7 +52,7 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def common_words(texts: Iterable[str], mass: float) -> tuple[str, ...]:
-    """The most frequent words of texts, up to the one with which they make up a share of all words.
+    """The most frequent words of texts, up to the one that brings them to a share of all words.
 
     The Hindsight paper's shares (appendix A.2) are .5 for Wizard of Wikipedia (121 words) and .33
     for MS MARCO NLGen (55 words).
@@ -69,7 +69,7 @@ def common_words(texts: Iterable[str], mass: float) -> tuple[str, ...]:
 
 
 def f1(first: str, second: str, known: Collection[str] = ()) -> float:
-    """F1 of the words of two texts, ``known`` ones aside: 0 to 1."""
+    """F1 of the words of two texts, without ``known`` ones: 0 to 1."""
     one, two = ([word for word in words_of(text) if word not in known] for text in (first, second))
     same = (Counter(one) & Counter(two)).total()
     if not same:
@@ -80,9 +80,9 @@ def f1(first: str, second: str, known: Collection[str] = ()) -> float:
 
 @dataclass(frozen=True)
 class TextMeasures:
-    """Measures that are computed together, a value each for every reference that counts."""
+    """Measures that are computed together, one value each per reference that counts."""
 
-    name: str  # how they are asked for; heads their columns
+    name: str  # how they are requested; also the head of their columns
     names: tuple[str, ...]
     counts: Callable[[Reference], bool]
     values: Callable[[Reference, Generated], list[float]]
@@ -90,7 +90,7 @@ class TextMeasures:
     def counted(self, references: References) -> list[Reference]:
         counted = [one for one in references.values() if self.counts(one)]
         if not counted:
-            raise UsageError(f"all references lack what the measures of {self.name!r} need.")
+            raise UsageError(f"all references lack what the {self.name!r} measures need.")
         return counted
 
     def scores(self, system: str, references: References, found: System) -> Scores:
@@ -111,7 +111,7 @@ def _by_rank(
     row: Callable[[Reference, Output], Sequence[float]],
     depth: int,
 ) -> TextMeasures:
-    """Measures of the first text, and the best over the first ``depth`` where these are several."""
+    """Measures of the first text, and their maxima over the first ``depth`` if more than one."""
 
     def values(reference: Reference, generated: Generated) -> list[float]:
         rows = [row(reference, one) for one in generated.outputs[:depth]] or [[0.0] * len(names)]
@@ -123,7 +123,7 @@ def _by_rank(
 
 
 def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
-    """F1, Novel-F1 and ROUGE-L of generated texts with the right answers."""
+    """F1, Novel-F1 and ROUGE-L of generated texts against the answers."""
     words = frozenset(common)
 
     def row(reference: Reference, output: Output) -> list[float]:
@@ -140,9 +140,9 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
 
 
 def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
-    """F1 and Novel-F1 of outputs with the passages they were generated from, gold or not.
+    """F1 and Novel-F1 of outputs against the passages they were generated from, gold or not.
 
-    ``passages`` are the texts of passages by docno, for outputs that only name theirs.
+    ``passages`` are texts by docno, for outputs that only name their passages.
     """
     words = frozenset(common)
 
@@ -163,9 +163,9 @@ def grounding(common: Collection[str], passages: Mapping[str, str], depth: int =
 
 
 def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
-    """Knowledge-F1 (Shuster et al., 2021): F1 of a generated text and the gold passage.
+    """Knowledge-F1 (Shuster et al., 2021): F1 of a generated text against the gold passage.
 
-    Inputs without a gold passage among ``passages``, texts by docno, are left out.
+    Inputs without a gold passage in ``passages``, texts by docno, are skipped.
     """
 
     def row(reference: Reference, output: Output) -> list[float]:
@@ -179,21 +179,21 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
 
 
 def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
-    """Of the R pages of an evidence set, the share among the first R found; the best over sets."""
+    """The share of an evidence set's R pages among the first R found; the maximum over sets."""
     found = list(dict.fromkeys(pages))
     each = [set(one) for one in evidence if one]
     return max((len({*found[: len(one)]} & one) / len(one) for one in each), default=0.0)
 
 
 def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
-    """The share of evidence sets that are whole among the first k places.
+    """The share of evidence sets that are complete within the first k ranks.
 
-    A set takes one place, that of its last page found; a page of no set takes one, too.
+    A set takes one rank, that of its last page found; a page in no set also takes one.
     """
     left = [set(one) for one in dict.fromkeys(map(frozenset, evidence))]
     if not left:
         return 0.0
-    places: list[int] = []  # a set that is found in part by its number, or one of these two
+    places: list[int] = []  # the number of a partly found set, or one of these two
     whole, none = -1, -2
     for page in dict.fromkeys(pages):
         holding = [number for number, wanted in enumerate(left) if page in wanted]
@@ -242,9 +242,9 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
 
 
 def kilt(*, on_pages: bool = False) -> TextMeasures:
-    """KILT's measures of answers and pages, as its official script computes them.
+    """KILT's measures of answers and pages, as in its official script.
 
-    ``KILT-F1`` and ``KILT-ROUGE-L`` count where R-precision is 1. The script stops where a
+    ``KILT-F1`` and ``KILT-ROUGE-L`` count only if R-precision is 1. The script stops if a
     prediction is missing; here it counts 0. ``on_pages``: only references with a known page count.
     """
 
@@ -264,7 +264,7 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
 
 
 def pages_of(generated: Generated) -> Sequence[str]:
-    """The pages that a system found, or those of its passages: of ``4041-2`` the page ``4041``."""
+    """The pages that a system found, or those of its passages: ``4041`` for ``4041-2``."""
     docnos = (output.docno or "" for output in generated.outputs)
     return generated.pages or [page for docno in docnos if (page := docno.rpartition("-")[0])]
 
@@ -279,7 +279,7 @@ def groups(
 def with_data(
     references: References, systems: Collection[System], passages: Mapping[str, str]
 ) -> list[str]:
-    """The groups that there are data for."""
+    """The groups for which there are data."""
     right, every = references.values(), [one for some in systems for one in some.values()]
     outputs = [output for one in every for output in one.outputs]
     grounded = all(one.passage is not None or one.docno in passages for one in outputs)
@@ -298,7 +298,7 @@ def measured(
     references: References,
     measures: Sequence[TextMeasures],
 ) -> tuple[list[Scores], list[str]]:
-    """The scores of each run, by systems and runs, in sets by measures; what a reader must know."""
+    """The scores of each run, by systems and runs, in sets by measures; notes for the reader."""
     found, lacking = list[Scores](), list[str]()
     for one in measures:
         group = one.name if len(measures) > 1 else ""
@@ -307,7 +307,7 @@ def measured(
             found += (scores.renamed(system).in_set(group) for scores in each)
         if few := len(references) - len(one.counted(references)):
             head = f"{group}: " if group else ""
-            lacking.append(f"{head}{few:,} of {len(references):,} references do not count.")
+            lacking.append(f"{head}{few:,} of {len(references):,} references are excluded.")
     return found, lacking
 
 
@@ -316,7 +316,7 @@ def mass_scores(
 ) -> Scores:
     """``Mass@k``, the sharpness of distributions over passages (Hindsight, figures 4 and 5).
 
-    The sum of the k greatest probabilities, by a softmax of scores or log-likelihoods.
+    The sum of the k largest probabilities, by a softmax of scores or log-likelihoods.
     """
     values = np.ones((len(scores), len(cutoffs)))
     for row, one in enumerate(scores.values()):

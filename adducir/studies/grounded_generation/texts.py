@@ -1,15 +1,15 @@
-"""Contexts, generated texts and references, and the files of them: JSONL in three forms.
+"""Contexts, generated texts and references, and their files: JSONL in three forms.
 
 A context is ``{"id": "7", "input": "Who was Vivaldi?", "target": "A composer ...", "gold": ["d4"],
-"group": "music"}``; ``target`` is missing where it is not known (KILT's test set), ``gold`` where
-no passage is, ``group`` where contexts are not grouped.
+"group": "music"}``; ``target`` is missing if unknown (KILT's test set), ``gold`` if there is no
+gold passage, ``group`` if contexts are not grouped.
 
 =========  ================================================  ======================================
 form       a system's line                                   a reference's line
 =========  ================================================  ======================================
 Adducir's  ``{"id", "outputs": [{"text", "docno",            a context
            "passage"}, ...]}``, by rank of the passages;
-           ``docno`` and ``passage`` may be left out
+           ``docno`` and ``passage`` are optional
 KILT's     ``{"id", "output": [{"answer", "provenance":      ``{"id", "input", "output":
            [{"wikipedia_id"}, ...]}]}``, one output          [{"answer", "provenance"}, ...]}``
 MS         ``{"query_id", "answers": [text]}``, one answer   ``{"query_id", "answers": [text]}``
@@ -34,12 +34,12 @@ Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is 
 Place = tuple[int, int]
 """A paragraph, as KILT counts them, and a character in it."""
 NO_ANSWER = "No Answer Present."
-_HINT = "docs/generation.md shows the three forms that are read."
+_HINT = "docs/generation.md shows the three supported forms."
 
 
 @dataclass(frozen=True, slots=True, config=ConfigDict(extra="forbid"))
 class GroundedContext:
-    """A context x, the target text y, and the docnos of the passages that y draws on."""
+    """A context x, the target text y, and the docnos of the passages that y is based on."""
 
     id: Id
     input: str
@@ -70,7 +70,7 @@ def write_gold(contexts: Iterable[GroundedContext], path: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A text that was generated from one passage, with its name and its own text, if known."""
+    """A text generated from one passage, with the passage's docno and text, if known."""
 
     text: str
     docno: str | None = None
@@ -79,10 +79,10 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """What a system generated for one input; the first text is its answer."""
+    """A system's texts for one input; the first is its answer."""
 
     id: str
-    outputs: tuple[Output, ...]  # for each passage, in the order of their ranks
+    outputs: tuple[Output, ...]  # one per passage, in rank order
     pages: tuple[str, ...] = ()  # of the passages (KILT's provenance)
 
     @property
@@ -92,7 +92,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is right for one input."""
+    """The right answer for one input."""
 
     id: str
     answers: tuple[str, ...]
@@ -108,14 +108,14 @@ class Reference:
 
 
 References = Mapping[str, Reference]
-"""References by id, in the order in which they are reported."""
+"""References by id, in reporting order."""
 System = Mapping[str, Generated]
-"""What one system generated, by id."""
+"""One system's texts, by id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where an answer comes from; some of KILT's tasks name the page alone."""
+    """Where an answer comes from; some KILT tasks name only the page."""
 
     wikipedia_id: str | StrictInt | None = None
     start_paragraph_id: StrictInt | None = None
@@ -139,21 +139,21 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An output of KILT, of a prediction or a reference."""
+    """A KILT output, of a prediction or a reference."""
 
     answer: str | None = None
     provenance: tuple[Provenance, ...] | None = None
 
     @property
     def pages(self) -> tuple[str, ...]:
-        """Each once; KILT's files have numbers, too."""
+        """Each once; in KILT's files some are numbers."""
         named = (one.wikipedia_id for one in self.provenance or ())
         return tuple(dict.fromkeys(str(one).strip() for one in named if one is not None))
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of any of the forms: ``outputs``, ``output`` or ``answers`` says which."""
+    """A line in any of the forms, identified by ``outputs``, ``output`` or ``answers``."""
 
     id: Annotated[Name, Field(validation_alias=AliasChoices("id", "query_id"))]
     input: Annotated[str, Field(validation_alias=AliasChoices("input", "query"))] = ""
@@ -212,7 +212,7 @@ def read_references(*paths: Path) -> dict[str, Reference]:
 def passages_of(
     source: str | Path, references: References, systems: Iterable[System]
 ) -> dict[str, str]:
-    """The texts (all fields that would be indexed) of the passages that are named, by docno."""
+    """The texts (all fields that would be indexed) of the given passages, by docno."""
     wanted = {docno for one in references.values() for docno in one.gold}
     for system in systems:
         wanted |= {out.docno for one in system.values() for out in one.outputs if out.docno}

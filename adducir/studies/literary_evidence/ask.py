@@ -1,8 +1,8 @@
-"""``adducir literary-evidence ask``: the passages of books that answer a prompt best.
+"""``adducir literary-evidence ask``: the passages of books that best match a prompt.
 
-RELiC's authors found that scholars may put prompts of their own to such a retriever ("Elizabeth
-displays frustration towards her mother"; Thai et al., 2022, section 5). Several rankings become one
-by reciprocal rank fusion (Cormack et al., SIGIR 2009). Of passages that overlap the best is kept.
+RELiC's authors found that scholars can give such a retriever their own prompts ("Elizabeth displays
+frustration towards her mother"; Thai et al., 2022, section 5). Rankings are combined by reciprocal
+rank fusion (Cormack et al., SIGIR 2009). Of overlapping passages only the best is kept.
 """
 
 import json
@@ -48,14 +48,14 @@ _FRAME = re.compile(r"_?(?:PREFACE|INTRODUCTION|PROLOGUE|EPILOGUE|CONCLUSION)\.?
 _GREATER = re.compile(r"_?(?:book|volume|part|act)\b", re.IGNORECASE)
 _LONGEST = 90
 _TITLE_PAGE = 40
-"""Sentences before the first heading, at most, that are taken for a title page."""
+"""Maximum sentences before the first heading to treat as a title page."""
 
 
 @dataclass(frozen=True)
 class Book:
-    """A book cut into sentences, headings apart, each with the number of the sentence after it.
+    """A book split into sentences, with headings and the number of the sentence after each.
 
-    ``places`` are where sentences begin, as a share of the book's characters, in [0, 1).
+    ``places`` are the positions of sentences, as a share of the book's characters, in [0, 1).
     """
 
     title: str
@@ -64,7 +64,7 @@ class Book:
     headings: Sequence[tuple[int, str]]
 
     def chapter_of(self, sentence: int) -> str | None:
-        """The heading that a sentence stands below, with the book or volume it is in."""
+        """The heading above a sentence, with its book or volume."""
         above = [text for number, text in self.headings if number <= sentence]
         if not above or _GREATER.match(above[-1]):
             return above[-1] if above else None
@@ -82,7 +82,7 @@ class Book:
 
 
 def open_book(path: Path) -> Book:
-    """Read a book: Project Gutenberg's frame off, headings found, sentences cut."""
+    """Read a book: remove Project Gutenberg's frame, find headings, split sentences."""
     whole = read_plain(path)
     text = body(whole, path)
     sentences: list[str] = []
@@ -99,7 +99,7 @@ def open_book(path: Path) -> Book:
             places.append((start + first) / len(text))
     if not sentences:
         raise InputError("this file contains no sentences.", path=path)
-    # Those of a table of contents come right before one another; but "Book I" may come right before
+    # Headings in a table of contents follow one another directly; but "Book I" may directly precede
     # "Chapter I".
     kept = [
         (number, own)
@@ -110,7 +110,7 @@ def open_book(path: Path) -> Book:
 
 
 def heading_of(paragraph: str) -> str | None:
-    """The heading that a paragraph is: one or two short lines, "Chapter 1" or "IV" say."""
+    """The heading in a paragraph of one or two short lines, such as "Chapter 1" or "IV"."""
     lines = [" ".join(line.split()) for line in paragraph.splitlines() if line.strip()]
     joined = " ".join(lines)
     if not lines or len(lines) > 2 or len(joined) > _LONGEST:
@@ -122,7 +122,7 @@ def heading_of(paragraph: str) -> str | None:
 
 
 class Passage(NamedTuple):
-    """A passage found in a book, and its ranks; None where a prompt and it share no word."""
+    """A passage found in a book, and its ranks; None if it shares no word with the prompt."""
 
     book: Book
     start: int
@@ -131,9 +131,9 @@ class Passage(NamedTuple):
 
 
 class SearchableBooks:
-    """Books cut into passages, ranked all together, by words and by ``encoders`` by name.
+    """Books split into passages, ranked together, by words and by ``encoders`` by name.
 
-    ``keep`` is a folder for the passages' vectors, which the next prompts need not wait for.
+    ``keep`` is a folder for the passages' vectors, to answer later prompts faster.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class SearchableBooks:
         }
 
     def best(self, prompt: str, top: int = 5) -> list[Passage]:
-        """The best passages for a prompt, none overlapping; by words only those that share one."""
+        """The best passages for a prompt, without overlaps; by words only those that share one."""
         scores: dict[str, NDArray[np.float64]] = {}
         if self._set is not None:
             own = self._set.scores([prompt], WORDS)[0]
@@ -209,28 +209,28 @@ def _vectors(
 class Ask(Recipe):
     words: list[str] = field(
         "Plain-text books, such as Project Gutenberg's, or folders of .txt files; then prompts in "
-        "quotation marks. Several of both are possible.",
+        "quotation marks. Both can be repeated.",
         metavar="BOOK... PROMPT...",
         argument=True,
     )
     sentences: int = field("Sentences in a passage.", "-n", default=2, ge=1, le=20)
     model: list[str] = field(
-        "'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name of the Hub; or "
+        "'bm25' (words), an encoder (meaning): 'minilm', a folder, a recipe, a name on the Hub; or "
         "'both', which is bm25 and minilm. Repeat it to combine others.",
         "-m",
         default=[],
         metavar="MODEL",
-        shown="both, or bm25 where minilm is not installed",
+        shown="both, or bm25 if minilm is not installed",
     )
     top: int = field("Passages to show.", default=5, ge=1)
     keep: Path | None = field(
         "Where to keep an encoder's vectors, to answer later prompts faster.",
         default=None,
         metavar="FOLDER",
-        shown="ask/ in the user's cache",
+        shown="ask/ in the user cache",
     )
     output: Path | None = field(
-        "JSON lines to write as well: prompt, book, chapter, place, text, ranks.",
+        "Also write JSON lines: prompt, book, chapter, place, text, ranks.",
         "-o",
         default=None,
         writes=common.LINES,
@@ -327,7 +327,7 @@ def _show(
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
         if not passages:
-            console.print(Text("no passage shares a word with it", style="dim"))
+            console.print(Text("no passage shares a word with the prompt", style="dim"))
         for number, passage in enumerate(passages, 1):
             console.print()
             book, start, _, ranks = passage

@@ -40,7 +40,10 @@ class Quotations(Rules):
     primary: list[Path] = option(
         "Books: text files or folders of them; repeatable.", metavar="BOOKS"
     )
-    secondary: list[Path] = option("Works that quote the books, likewise.", metavar="CRITICISM")
+    secondary: list[Path] = option(
+        "Works that quote the books: text files or folders of them; repeatable.",
+        metavar="CRITICISM",
+    )
     output: Path = option(
         "RELiC's JSON, such as relic.json.", "-o", writes=Writes("file", (".json",), parts_of)
     )
@@ -50,9 +53,7 @@ class Quotations(Rules):
         writes=LINES_IN_PARTS,
     )
     shares: Shares = None
-    seed: Annotated[int, needs("shares")] = option(
-        "Decides which book goes to which part.", default=0
-    )
+    seed: Annotated[int, needs("shares")] = option("The seed of the split by books.", default=0)
 
 
 def quotations(settings: Quotations) -> None:
@@ -89,29 +90,29 @@ def quotations(settings: Quotations) -> None:
 class Retrieve(Computing):
     model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
     output: Path = option(
-        "A run; with --relic a name that ends in .json is a submission.",
+        "The run to write; with --relic a name ending in .json is a submission.",
         "-o",
         writes=Writes("file"),
     )
     spans: tuple[Path, ...] = option(
-        "Masked spans, all candidates; can be repeated.", default=(), metavar="FILE"
+        "Masked spans, all of which are candidates; repeatable.", default=(), metavar="FILE"
     )
     candidates: Annotated[tuple[Path, ...], needs("spans")] = option(
-        "With --spans: spans that are candidates only; can be repeated.",
+        "With --spans: spans that are only candidates; repeatable.",
         default=(),
         metavar="FILE",
     )
     relic: Path | None = option(
-        "RELiC's JSON instead: the passages of a quotation's book are its candidates.",
+        "RELiC's JSON instead: each quotation's candidates are the passages of its book.",
         default=None,
     )
     left: int | None = option(
-        "Sentences on the left of the mask.", default=None, ge=0, shown="as it was trained"
+        "Sentences left of the mask.", default=None, ge=0, shown="as it was trained"
     )
     right: int | None = option(
-        "Sentences on the right.", default=None, ge=0, shown="as it was trained"
+        "Sentences right of the mask.", default=None, ge=0, shown="as it was trained"
     )
-    depth: int = option("Candidates of a context.", default=100, ge=1)
+    depth: int = option("Candidates to keep per context.", default=100, ge=1)
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
@@ -121,8 +122,8 @@ class Retrieve(Computing):
 def retrieve(settings: Retrieve) -> None:
     """Rank the candidates of masked contexts with an encoder.
 
-    Writes a run with the best candidates of each context, or a submission to RELiC's leaderboard
-    for its hidden test set: the numbers of the 100 best passages of each quotation. Killed work
+    Writes a run with the top candidates of each context, or a submission to RELiC's leaderboard for
+    its hidden test set: the numbers of the 100 best passages for each quotation. Interrupted work
     resumes.
 
     Examples:
@@ -173,7 +174,7 @@ def retrieve(settings: Retrieve) -> None:
 def _tasks(
     spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
 ) -> Iterator["SpanTask"]:
-    """The tasks, read anew; in other processes, too."""
+    """The tasks, reread; also in other processes."""
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import task_among
     from adducir.studies.literary_evidence.relic import book_tasks, read_relic
@@ -187,7 +188,7 @@ def _tasks(
 
 class Ranks(Tabled):
     files: tuple[Path, ...] = option(
-        "TSV or JSONL with qid, rank and candidates, and perhaps system, tied and keys.",
+        "TSV or JSONL with qid, rank and candidates, and optionally system, tied and keys.",
         metavar="RANKS",
         argument=True,
     )
@@ -195,21 +196,21 @@ class Ranks(Tabled):
         "The k of R@k, comma-separated or repeated.", default=(), shown="1,3,5,10,50,100"
     )
     ties: Literal["pessimistic", "expected"] = option(
-        "Count candidates that tie with the gold item as better, or take the exact mean over all "
+        "Count candidates tied with the gold item as better, or take the exact mean over all "
         "orders.",
         default="pessimistic",
     )
     random: bool = option("Add the expectation of a random ranking.", default=False)
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
     by: str | None = option(
-        "Show groups of queries by a further column.", default=None, metavar="KEY"
+        "Also show groups of queries, by another column.", default=None, metavar="KEY"
     )
 
 
 def ranks(settings: Ranks) -> None:
     """Evaluate known-item search from the ranks of the gold items.
 
-    Prints R@k, mean reciprocal rank, mean and median rank. A file without a column system is one
+    Prints R@k, mean reciprocal rank, mean and median rank. A file without a `system` column is one
     system, named after the file.
 
     Examples:
@@ -248,10 +249,12 @@ class ProxyMake(Recipe):
     corpus: str = option("The candidates: file, folder or ir_datasets id.", "-c", reads=True)
     output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
     key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
-    spans: Path = option("The contexts: masked spans, which name their gold items.")
+    spans: Path = option("The contexts: masked spans with their gold items.")
     others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
-    sample: int | None = option("Random sample of items.", default=None, ge=1, shown="all")
-    seed: int = option("Seed of the order and of the sample.", default=0, ge=0)
+    sample: int | None = option(
+        "Size of a random sample of items.", default=None, ge=1, shown="all"
+    )
+    seed: int = option("Seed of the order and the sample.", default=0, ge=0)
     fields: common.Names = option(
         "Fields of the candidates to show, comma-separated or repeated.",
         default=(),
@@ -260,7 +263,7 @@ class ProxyMake(Recipe):
 
 
 def proxy_make(settings: ProxyMake) -> None:
-    """Make a multiple-choice task for human judges: the gold item among distractors.
+    """Build a multiple-choice task for human judges: the gold item among distractors.
 
     The judges' file shows neither docnos nor the gold item; the key file does. Both have the same
     mark, so that choices cannot be scored with another key.
@@ -300,7 +303,7 @@ def proxy_make(settings: ProxyMake) -> None:
 
 class ProxyScore(Drawing, Printing):
     choices: tuple[Path, ...] = option(
-        "The task file filled in, one per judge, or all judges' with a column rater.",
+        "The completed task file, one per judge, or one for all judges with a column rater.",
         metavar="CHOICES",
         argument=True,
         default=(),
@@ -311,13 +314,13 @@ class ProxyScore(Drawing, Printing):
         "--run",
         default=(),
     )
-    by_group: bool = option("Also show the groups of the items.", default=False)
+    by_group: bool = option("Also show groups of items.", default=False)
 
 
 def proxy_score(settings: ProxyScore) -> None:
     """Score the choices of judges and models: accuracy, intervals and agreement.
 
-    A judge is named after the file without suffix, unless there is a column rater.
+    A judge is named after the file, without its suffix, unless there is a column rater.
 
     Examples:
         adducir literary-evidence proxy-score anna.csv ben.csv carl.csv --key key.csv

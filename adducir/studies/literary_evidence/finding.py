@@ -1,8 +1,8 @@
-"""Finding quotations: rules, the windows around them, and RELiC's way (Thai et al., appendix A).
+"""Finding quotations: rules, windows, and RELiC's method (Thai et al., appendix A).
 
 RELiC's finder compares sentences by RapidFuzz's QRatio, 200 * LCS / (len(a) + len(b)). Matches that
-are consecutive in the criticism and in the book are one block, which grows by a neighbour that
-shares 15 characters in a row with the neighbour in the book.
+are consecutive in the criticism and in the book form one block, which is extended by a neighbour
+that shares 15 consecutive characters with the neighbour in the book.
 """
 
 import re
@@ -20,53 +20,51 @@ from adducir.studies.literary_evidence.sources import Source
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
 _ROWS = 128
-"""Sentences of a book that are compared at a time with those of a work of fitting lengths."""
+"""Sentences of a book compared at a time with a work's sentences of suitable length."""
 
 
 class Rules(Recipe):
-    """How windows are built; the two rules have numbers of their own where none is given."""
+    """How windows are built; defaults depend on the rules."""
 
     rules: Literal["strict", "relic"] = option(
-        "strict: words in a row; relic: alike sentences.", default="strict"
+        "strict: consecutive words; relic: similar sentences.", default="strict"
     )
     words: int = option(
-        "Words of the book in a quotation; relic: of a sought sentence.", default=10, ge=1
+        "Minimum words of the book in a quotation; relic: of a sentence to find.", default=10, ge=1
     )
     context: int = option("Sentences of criticism on each side.", default=4, ge=1)
     max_sentences: int = option(
-        "Sentences of a quotation, at most.", default=5, ge=1, le=5, rare=True
+        "Maximum sentences of a quotation.", default=5, ge=1, le=5, rare=True
     )
     parts: Annotated[int | None, needs(rules="strict")] = option(
-        "strict: windows of a longer one.", default=None, ge=1, shown="3", rare=True
+        "strict: windows per longer quotation.", default=None, ge=1, shown="3", rare=True
     )
-    min_matches: int = option(
-        "Matches of a book that a work has, at least.", default=3, ge=1, rare=True
-    )
+    min_matches: int = option("Minimum matches of a book in a work.", default=3, ge=1, rare=True)
     max_matches: int | None = option(
-        "Matches of a book that a work has, at most.",
+        "Maximum matches of a book in a work.",
         default=None,
         ge=1,
         shown="half of its sentences; relic: 500",
         rare=True,
     )
     echo: Annotated[int | None, needs(rules="strict")] = option(
-        "strict: words in a row that the context must not repeat.",
+        "strict: consecutive words that the context must not repeat.",
         default=None,
         ge=1,
         shown="8",
         rare=True,
     )
     min_similarity: Annotated[float | None, needs(rules="relic")] = option(
-        "relic: QRatio that makes a match.", default=None, gt=0, le=100, shown="80", rare=True
+        "relic: minimum QRatio of a match.", default=None, gt=0, le=100, shown="80", rare=True
     )
     run: Annotated[int | None, needs(rules="relic")] = option(
-        "relic: characters in a row by which a block grows.", default=None, ge=1, shown="15"
+        "relic: consecutive shared characters that extend a block.", default=None, ge=1, shown="15"
     )
 
 
 @dataclass(slots=True)
 class Quotation:
-    """Sentences ``first`` to ``last`` of the criticism are ``start`` to ``end`` of the book."""
+    """Sentences ``first`` to ``last`` of the criticism match ``start`` to ``end`` of the book."""
 
     first: int
     last: int  # exclusive, as ``end``
@@ -78,16 +76,16 @@ class Quotation:
 
 
 class Window(NamedTuple):
-    """One quotation in its critical context: ``length`` sentences of the book from ``start`` on."""
+    """One quotation in its critical context: ``length`` sentences of the book from ``start``."""
 
     book: str
     start: int
     length: int
     work: str
-    place: int  # the sentence of the criticism that it began at
+    place: int  # the sentence of the criticism in which it starts
     left: tuple[str, ...]
     right: tuple[str, ...]
-    quoted: str  # what stood there
+    quoted: str  # the quoted text
 
     @property
     def context(self) -> str:
@@ -95,7 +93,7 @@ class Window(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a work quotes; of each book, how many sentences, and quotations left out as shared."""
+    """A work's quotations; per book, how many sentences, and quotations dropped as shared."""
 
     quotations: list[Quotation]
     matches: list[int]
@@ -103,7 +101,7 @@ class Found(NamedTuple):
 
 
 class Finder(ABC):
-    """Finds the quotations of some books; ``sought`` are how many sentences of each it seeks."""
+    """Finds quotations from some books; ``sought`` is how many sentences of each it looks for."""
 
     sought: list[int]
 
@@ -117,7 +115,7 @@ class Finder(ABC):
 
     @abstractmethod
     def max_matches(self, book: Source) -> int:
-        """Matches of a book from which on a work is another edition of it."""
+        """The number of matches of a book that makes a work another edition of it."""
 
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
         first, last, context = quotation.first, quotation.last, self.rules.context
@@ -134,7 +132,7 @@ class Finder(ABC):
 
 
 def normalise(text: str) -> str:
-    """Lower case, letters and digits, single blanks: as QRatio did when RELiC took it."""
+    """Lower case, letters and digits, single spaces: as in QRatio when RELiC used it."""
     from rapidfuzz.utils import default_process
 
     return " ".join(default_process(text).split())
@@ -169,7 +167,7 @@ class AlikeSentences(Finder):
         from rapidfuzz.process import cdist
 
         alike = self.rules.min_similarity or 80.0
-        factor = 200 / alike - 1  # of two lengths that may be so alike
+        factor = 200 / alike - 1  # of two lengths that can be this similar
         texts = [normalise(sentence) for sentence in work.sentences]
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         lengths = [len(texts[place]) for place in order]
@@ -213,7 +211,7 @@ class AlikeSentences(Finder):
 
 
 def resolve(matches: Sequence[Match]) -> list[Match]:
-    """Give each sentence of a work to the one most alike; of equals where neighbours match."""
+    """Assign each sentence of a work to the most similar one; in ties, where neighbours match."""
     found = {match[:3] for match in matches}
 
     def rank(match: Match) -> tuple[float, int, Match]:

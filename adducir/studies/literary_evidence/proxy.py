@@ -1,16 +1,16 @@
 """The proxy task of literary evidence: choose the gold item among a few candidates.
 
-Thousands of candidates cannot be put before people. RELiC (Thai et al., 2022, section 4) lets them
-choose among three: the gold item and BM25's two best other candidates, in random order, so that
-string overlap does not give the answer away. A candidate with the gold item's own words (case and
-white space apart) is not another candidate, nor is a repetition of one that was taken.
+People cannot judge thousands of candidates. RELiC (Thai et al., 2022, section 4) lets them choose
+among three: the gold item and BM25's two best other candidates, in random order, so that string
+overlap does not give the answer away. Candidates with the same words as the gold item (ignoring
+case and white space) or as one already chosen are skipped.
 
 * The task, CSV: ``item``, ``context``, ``candidate_1`` ... ``candidate_n``, an empty ``choice`` to
-  be filled in with the number of a candidate, and ``task``, the mark that says which key belongs
-  to it. Neither docnos nor the gold item stand in it.
+  be filled in with the number of a candidate, and ``task``, a mark that identifies its key. It
+  shows neither docnos nor the gold item.
 * The key, CSV: ``item``, ``gold``, ``group``, ``docno_1`` ... ``docno_n``, ``task``.
-* Choices: the task filled in (CSV or JSONL), one file per judge, named after the judge; or one file
-  of all judges with a column ``rater``. An empty choice is not an answer.
+* Choices: the completed task (CSV or JSONL), one file per judge, named after the judge; or one file
+  for all judges with a column ``rater``. An empty choice is not an answer.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ from adducir.tables.table import Column, Layout, ResultTable
 MASK = "[masked]"
 MAJORITY, CHANCE, EVERYTHING = "majority", "chance", "all items"
 Chosen: TypeAlias = NDArray[np.int64]
-"""(I,) the option chosen of each item of the key, from 1; 0 where there is none."""
+"""(I,) the option chosen for each item of the key, from 1; 0 for none."""
 
 
 class Answer(NamedTuple):
@@ -71,9 +71,9 @@ def make_key(
     seed: int = 0,
     sample: int | None = None,
 ) -> tuple[Key, Counter[str]]:
-    """Choose the candidates of every span and shuffle them, by the seed and the item's id alone.
+    """Choose the candidates of every span and shuffle them by the seed and the item's id.
 
-    ``ranking`` is docnos by span, best first. Also how many spans made no item, by reason.
+    ``ranking`` is docnos by span, best first. Also counts spans that gave no item, by reason.
     """
     items: dict[str, Answer] = {}
     left_out = Counter[str]()
@@ -139,7 +139,7 @@ def read_key(path: Path) -> Key:
         item, gold = record["item"], whole_number(record["gold"], len(docnos))
         what = ""
         if not gold or not all(docnos) or not item:
-            what = f"this is not an answer of a key: gold item {record['gold']!r} of {len(docnos)}."
+            what = f"this is not a valid key: gold item {record['gold']!r} of {len(docnos)}."
         elif item in answers:
             what = f"the item {item} is duplicated."
         elif marks and record["task"] not in marks:
@@ -166,7 +166,7 @@ def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
         elif item not in places:
             what = f"the key lacks the item {item!r}."
         elif before != line:
-            what = f"{name} chooses twice for {item}, first on line {before}."
+            what = f"{name} has two choices for {item}, the first on line {before}."
         elif choice and not number:
             what = f"the choice {choice!r} is not one of 1 to {key.options}."
         if what:
@@ -182,7 +182,7 @@ def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
 def choices_of_scores(
     name: str, scores: Mapping[str, Mapping[str, float]], key: Key
 ) -> tuple[Chosen, int]:
-    """What a model chooses: the candidate that it scores highest, of equal ones not the gold item.
+    """A model's choices: the candidate with the highest score; ties count against the gold item.
 
     Also the number of items in which a candidate lacks a score and so ranks last.
     """
@@ -201,7 +201,7 @@ def choices_of_scores(
 
 
 def majority(judges: Sequence[Chosen]) -> Chosen:
-    """What more than half of an item's answers chose; an item without such an option has 0."""
+    """The option that more than half of an item's answers chose; 0 if there is none."""
     every = np.stack(judges)
     answers, result = (every > 0).sum(axis=0), np.zeros(every.shape[1], dtype=np.int64)
     for number in range(1, int(every.max(initial=0)) + 1):
@@ -218,7 +218,7 @@ def proxy_table(
     *,
     by_group: bool = False,
 ) -> ResultTable:
-    """Accuracy with Wilson's interval, of everyone and by groups of items.
+    """Accuracy with Wilson's interval, overall and by groups of items.
 
     An item without a majority is wrong: in the study two of three judges must choose the gold item.
     """
@@ -272,7 +272,7 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:
     shown = "undefined"
     if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), drawing):
         shown = f"{kappa[0]:.3f} ({percent} interval {kappa[1]:.3f} to {kappa[2]:.3f})"
-    # Options are shuffled from item to item: the free-marginal kappa suits that best.
+    # Options are shuffled per item, which suits the free-marginal kappa best.
     free = float(inter_rater.fleiss_kappa(table, method="randolph"))
     highest = table.max(axis=1)
     notes.append(
@@ -281,5 +281,5 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:
         f"{(highest == 1).mean():.1%}."
     )
     if left_out := len(counts) - len(table):
-        notes.append(f"{left_out:,} items with another number of answers are left out.")
+        notes.append(f"{left_out:,} items with another number of answers are excluded.")
     return notes

@@ -1,4 +1,4 @@
-"""The quotations of books in criticism: windows of RELiC's kind, and what was dropped and why."""
+"""Quotations from books in criticism: windows as in RELiC, and what was dropped and why."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from adducir.studies.literary_evidence.sources import (
 )
 
 NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
-"""Works so titled are not criticism. RELiC names dictionary, anthology and encyclopedia."""
+"""Works with such titles are not criticism. RELiC names dictionary, anthology and encyclopedia."""
 REASONS = {
     "anthology": "the work's title shows that it is not criticism",
     "foreign": "the work is not English",
@@ -34,14 +34,14 @@ REASONS = {
     "long": "the quotation has too many sentences",
     "bare": "the context is missing",
     "language": "the context is not English",
-    "duplicate": "the same window comes from another copy of the work",
+    "duplicate": "another copy of the work has the same window",
 }
-"""Why a quotation is dropped. The first four drop all that a work quotes of a book."""
+"""Why a quotation is dropped. The first four drop all of a work's quotations from a book."""
 
 
 @dataclass(slots=True)
 class BookCounts:
-    """The counts of one book; ``matches`` are also those in works that were dropped."""
+    """The counts of one book; ``matches`` include those in dropped works."""
 
     sentences: int
     sought: int
@@ -54,7 +54,7 @@ class BookCounts:
 
 @dataclass(frozen=True)
 class Built:
-    """Books by name, windows by book, place and work, and why works were not searched."""
+    """Books by name, windows by book, position and work, and why works were not searched."""
 
     books: list[Source]
     windows: list[Window]
@@ -62,7 +62,7 @@ class Built:
     refused: dict[str, str]
 
     def rows(self) -> list[list[str]]:
-        """A table of the books: a head, a row for each, and their sum; all as text."""
+        """A table of the books, as text: a header, a row per book, and totals."""
         used = [reason for reason in REASONS if any(one.dropped[reason] for one in self.counts)]
         head = ["book", "sentences", "sought", "matches", "quotations", "windows", "works", *used]
         numbers = [
@@ -71,14 +71,14 @@ class Built:
             for one in self.counts
         ]
         sums = [sum(column) for column in zip(*numbers, strict=True)]
-        # A work may quote several books, so that works do not add up.
+        # A work may quote several books, so the numbers of works do not add up.
         sums[head.index("works") - 1] = len(set().union(*(one.works for one in self.counts)))
         names = [*(book.name for book in self.books), "all"]
         rows = ([name, *map(str, some)] for name, some in zip(names, [*numbers, sums], strict=True))
         return [head, *rows]
 
     def relic(self) -> dict[str, RelicBook]:
-        """The windows as RELiC's official files have them, quotations numbered from 000000 on."""
+        """The windows in the form of RELiC's official files, numbered from 000000."""
         sentences = {book.name: book.sentences for book in self.books}
         quotes: dict[str, dict[str, RelicQuote]] = {}
         for number, one in enumerate(self.windows):
@@ -87,7 +87,7 @@ class Built:
         return {name: RelicBook(some, sentences[name]) for name, some in quotes.items()}
 
     def spans(self, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
-        """The windows of some books as masked spans, with the ids that they have there."""
+        """The windows of some books as masked spans, with the same ids."""
         extra = {
             f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
             for number, one in enumerate(self.windows)
@@ -96,7 +96,7 @@ class Built:
 
 
 def construct(primary: Sequence[Path], secondary: Sequence[Path], rules: Rules) -> Built:
-    """Find the quotations of books in criticism: text files, or folders of them."""
+    """Find quotations from books in criticism: text files, or folders of them."""
 
     def read(paths: Iterable[Path], *, is_work: bool = False) -> Iterator[Source]:
         for path in paths:
@@ -111,7 +111,7 @@ def construct(primary: Sequence[Path], secondary: Sequence[Path], rules: Rules) 
 
 
 def find_quotations(books: Sequence[Source], works: Iterable[Source], rules: Rules) -> Built:
-    """Find the quotations of books in works of criticism, each held only while it is searched."""
+    """Find quotations from books in works of criticism, one work in memory at a time."""
     books = sorted(books, key=lambda book: book.name)
     finder = (AlikeSentences if rules.rules == "relic" else SharedWords)(books, rules)
     counts = [
@@ -131,7 +131,7 @@ def find_quotations(books: Sequence[Source], works: Iterable[Source], rules: Rul
 
 
 def _windows_of(work: Source, finder: Finder, counts: Sequence[BookCounts]) -> list[Window]:
-    """The windows of a work, of the books that it quotes neither too rarely nor too often."""
+    """The windows of a work, for the books that it quotes neither too rarely nor too often."""
     found, rules = finder.find(work), finder.rules
     windows: list[Window] = []
     for number, own in enumerate(counts):

@@ -1,6 +1,6 @@
 """RELiC's data: quotations of books, whose candidates are all passages of the same length.
 
-An official file (train.json, val.json, test.json) is one JSON object with a book at each title::
+An official file (train.json, val.json, test.json) is one JSON object of books by title::
 
     {"emma": {"quotes": {"070789": [["left", ...], 17, 2, ["right", ...]], ...},
               "sentences": ["...", ...],
@@ -8,8 +8,8 @@ An official file (train.json, val.json, test.json) is one JSON object with a boo
 
 A quotation has the critic's sentences before it (at most four), its first sentence in
 ``sentences`` (null in the hidden test set), its length in sentences, and the critic's sentences
-after it. ``candidates`` lists the sentences that a passage of n sentences may begin at, all that
-leave n sentences, so that a candidate's place in the list is its first sentence; this is checked.
+after it. ``candidates`` lists the sentences at which a passage of n sentences can begin, i.e. all
+with n sentences left, so a candidate's index in the list is its first sentence; this is checked.
 A submission to its leaderboard is one JSON object: for each quotation the numbers of the 100 best
 candidates, ``{"070789": [99, 4, ...], ...}``. Source: DATA.md, README.md and scripts of
 github.com/martiansideofthemoon/relic-retrieval.
@@ -57,11 +57,11 @@ from adducir.runs.run import Run
 from adducir.studies.sentences import literary_sentences
 
 LENGTHS = (1, 2, 3, 4, 5)
-"""Lengths in sentences that quotations and candidates have."""
+"""The lengths of quotations and candidates, in sentences."""
 HIDDEN = "[hidden]"
-"""Stands for a sentence of a quotation of the hidden test set."""
+"""Replaces a sentence of a quotation in the hidden test set."""
 DEPTH = 100
-"""Candidates of a quotation in a submission; the official scorer refuses any other number."""
+"""Candidates per quotation in a submission; the official scorer rejects any other number."""
 MASK = "[masked sentence(s)]"
 
 
@@ -75,20 +75,20 @@ class RelicQuote(NamedTuple):
 
 
 def candidate_starts(sentences: int, length: int) -> range:
-    """The candidates of a quotation, by their first sentence: a candidate's place is its number."""
+    """The candidates of a quotation, by first sentence: a candidate's index is its number."""
     return range(max(0, sentences - length + 1))
 
 
 @dataclass(frozen=True)
 class RelicBook:
-    """A book's sentences, and the quotations of it by their ids."""
+    """A book's sentences, and the quotations from it by id."""
 
     quotes: dict[Id, RelicQuote]
     sentences: list[str]
     candidates: InitVar[dict[str, list[int]] | None] = None
 
     def __post_init__(self, candidates: dict[str, list[int]] | None) -> None:
-        """Refuse quotations that the book lacks, and candidates that would give other ranks."""
+        """Reject quotations outside the book, and candidates that would give other ranks."""
         for name, (_, start, length, _) in self.quotes.items():
             if start is not None and start not in candidate_starts(len(self.sentences), length):
                 raise ValueError(
@@ -98,7 +98,7 @@ class RelicBook:
         for key, starts in (candidates or {}).items():
             number = whole_number(key.removesuffix("_sentence"))
             if not number or starts != list(candidate_starts(len(self.sentences), number)):
-                raise ValueError(f"the candidates {key!r} are not all passages in their order")
+                raise ValueError(f"the candidates {key!r} are not all passages in order")
 
 
 _BOOKS = TypeAdapter(dict[str, RelicBook])
@@ -112,7 +112,7 @@ def docno_of(title: str, start: int, length: int) -> str:
 def spans_of_relic(
     books: Mapping[str, RelicBook], extra: Mapping[str, Mapping[str, Any]] | None = None
 ) -> Iterator[MaskedSpan]:
-    """Each quotation as a masked span of its book; ``extra`` has more to note, by their ids."""
+    """Each quotation as a masked span of its book; ``extra`` has further data by id."""
     for title, book in books.items():
         for name, (left, start, length, right) in book.quotes.items():
             yield MaskedSpan(
@@ -157,7 +157,7 @@ def write_relic(books: Mapping[str, RelicBook], path: Path) -> int:
 
 
 def pool_tasks(folder: Path) -> Iterator[SpanTask]:
-    """Contexts that have candidates of their own each (RELiC's queries in BIRCO)."""
+    """Contexts that each have their own candidates (RELiC's queries in BIRCO)."""
     texts = {docno: text for _, docno, text in _texts_in(folder / "corpus.jsonl")}
     queries, qrels = folder / "queries.jsonl", folder / "qrels.txt"
     pools: dict[str, list[str]] = {}
@@ -194,7 +194,7 @@ def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, s
 
 
 def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
-    """Quotations among all passages of their book and length (RELiC); ``hidden`` ones as well."""
+    """Quotations among all passages of their book and length (RELiC); also ``hidden`` ones."""
     for title, book in books.items():
         every = spans_of_relic({title: book})
         chosen = [span for span in every if hidden or span.extra["start"] is not None]
@@ -249,7 +249,7 @@ def write_submission(
             starts = candidate_starts(len(book.sentences), quote.length)
             if len({one for one in best[name] if one in starts}) != DEPTH:
                 raise InputError(
-                    f"the ranking of quotation {name!r} is not of {DEPTH} different candidates, "
+                    f"the ranking of quotation {name!r} does not have {DEPTH} distinct candidates, "
                     f"which are numbered from 0 to {len(starts) - 1}.",
                     path=path,
                 )
@@ -261,7 +261,7 @@ def write_submission(
 def best(
     scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
 ) -> tuple[Integers, Floats]:
-    """(Q, depth) numbers and scores of the best candidates, equal ones in order of numbers."""
+    """(Q, depth) numbers and scores of the best candidates, ties in order of number."""
     size = len(same.of)
     depth = min(depth, size)
     numbers = np.empty((queries, depth), dtype=np.int64)
@@ -277,7 +277,7 @@ def best(
 
 
 def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
-    """A run with the best candidates of each context of tasks, whose contexts' ids differ."""
+    """A run with the best candidates of each context of tasks, whose context ids are distinct."""
     frames = []
     for task, scores, same in scored:
         numbers, found = best(scores, len(task.spans), same, depth)

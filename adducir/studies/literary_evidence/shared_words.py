@@ -1,7 +1,7 @@
-"""The strict rules: quotations are words in a row, whatever sentences they stand in.
+"""The strict rules: quotations are consecutive words, regardless of sentence boundaries.
 
-Runs of :data:`SEED` words and more that both texts share are joined to a chain where little stands
-between them: the critic's words (brackets, "said she"), or the book's that the critic left out.
+Runs of at least :data:`SEED` words that both texts share are joined to a chain if there is little
+between them: words of the critic (brackets, "said she"), or of the book that the critic left out.
 """
 
 import re
@@ -24,23 +24,23 @@ from adducir.studies.literary_evidence.finding import (
 from adducir.studies.literary_evidence.sources import Source
 
 SEED = 5
-"""Words in a row that both texts must share; fewer are found everywhere."""
+"""Consecutive words that both texts must share; shorter runs are found everywhere."""
 MOST_PLACES = 64
-"""A seed that would pair more places of a book and a work than this is common and shows nothing."""
+"""A seed that pairs more positions of a book and a work than this is too common to use."""
 INSERTED, LEFT_OUT, OVERLAP = 10, 40, 4
-"""Words of the critic's in a chain, of the book's that are left out, and that two runs share."""
+"""The critic's words in a chain, omitted words of the book, and words that two runs share."""
 LONGEST_RUN = 8
-"""One run of a quotation has so many words: without, it is a retelling."""
+"""Minimum words of a quotation's longest run; without it, it is a retelling."""
 UNMARKED_RUN = 20
-"""So many words in a row are a quotation though no quotation mark stands there."""
+"""This many consecutive words are a quotation even without a quotation mark."""
 DENSE = 0.7
 """The share of a quotation's words, in the criticism, that must be the book's."""
 QUOTED_PART, QUOTED_WORDS = 0.5, 8
-"""A sentence of the book is quoted where this part of it is, or so many words."""
+"""A sentence of the book is quoted if this share of it is, or this many words."""
 AS_LONG = 0.9
-"""Where another book has so much of a quotation's words as well, neither is quoted."""
+"""If another book also has this share of a quotation's words, neither is quoted."""
 FRAGMENT = 3
-"""Words of the critic's beside a quotation that are worth keeping."""
+"""Minimum words of the critic beside a quotation for keeping them."""
 
 _WORD = re.compile(r"[^\W_]+")
 _MARK = re.compile(r"[\"“”„«»]|''|(?<!\w)['‘]")
@@ -64,7 +64,7 @@ class Words(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Words in a row that both texts have: where in the book, where in the work, how many."""
+    """Consecutive words in both texts: the position in the book, in the work, and how many."""
 
     book: int
     work: int
@@ -72,7 +72,7 @@ class Run(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Runs that make one quotation, and how many words these are."""
+    """Runs that form one quotation, and their number of words."""
 
     words: int
     book: int
@@ -116,7 +116,7 @@ class SharedWords(Finder):
                 chain = Chain(sum(run.length for run in runs), number, tuple(runs))
                 longest, (first, last) = max(run.length for run in runs), chain.place
                 within = work.sentences[words.sentences[first] : words.sentences[last - 1] + 1]
-                # Quoted, and not retold in other tense or person.
+                # Quoted, not retold in another tense or person.
                 if chain.words < max(self.rules.words, DENSE * (last - first)):
                     continue
                 if longest >= UNMARKED_RUN or (
@@ -141,15 +141,15 @@ class SharedWords(Finder):
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
         """One window for each part of a long quotation.
 
-        All of a quotation is masked though a part of it is sought; the critic's words beside it in
-        the same sentence stay.
+        The whole quotation is masked although a part of it is sought; the critic's words beside it
+        in the same sentence are kept.
         """
         rules, sentences, texts = self.rules, work.sentences, self.texts[quotation.book]
         first, last = quotation.first, quotation.last
         around = " ".join(texts[max(0, quotation.start - 1) : quotation.end + 1])
 
         def side(fragment: str, whole: list[str]) -> list[str]:
-            # A fragment with words of the book's in a row is the rest of the quotation, which the
+            # A fragment with consecutive words of the book is the rest of the quotation, which the
             # critic changed somewhere.
             own = len(fragment.split()) >= FRAGMENT
             own = own and not share_words(normalise(fragment), around, FRAGMENT)
@@ -173,7 +173,7 @@ class SharedWords(Finder):
             )
 
     def _unrepeated(self, sentences: list[str], passage: str) -> list[str]:
-        """The sentences before the first one that has words of the passage in a row."""
+        """The sentences before the first one with consecutive words of the passage."""
         for place, sentence in enumerate(sentences):
             if share_words(normalise(sentence), passage, self.rules.echo or 8):
                 return sentences[:place]
@@ -187,7 +187,7 @@ def share_words(first: str, second: str, count: int) -> bool:
 
 
 def shared_runs(book: Words, work: Words) -> list[Run]:
-    """The longest runs that both texts share, of :data:`SEED` words or more, by the work."""
+    """The longest runs of at least :data:`SEED` words that both texts share, in work order."""
     hashes, starts, counts = np.unique(work.hashes, return_index=True, return_counts=True)
     low = np.searchsorted(book.hashes, hashes, side="left")
     many = np.searchsorted(book.hashes, hashes, side="right") - low
@@ -211,7 +211,7 @@ def shared_runs(book: Words, work: Words) -> list[Run]:
 
 
 def _widest(book: Ints, work: Ints, first: int, other: int, count: int) -> Run | None:
-    """The run, widened as far as the words agree; None where only the hashes agreed."""
+    """The run, extended as far as the words agree; None if only the hashes agreed."""
     if not np.array_equal(book[first : first + count], work[other : other + count]):
         return None
     while first and other and book[first - 1] == work[other - 1]:
@@ -223,7 +223,7 @@ def _widest(book: Ints, work: Ints, first: int, other: int, count: int) -> Run |
 
 
 def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
-    """Join runs, in the order of the work, that follow each other closely in both texts."""
+    """Join runs that follow each other closely in both texts, in work order."""
     open_ones: list[list[Run]] = []
     for run in runs:
         near = [one for one in open_ones if run.work - (one[-1].work + one[-1].length) <= INSERTED]
@@ -241,7 +241,7 @@ def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
 
 
 def _gap(before: Run, after: Run) -> int | None:
-    """Words between two runs, in both texts together; None where they cannot be one quotation."""
+    """Words between two runs, in both texts together; None if they cannot be one quotation."""
     inserted = after.work - before.work - before.length
     left_out = after.book - before.book - before.length
     least = min(inserted, left_out)
@@ -251,9 +251,9 @@ def _gap(before: Run, after: Run) -> int | None:
 
 
 def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
-    """Give each word of a work to the longest quotation, or to none where books share it.
+    """Assign each word of a work to the longest quotation, or to none if books share it.
 
-    Both quote a song, a letter, a proverb then; such chains are counted by book.
+    In that case both quote a song, a letter, a proverb; such chains are counted by book.
     """
     places: list[tuple[int, int, Chain]] = []
     common: set[tuple[int, int]] = set()
@@ -277,7 +277,7 @@ def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence
     first, last = int(work.sentences[begin]), int(work.sentences[end - 1])
 
     def place(word: int, number: int) -> tuple[int, int] | None:
-        """The characters of a word within its sentence; None where that cannot be seen."""
+        """The characters of a word within its sentence; None if they cannot be determined."""
         start, past = work.of_sentence(number)
         spans = [match.span() for match in _WORD.finditer(sentences[number])]
         return spans[word - start] if len(spans) == past - start else None

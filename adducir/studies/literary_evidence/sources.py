@@ -1,6 +1,6 @@
 """Books and works of criticism, from files to sentences.
 
-What a printed page adds would give a quotation away, and RELiC removes it (Thai et al., Table A1):
+What a printed page adds would give a quotation away, so RELiC removes it (Thai et al., Table A1):
 page numbers, running headers and footers, in-line citations, note marks, editors' brackets.
 """
 
@@ -76,7 +76,7 @@ _HEADING = re.compile(
 )
 _LONGEST_HEADING = 100
 _PAIRING = frozenset(("and", "or", "nor", "to", "but"))
-"""After "pre-" such a word is not the rest of a broken one: "pre- and post-war"."""
+"""After "pre-" such a word does not complete a broken one: "pre- and post-war"."""
 
 _COMMON_TEXT = """
     the of and to a in that it was i is he his with as for you had be not her at on but she him
@@ -100,12 +100,12 @@ class Source:
 
 
 def text_files(paths: Iterable[Path]) -> list[Path]:
-    """The text files among and below ``paths``, by name; no two have one."""
+    """The text files among and below ``paths``, by name; names are unique."""
     names: dict[str, Path] = {}
     for _, path in sorted(files_in(paths, TEXT_ENDINGS), key=lambda pair: stem_of(pair[1])):
         if path != (other := names.setdefault(stem_of(path), path)):
             raise InputError(
-                f"its name {stem_of(path)!r} is also that of {other}.",
+                f"its name {stem_of(path)!r} is already used by {other}.",
                 path=path,
                 hint="Rename one, because names identify books.",
             )
@@ -125,10 +125,10 @@ def read_source(path: Path, *, is_work: bool = False) -> Source:
 
 
 def without_pages(text: str) -> str:
-    """The text without the lines that the printed page added, and open sentences joined.
+    """The text without the lines that the printed page added, with open sentences joined.
 
-    Those are numbers, titles with a number where they come often or are in capitals, and, between
-    form feeds, a first or last line that is on three pages or more.
+    These lines are numbers, titles with a number if frequent or in capitals, and, between form
+    feeds, a first or last line that is on at least three pages.
     """
     lines: list[str] = []
     edges: set[int] = set()
@@ -150,7 +150,7 @@ def without_pages(text: str) -> str:
         is_title = bool(title) and (titles[title] >= _OFTEN or title.isupper())
         is_edge = place in edges and repeated[_without_digits(line)] >= _OFTEN
         if (stripped and is_number) or is_title or is_edge:
-            # Blank lines around it go too, where a sentence is open there.
+            # Blank lines around it are also removed if a sentence is open there.
             while kept and not kept[-1].strip():
                 kept.pop()
             crossing = True
@@ -186,7 +186,7 @@ def paragraphs(text: str) -> list[str]:
 
 
 def is_heading(paragraph: str) -> bool:
-    """Whether a paragraph is a chapter's number or title: not a sentence, and nobody quotes it."""
+    """Whether a paragraph is a chapter number or title: not a sentence, and never quoted."""
     if len(paragraph) > _LONGEST_HEADING:
         return False
     if _HEADING.fullmatch(paragraph):
@@ -197,10 +197,10 @@ def is_heading(paragraph: str) -> bool:
 
 
 def rejoin_breaks(text: str) -> str:
-    r"""Join the words that a line's end, or a scanner, broke in two.
+    r"""Join words broken by a line's end or a scanner.
 
-    Whether ``drawing-\nroom`` is one word or two the rest of the text decides; where it has
-    neither, the hyphen stays between halves that are words of their own.
+    The rest of the text decides whether ``drawing-\nroom`` is one word or two; if it has neither,
+    the hyphen is kept between halves that are words themselves.
     """
     whole = _GAP.sub(" ", _BREAK.sub(" ", text))
     known = Counter(word.lower() for word in _WORDS.findall(whole))
@@ -224,7 +224,7 @@ def without_citations(paragraph: str) -> str:
 
 
 def is_citation(inside: str) -> bool:
-    """Whether what stands between round brackets cites: "123", "p. 149", "Austen 45", "ibid."."""
+    """Whether the text between round brackets cites: "123", "p. 149", "Austen 45", "ibid."."""
     tokens = _TOKEN.findall(inside)
     lower = [token.lower() for token in tokens]
     if not tokens or any(token in _MONTHS for token in lower):
@@ -246,7 +246,7 @@ def is_citation(inside: str) -> bool:
 
 
 def is_english(text: str) -> bool:
-    """Whether the commonest English words are frequent; of few words, whether letters are Latin."""
+    """Whether common English words are frequent; with few words, whether letters are Latin."""
     words = re.findall(_WORD, text.lower())
     if len(words) < _LEAST_WORDS:
         return all(letter < "ɐ" for word in words for letter in word)

@@ -57,7 +57,7 @@ def topic_values(table: ResultTable) -> pl.DataFrame:
         schema=["set", "system", "measure", "section", "group"],
         orient="row",
     )
-    # In the table's order, whatever the scores' is.
+    # In the table's order, not that of the scores.
     return order.join(
         scores.frame, on=["set", "system", "measure"], maintain_order="left_right"
     ).select(

@@ -37,8 +37,8 @@ class Markdown(TableFormat):
                     for mark in cell.marks:
                         text += _SYMBOLS[mark.kind] + mark.letters
                     body[-1].append("<br>".join([text, *map(escaped, cell.lines)]))
-        # All columns go to the left: numbers of equal decimals then stand under each other, with
-        # the marks after them.
+        # All columns are left-aligned: numbers with the same decimals then align, followed by
+        # their marks.
         widths = [max(3, *map(cell_len, texts)) for texts in zip(head, *body, strict=True)]
         rule = [":" + "-" * (width - 1) for width in widths]
         lines = ""

@@ -1,6 +1,6 @@
 """The page: the table and its notes in HTML, everything else drawn by the page's own script.
 
-Its policy lets it load nothing; without script the table, its notes and the provenance are there.
+Its policy forbids loading anything; without scripts it shows the table, its notes and provenance.
 """
 
 import base64

@@ -210,7 +210,7 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled of closed sets of 6"),
+        ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled from closed sets of 6"),
         ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
         ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
         ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` has no effect without"),

@@ -1,1 +1,1 @@
-"""The task ``grounded-generation``: texts that are written from retrieved passages."""
+"""The task ``grounded-generation``: texts generated from retrieved passages."""

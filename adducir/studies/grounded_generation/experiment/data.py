@@ -1,10 +1,10 @@
 """The data of a study of grounded generation: files of contexts and passages, or arguments.
 
-Of arguments the input x is the conclusion, the passages are the premises, each cut to some words;
-the target y is a sentence of one of them, of which words were dropped at random, and that passage
-is the gold one. So a retriever that sees x alone finds it among those of its conclusion by chance
-only: Success@k is min(1, k / passages of the conclusion) at most. Content words of x can be
-replaced by nonce words: the relation of x to its passages is then to be learned.
+With arguments, the input x is the conclusion and the passages are the premises, each truncated; the
+target y is a sentence of one premise with words dropped at random, and that passage is the gold
+one. So a retriever that sees only x finds it among those of its conclusion only by chance:
+Success@k is at most min(1, k / passages of the conclusion). Content words of x can be replaced by
+nonce words: the relation of x to its passages must then be learned.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ from adducir.studies.sentences import sentence_bounds
 from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
 from adducir.training.recipe import Several, listed
 
-_FREQUENT = 100  # so many of the passages' most frequent words carry no content
+_FREQUENT = 100  # this many of the passages' most frequent words carry no content
 
 
 @pydantic_dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _Argument:
 
 
 class ArgumentsRecipe(Recipe):
-    """How examples are made from arguments; docs/hindsight.md has the keys."""
+    """How examples are built from arguments; docs/hindsight.md has the keys."""
 
     words: Annotated[int, Field(ge=1)] = 150
     least: Annotated[int, Field(ge=1)] = 3
@@ -56,7 +56,7 @@ class ArgumentsRecipe(Recipe):
 
 
 class Bed(NamedTuple):
-    """Texts by docno, contexts by part, and how many passages are equally relevant to a group."""
+    """Texts by docno, contexts by split, and how many passages are equally relevant to a group."""
 
     passages: dict[str, str]
     contexts: dict[str, list[GroundedContext]]
@@ -64,9 +64,9 @@ class Bed(NamedTuple):
 
 
 def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
-    """Make passages and contexts from a file of arguments: docno, conclusion and premise.
+    """Build passages and contexts from a file of arguments: docno, conclusion and premise.
 
-    Equal premises are one passage. A conclusion's part depends on it and the seed alone.
+    Equal premises are one passage. A conclusion's split depends only on it and the seed.
     """
     passages: dict[str, str] = {}
     groups: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def build_bed(path: Path, recipe: ArgumentsRecipe) -> Bed:
 def _inputs(
     conclusions: Iterable[str], passages: dict[str, str], nonce: float, draw: np.random.Generator
 ) -> dict[str, str]:
-    """The input of each conclusion: its words, some replaced by words of three syllables."""
+    """The input for each conclusion: its words, some replaced by words of three syllables."""
     counts = Counter(word for text in passages.values() for word in text.lower().split())
     frequent = {word for word, _ in counts.most_common(_FREQUENT)}
     names: dict[str, str] = {}
@@ -131,11 +131,11 @@ class Problem:
     parts: Mapping[str, NDArray[np.int64]]  # their numbers by part
     docnos: Sequence[str]
     passages: Sequence[str]
-    relevant: Mapping[str, int]  # passages that are equally relevant to a group, where known
+    relevant: Mapping[str, int]  # passages that are equally relevant to a group, if known
     pages: Mapping[str, str] = field(default_factory=dict)  # the ``wikipedia_id`` of passages
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
-        """What the retriever reads of contexts, what the guide does, the passages."""
+        """The contexts as read by the retriever and by the guide, and the passages."""
         hindsight = [guide.query(one.input, one.target) for one in self.contexts]
         inputs = [one.input for one in self.contexts]
         return {"inputs": inputs, "hindsight": hindsight, "passages": self.passages}
@@ -145,7 +145,7 @@ class Problem:
 
 
 class DataRecipe(Recipe):
-    """Contexts and passages: files of both, or a file of arguments from which they are made."""
+    """Contexts and passages: files of both, or a file of arguments to build them from."""
 
     passages: str = ""
     title: bool = True
@@ -170,11 +170,11 @@ class DataRecipe(Recipe):
 
 
 class GroundedData:
-    """A data set, whose texts are read when they are needed; another process opens it anew."""
+    """A data set, whose texts are read on demand; other processes reopen it."""
 
     def __init__(self, recipe: DataRecipe, folder: Path, identity: str = "") -> None:
         self.recipe, self.folder = recipe, folder
-        self.held: tuple[Any, Any] = None, None  # what several steps use, with its key
+        self.held: tuple[Any, Any] = None, None  # shared by several steps, with its key
         self._problem: Problem | None = None
         self._bed = recipe.bed or ArgumentsRecipe()
         if recipe.arguments:
@@ -250,7 +250,7 @@ class GroundedData:
         return self._checked(problem, homes)
 
     def _checked(self, problem: Problem, homes: Mapping[str, Path]) -> Problem:
-        """The problem, if it can be computed with; ``homes`` are the files of contexts, by id."""
+        """The problem, validated; ``homes`` are the files of contexts, by id."""
         lacking = {docno for one in problem.contexts for docno in one.gold}.difference(
             problem.docnos
         )
@@ -270,7 +270,7 @@ class GroundedData:
                 raise InputError(
                     f"the context {context.id!r} for training or validation lacks a target.",
                     path=homes[context.id],
-                    hint="Leave it out, or name its file as `test` only.",
+                    hint="Remove it, or use its file only as `test`.",
                 )
         return problem
 

@@ -1,9 +1,9 @@
-"""What makes the artifact of each step, and how any process loads what computes its chunks.
+"""Building the artifact of each step, and loading in any process what computes its chunks.
 
-Each of the first passages is read by itself, and a text is written from it: no sum over passages is
-taken. With a uniform prior P(z|x,y) is the softmax of log P(y|x,z) over a closed set (Hindsight,
-figures 4 and 5); with the retriever as prior it is that of their sums with its scores, and what the
-guide is to approach.
+A text is generated from each of the top passages separately, without a sum over passages. With a
+uniform prior P(z|x,y) is the softmax of log P(y|x,z) over a closed set (Hindsight, figures 4 and
+5); with the retriever as prior it is the softmax of log P(y|x,z) plus the retriever's scores, which
+is what the guide should approximate.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -66,13 +66,13 @@ CLOSED = "closed.safetensors"
 TEXTS = "texts.jsonl"
 LIKELIHOODS = "likelihoods.safetensors"
 SIDES: Mapping[str, Side] = {"inputs": "query", "hindsight": "query", "passages": "document"}
-"""The texts that a network reads, with the tower that does."""
-_AT_ONCE = 16  # contexts whose texts are written at a time
+"""The texts that a network reads, and the tower that reads them."""
+_AT_ONCE = 16  # contexts per batch of generation
 
 
 @dataclass(frozen=True, kw_only=True)
 class NumberedWork(ModelWork):
-    """Arrays of the items 0 to ``count`` - 1, in chunks that any process can make.
+    """Arrays of the items 0 to ``count`` - 1, in chunks that any process can compute.
 
     ``compute`` gets what ``source`` loads, some items, and the tokens of a batch.
     """
@@ -100,7 +100,7 @@ class NumberedWork(ModelWork):
         return iter(range(self.count))
 
     def describe(self, item: int) -> tuple[str, bytes]:
-        return str(item), b""  # what these numbers mean is part of the key
+        return str(item), b""  # the meaning of these numbers is part of the key
 
     def load(self, device: torch.device) -> Callable[[Sequence[Any]], Arrays]:
         source, tokens = self.source(device), self.running.tokens
@@ -109,12 +109,12 @@ class NumberedWork(ModelWork):
 
 @dataclass(eq=False)
 class Parts:
-    """How any process loads the three parts and what they read; it can be pickled, and is small."""
+    """How any process loads the three parts and what they read; small enough to pickle."""
 
     recipe: Any
     data: GroundedData
-    vectors: Path | None = None  # what a network that is not trained makes of all texts
-    before: Path | None = None  # the weights; None: those that training begins with
+    vectors: Path | None = None  # a frozen network's vectors of all texts
+    before: Path | None = None  # the weights; None: the initial ones
     seed: int = 0
     _loaded: tuple[Hindsight, Data] | None = None
 
@@ -142,7 +142,7 @@ class Parts:
         model = Hindsight(scorer, generator).to(device)
         other: Any = model.guide.network
         passages, again = Live(network, texts["passages"], "document"), Live(other, [], "document")
-        again.inputs = passages.inputs  # the same tokens, read by another network of that kind
+        again.inputs = passages.inputs  # the same tokens, for another network of that kind
         inputs = Live(network, texts["inputs"], "query")
         hindsight = Live(other, texts["hindsight"], "query")
         return model, Data(inputs, hindsight, passages, again, self._read(generator))
@@ -150,7 +150,7 @@ class Parts:
     def _frozen(
         self, generator: Generator, device: torch.device, vectors: Path
     ) -> tuple[Hindsight, Data]:
-        """With what a network that is not trained made of all texts, which all steps share."""
+        """With a frozen network's vectors of all texts, which all steps share."""
         key = read_manifest(vectors).fingerprint, device
         if self.data.held[0] != key:
             arrays = read_shard(vectors / VECTORS)
@@ -180,7 +180,7 @@ def _kept(arrays: Mapping[str, NDArray[Any]], name: str) -> MultiVectors:
 
 
 def different_texts(parts: Parts, name: str, device: torch.device) -> Live:
-    """The texts of one of :data:`SIDES`, each once, with a network that is not trained."""
+    """The texts of one of :data:`SIDES`, each once, for a frozen network."""
     texts = parts.data.problem().texts(parts.recipe.guide)[name]
     network = Network(parts.recipe.retriever, parts.data.folder).eval().to(device)
     return Live(network, list(dict.fromkeys(texts)), SIDES[name])
@@ -196,7 +196,7 @@ def request_of(
 
 
 class Answering(NamedTuple):
-    """What answers contexts: the three parts, and what was ranked for the contexts."""
+    """The three parts that answer contexts, and the rankings for these."""
 
     parts: Parts
     model: Hindsight
@@ -230,7 +230,7 @@ class Answering(NamedTuple):
         return {"lines": np.frombuffer(b"".join(lines), dtype=np.uint8)}
 
     def likelihoods(self, places: Numbers, tokens: int | None) -> Arrays:
-        """(n, r) log P(y|x,z) of whole targets, of some of the contexts that have one."""
+        """(n, r) log P(y|x,z) of whole targets, for some of the contexts that have one."""
         rows, generator = self.with_target[places], self.model.eval().generator
         given = self.data.texts, self.closed.contexts[rows], self.closed.retriever[rows]
         return {"values": generator.likelihoods(*given, tokens=tokens).float().cpu().numpy()}
@@ -321,7 +321,7 @@ def _weights(step: "PhaseStep", folder: Path, context: "Context") -> dict[str, A
 
 
 def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, Any]:
-    """Both lists of the test contexts, by the weights or by BM25, and texts from the first."""
+    """Both lists of the test contexts, by the weights or BM25, and texts from the top ones."""
     parts, recipe, problem = _parts(step), step.study.recipe, step.study.data.problem()
     if step.system.by_model:
         counts = _closed(step, folder, context, parts)
@@ -362,4 +362,4 @@ MAKE: dict[str, Callable[[Any, Path, "Context"], dict[str, Any]]] = {
     "grounded-answers": _answers,
     "target-likelihoods": _likelihoods,
 }
-"""What makes the artifact of each kind of step in an empty folder, and returns its counts."""
+"""Builds the artifact of each kind of step in an empty folder, and returns its counts."""

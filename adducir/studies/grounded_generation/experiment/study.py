@@ -42,21 +42,21 @@ class GroundedGeneration(Task):
     Attributes:
         task: ``grounded-generation``.
         data: Contexts and passages.
-        retriever: What retriever and guide start from.
+        retriever: The initial retriever and guide.
         guide: How the guide reads.
         generator: The generator, by key: ``lexical``, ``bart``, ``t5``.
         closed: The closed sets of a round.
-        systems: What is compared.
+        systems: The systems to compare.
         k: Sampled passages: every trained system is trained with each number, and each has a
-            section in the tables. By default as the phases say.
-        seeds: Of training: a run of each trained system for each. Figures are means over runs,
+            section in the tables. By default as set in the phases.
+        seeds: Training seeds: one run of each trained system per seed. Results are means over runs,
             tested over contexts and runs.
-        decode: How texts are written; without it none are.
-        common: The share of the training targets' words that common words make up; Novel-F1 leaves
-            these words out.
+        decode: How texts are generated; without it none are.
+        common: The share of the training targets' words that common words make up; Novel-F1
+            ignores these words.
         cutoffs: The k of Success@k.
-        unit: What differences are tested over: ``context``, or ``group``, the means of the
-            contexts of a group, which are not independent.
+        unit: The unit of significance tests: ``context``, or ``group``, the means of the contexts
+            of a group, which are not independent.
     """
 
     task: Literal["grounded-generation"]
@@ -82,7 +82,7 @@ class GroundedGeneration(Task):
         own = [phase.sample.k for system in self.systems.values() for phase in system.train]
         wide = [k for k in self.k or own if k > depth]
         if wide:
-            raise ValueError(f"{wide[0]} passages cannot be sampled of closed sets of {depth}")
+            raise ValueError(f"{wide[0]} passages cannot be sampled from closed sets of {depth}")
         trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not listed(self.data.train):
             raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
@@ -94,9 +94,9 @@ class GroundedGeneration(Task):
 
 @dataclass(eq=False)
 class PartsStep(ArtifactStep):
-    """A step that takes long, and goes on where a kill cut it off.
+    """A long step, which resumes where it was interrupted.
 
-    ``needs`` are the steps it is made from beside the vectors; ``before``: that of its weights.
+    ``needs`` are the steps it is built from besides the vectors; ``before``: that of its weights.
     """
 
     study: "GroundedStudy"
@@ -111,7 +111,7 @@ class PartsStep(ArtifactStep):
 
     @property
     def generator(self) -> dict[str, Any]:
-        """The generator's hyperparameters and, of another package's, where it comes from."""
+        """The generator's hyperparameters and, if it is from another package, its origin."""
         made = self.study.recipe.generator
         origin = GENERATORS.origin(GENERATORS.name_of(type(made)))
         return {**origin, **made.model_dump(mode="json")}
@@ -147,7 +147,7 @@ class VectorsStep(PartsStep):
 
 
 class CandidatesStep(PartsStep):
-    """The passages that are scored for each context, where not all are: the best of BM25."""
+    """The passages scored for each context, unless all are: the top ones of BM25."""
 
     kind = "closed-candidates"
     verb = "rank"
@@ -208,7 +208,7 @@ class AnswerStep(ClosedStep):
 
 
 class LikelihoodStep(PartsStep):
-    """How probable each test context's target is given each passage that the retriever ranks."""
+    """The probability of each test context's target given each passage that the retriever ranks."""
 
     kind = "target-likelihoods"
     verb = "score"
@@ -219,7 +219,7 @@ class LikelihoodStep(PartsStep):
 
 
 class GroundedStudy(Study):
-    """A trial's part is its number of sampled passages; None: as its phases say."""
+    """A trial's part is its number of sampled passages; None: as set in its phases."""
 
     makes: ClassVar[str] = "answers"
     verb: ClassVar[str] = "answer"
@@ -284,7 +284,7 @@ class GroundedStudy(Study):
                     if before:
                         needs = {**before, **self._candidates}
                         closed = ClosedStep(self, folder / f"closed-{rounds}", place, needs, seed)
-                # Each training draws its own samples and orders: the lists may be those of before.
+                # Each training draws its own samples and orders: the previous lists can be reused.
                 training = {"seed": seed_of(seed, number, turn)}
                 changes: dict[str, Any] = {"training": phase.training.model_copy(update=training)}
                 if trial.part is not None:
@@ -306,7 +306,7 @@ class GroundedStudy(Study):
         return [*self.steps.values(), *self.likelihoods.values()]
 
     def of(self, steps: Mapping[Trial, Any], system: str, k: int | None) -> list[Any]:
-        """The steps of a system with so many sampled passages, one of each seed."""
+        """The steps of a system with a number of sampled passages, one per seed."""
         return [
             step
             for trial, step in steps.items()

@@ -41,7 +41,7 @@ _GROUPS = ("answers", "knowledge", "grounding", "kilt")
 
 
 class Sections:
-    """What a table is made from: a section for each number of sampled passages."""
+    """The contents of a table: a section for each number of sampled passages."""
 
     def __init__(self, study: "GroundedStudy") -> None:
         self.study, self.figures, self.scores = study, list[Figure](), list[Scores]()
@@ -54,7 +54,7 @@ class Sections:
         return name
 
     def add(self, section: str, group: str, system: str, scores: Scores) -> None:
-        """Add a system's run; where groups of contexts are the units, their means."""
+        """Add a system's run; if groups of contexts are the units, their means."""
         if self.study.recipe.unit == "group":
             known = {one.id: one.group or one.id for one in self.study.data.problem().contexts}
             frame = scores.frame.with_columns(pl.col("qid").replace(known))
@@ -66,7 +66,7 @@ class Sections:
     def table(
         self, layout: Callable[..., Layout], notes: Sequence[str] = (), tested: bool = True
     ) -> ResultTable:
-        """The table; where a baseline is missing, nothing is tested."""
+        """The table; without a baseline, nothing is tested."""
         asked = self.study.recipe.comparison if tested else None
         names = {one.systems[0] for one in self.scores}
         are_many = any(len(one.qids) > 1 for one in self.scores)
@@ -98,7 +98,7 @@ class Tables:
         return self.study.of(self.study.steps, system, k)
 
     def ranked(self, who: str) -> ResultTable:
-        """Where the gold passages stand in the lists of the retriever or the guide."""
+        """The ranks of the gold passages in the lists of the retriever or the guide."""
         recipe, problem, sections = self.recipe, self.problem, Sections(self.study)
         by_seed: list[str] = []
         for k, section in sections.names.items():
@@ -113,16 +113,16 @@ class Tables:
                     by_seed.append(f"{first} of {name}{of} by seed, over contexts: {means}.")
         notes = [f"{len(self.test):,} test contexts, {len(problem.passages):,} passages."]
         if lacking := len(self.test) - len(self.counted):
-            notes.append(f"{lacking:,} contexts without a gold passage are left out.")
+            notes.append(f"{lacking:,} contexts without a gold passage are excluded.")
         if recipe.unit == "group":
             notes.append(
-                "Figures are means over groups of contexts, and so are differences tested."
+                "Figures are means over groups of contexts, and differences are tested over groups."
             )
         if who == "retriever" and problem.relevant:
             sections.figures += self._bound(sections)
             notes.append(
-                f"{BOUND}: the expectation where the passages of a context's group come first, in "
-                "any order; who sees the input alone cannot tell them apart. It is not tested."
+                f"{BOUND}: the expectation if the passages of a context's group come first, in "
+                "random order; the input alone cannot tell them apart. It is not tested."
             )
         return sections.table(partial(self.layout, of=_WHO[who]), [*notes, *by_seed])
 
@@ -144,7 +144,7 @@ class Tables:
         return Scores.of(step.run, qids, [*map(NamedMeasure, names)], values)
 
     def _bound(self, sections: Sections) -> Iterator[Figure]:
-        """What no retriever can pass that sees the input alone; see the note on it."""
+        """The upper bound for retrievers that see only the input; see its note."""
         named = [self.contexts[number].group or "" for number in self.counted]
         if self.recipe.unit == "group":
             named = list(dict.fromkeys(named))
@@ -192,7 +192,7 @@ class Tables:
         return tuple(dict.fromkeys(pages[docno] for docno in docnos if docno in pages))
 
     def _written(self, step: "AnswerStep") -> dict[str, Generated]:
-        """What a system wrote with one seed, with the pages of all that it ranks."""
+        """A system's texts with one seed, with the pages of all that it ranks."""
         found = read_generated(step.path / TEXTS)
         if self.problem.pages:
             closed, docnos = ClosedSets.load(step.path / CLOSED), self.problem.docnos
@@ -221,15 +221,15 @@ class Tables:
                     for who, scores in self._masses(*pair):
                         sections.add(section, who, name, scores)
         notes = [
-            "Mass@k: the probability of the k most probable passages of a context's closed set; a "
-            "sharp distribution is no better for it. BM25's scores are not logarithms of "
-            "probabilities, and not shown."
+            "Mass@k: the total probability of the k most probable passages in a context's closed "
+            "set; sharper is not necessarily better. BM25's scores are not log probabilities, and "
+            "are not shown."
         ]
         if any(group == "generator" for _, group in sections.places.values()):
             notes.append(
                 "generator: P(z|x,y) by the generator with a uniform prior, over the retriever's "
-                "closed set; posterior: with the retriever as prior, what the guide is to "
-                "approach. Contexts without a target are left out."
+                "closed set; posterior: with the retriever as prior, which the guide should "
+                "approximate. Contexts without a target are excluded."
             )
         return sections.table(partial(self.layout, of="Sharpness"), notes, tested=False)
 
@@ -245,7 +245,7 @@ class Tables:
             "guide": (closed.contexts, closed.guide_scores),
         }
         if len(rows):
-            # The softmax of scores and that of their log-softmax are one.
+            # The softmax of scores equals that of their log-softmax.
             contexts = closed.contexts[rows]
             every["generator"] = contexts, values
             every["posterior"] = contexts, closed.retriever_scores[rows] + values

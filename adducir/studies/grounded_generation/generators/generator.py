@@ -1,13 +1,13 @@
-"""What every generator has: P(y | x, z), with gradient, and the texts that it writes.
+"""The interface of generators: P(y | x, z), with gradient, and the generated texts.
 
-The one without a network is a mixture of unigram models, of the passage and of the collection::
+The generator without a network is a mixture of unigram models of the passage and the collection::
 
     log P(y|x,z) = sum over the words w of y of log(lambda P(w|z) + (1 - lambda) P(w|C))
 
-This is the query likelihood of Jelinek and Mercer with y in place of the query. P(w|z) is the share
-of w among the passage's words, P(w|C) its share in the collection with one added to every word's
-count and to that of the unknown word. The probabilities of all texts of n words add up to 1.
-lambda, the one parameter, is how far the passage is trusted.
+This is Jelinek-Mercer query likelihood with y as the query. P(w|z) is the share of w among the
+passage's words, P(w|C) its share in the collection with one added to every word's count and to that
+of the unknown word. The probabilities of all texts of n words add up to 1. lambda, the only
+parameter, is the weight of the passage.
 """
 
 import re
@@ -35,19 +35,19 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> Any:
-        """All inputs, targets and passages as the generator computes with them."""
+        """All inputs, targets and passages in the form that the generator computes with."""
 
     @abstractmethod
     def log_likelihood(self, read: Any, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         """(B, k) log P(y|x,z) of whole targets, with gradient: (B,) contexts, (B, k) passages.
 
-        No value depends on which others are computed beside it.
+        No value depends on the others in the batch.
         """
 
     def likelihoods(
         self, read: Any, contexts: Numbers, passages: Numbers, tokens: int | None = None
     ) -> torch.Tensor:
-        """(n, k) what :meth:`log_likelihood` gives, without gradient, some pairs at a time."""
+        """(n, k) values of :meth:`log_likelihood` without gradient, some pairs at a time."""
         count = most = passages.shape[1]
         pairs = self.pairs
         if tokens is not None and self.pair_length is not None:
@@ -65,23 +65,23 @@ class Generator(torch.nn.Module, ABC):
 
     @abstractmethod
     def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
-        """The text of each of (n, 2) pairs of a context and a passage, by their numbers."""
+        """The generated text for each of (n, 2) pairs of a context and a passage, by number."""
 
 
 @dataclass(frozen=True)
 class _Read:
     """Words of targets and passages."""
 
-    words: dict[str, int]  # V words and their numbers; V is that of the unknown word
+    words: dict[str, int]  # V words and their numbers; V is the unknown word's
     targets: Numbers  # (n, longest) numbers of the targets' words; -1 is padding
-    pairs: Numbers  # (P,) passage * (V + 1) + word of what passages hold, sorted
+    pairs: Numbers  # (P,) passage * (V + 1) + word of the passages' words, sorted
     shares: NDArray[np.float64]  # (P,) P(w|z) of each pair
-    starts: Numbers  # (N + 1,) where the pairs of each passage begin
+    starts: Numbers  # (N + 1,) the first pair of each passage
     background: NDArray[np.float64]  # (V + 1,) P(w|C)
 
 
 class Lexical(Generator):
-    """The mixture; ``share`` is lambda at first."""
+    """The mixture; ``share`` is the initial lambda."""
 
     pairs: ClassVar[int] = 4096
 
@@ -127,9 +127,9 @@ class Lexical(Generator):
         return torch.as_tensor(values).to(self.logit)
 
     def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
-        """The most probable text in which no word is repeated; ``max_length`` counts words.
+        """The most probable text without repeated words; ``max_length`` counts words.
 
-        Without that condition it would be the most probable word over and over.
+        Without that condition it would repeat the most probable word.
         """
         share, words = float(self.logit.detach().sigmoid()), list(read.words)
         del tokens

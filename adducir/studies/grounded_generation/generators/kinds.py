@@ -1,6 +1,6 @@
 """The kinds of generators, by key: ``{bart: facebook/bart-base}``.
 
-Packages add kinds of their own by the entry-point group ``adducir.generators``.
+Packages add their own kinds through the entry-point group ``adducir.generators``.
 """
 
 from abc import abstractmethod
@@ -21,7 +21,7 @@ Length = Annotated[int, Field(ge=1)]
 
 
 class Decoding(Recipe):
-    """How texts are written from the first passages; docs/hindsight.md has the keys."""
+    """How texts are generated from the top passages; docs/hindsight.md has the keys."""
 
     passages: Length = 8
     best: Length = 5
@@ -36,7 +36,7 @@ class Decoding(Recipe):
     def _best_are_written(self) -> "Decoding":
         if "best" in self.model_fields_set and self.best > self.passages:
             raise ValueError(
-                f"`best: {self.best}` needs as many texts, but `passages` is {self.passages}"
+                f"`best: {self.best}` needs {self.best} texts, but `passages` is {self.passages}"
             )
         return self
 
@@ -45,19 +45,19 @@ class GeneratorRecipe(Recipe):
     """A generator; its fields are its hyperparameters."""
 
     def identities(self, folder: Path) -> Mapping[str, str]:
-        """The fingerprints of what it starts from, by name; nothing is loaded."""
+        """The fingerprints of its starting point, by name, without loading anything."""
         del folder
         return {}
 
     @abstractmethod
     def load(self, folder: Path) -> "Generator":
-        """The generator before training; ``folder`` is the study's, where relative paths start."""
+        """The generator before training; relative paths start at ``folder``, the study's."""
 
 
 class LexicalMixture(GeneratorRecipe):
     """A unigram mixture of passage and collection: exact, and without pretraining."""
 
-    lexical: float = Field(0.5, gt=0, lt=1, description="Share of the passage at first.")
+    lexical: float = Field(0.5, gt=0, lt=1, description="Initial share of the passage.")
 
     def load(self, folder: Path) -> "Generator":
         from adducir.studies.grounded_generation.generators.generator import Lexical
@@ -67,12 +67,14 @@ class LexicalMixture(GeneratorRecipe):
 
 
 class _Sequences(GeneratorRecipe):
-    """An encoder and decoder of transformers."""
+    """An encoder-decoder from transformers."""
 
-    tokenizer: str | None = Field(None, description="The model whose tokenizer it takes.")
-    input_length: Length = Field(64, description="Tokens of the input; a long one keeps its end.")
-    passage_length: Length = Field(178, description="Tokens of the passage, at most.")
-    output_length: Length = Field(64, description="Tokens of the target, at most.")
+    tokenizer: str | None = Field(None, description="The model whose tokenizer it uses.")
+    input_length: Length = Field(
+        64, description="Maximum tokens of the input; longer ones keep their end."
+    )
+    passage_length: Length = Field(178, description="Maximum tokens of the passage.")
+    output_length: Length = Field(64, description="Maximum tokens of the target.")
     document_marker: str = Field("[DOC]", description="Text between input and passage.")
 
     checkpoint: ClassVar[str]  # the field that names it
@@ -117,7 +119,7 @@ GENERATORS = Family(
 
 
 def _named(value: Any) -> Any:
-    """``lexical`` alone is ``{lexical: 0.5}``."""
+    """Plain ``lexical`` means ``{lexical: 0.5}``."""
     if isinstance(value, str) and value in GENERATORS:
         return GENERATORS.make(value)
     return value

@@ -1,9 +1,9 @@
 """BART and T5: an encoder reads input and passage, a decoder writes the target.
 
 The encoder reads ``x [DOC] z`` (RAG-Sequence, Lewis et al., NeurIPS 2020; as Hindsight, Paranjape
-et al., ICLR 2022): x and z are cut apart, a long x keeps its end, and no special tokens stand
-around them. log P(y|x,z) is the sum over the target's tokens, its special ones among them. Padding
-is masked on both sides, so that no value depends on the batch.
+et al., ICLR 2022): x and z are truncated separately, a long x keeps its end, and no special tokens
+are put around them. log P(y|x,z) is the sum over the target's tokens, including special ones.
+Padding is masked on both sides, so that no value depends on the batch.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class _Read:
 
 
 class Seq2Seq(Generator):
-    """A model of transformers, of a class there; lengths are of input, passage and target."""
+    """A transformers model of a given class; lengths are those of input, passage and target."""
 
     def __init__(
         self, source: ModelSource, kind: str, lengths: tuple[int, int, int], separator: str
@@ -54,7 +54,7 @@ class Seq2Seq(Generator):
                 f"{lengths[2]}; the model reads {longest}.",
                 hint="Lower `input_length`, `passage_length` or `output_length`.",
             )
-        # Until a call says otherwise, texts are written as the checkpoint's own files say.
+        # By default, texts are generated with the checkpoint's own settings.
         self._settings = copy(self.network.generation_config)
 
     def _ids(self, texts: Sequence[str], *, special: bool = False) -> list[Numbers]:
@@ -96,7 +96,7 @@ class Seq2Seq(Generator):
         return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
     def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
-        """By beam search; what ``plan`` leaves open is as the checkpoint's settings say."""
+        """By beam search; the checkpoint's settings apply where ``plan`` sets none."""
         given = {name: value for name in _OPEN if (value := getattr(plan, name)) is not None}
         inputs = self._inputs(read, *pairs.T)
         self.network.eval()

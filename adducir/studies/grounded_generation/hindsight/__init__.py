@@ -1,1 +1,1 @@
-"""Hindsight: a retriever and a generator, trained with a guide that has seen the target."""
+"""Hindsight: a retriever and a generator trained with a guide that sees the target."""

@@ -1,11 +1,11 @@
-"""Closed sets: the first r passages of retriever and guide for each context, with their scores.
+"""Closed sets: the top r passages of retriever and guide for each context, with their scores.
 
-The vectors of one chunk of passages are held at a time, so memory does not grow with the passages.
+Only one chunk of passage vectors is in memory at a time, so memory does not grow with the passages.
 
-A step of training computes with k passages of an example's closed set. They are drawn without
-replacement by softmax(score / temperature): to each log-weight a Gumbel variable is added, and the
-k greatest are taken, which is drawing one after the other from what is left (Yellott, 1977; Kool et
-al., ICML 2019).
+A training step uses k passages from an example's closed set. They are drawn without replacement by
+softmax(score / temperature): a Gumbel variable is added to each log-weight, and the k largest are
+taken, which is equivalent to drawing one after another from the rest (Yellott, 1977; Kool et al.,
+ICML 2019).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,8 +35,8 @@ from adducir.studies.grounded_generation.hindsight.model import (
 )
 from adducir.studies.grounded_generation.hindsight.recipe import ClosedRecipe, SampleRecipe
 
-BLOCK = 8192  # texts in a chunk of vectors
-QUERIES = 64  # queries that are ranked at a time
+BLOCK = 8192  # texts per chunk of vectors
+QUERIES = 64  # queries ranked at a time
 CONTEXTS = 8 * QUERIES  # in a chunk of closed sets
 
 Floats = NDArray[np.float32]
@@ -46,7 +46,7 @@ Compute = Callable[["ClosedRequest", Numbers, int | None], Arrays]
 
 @dataclass(frozen=True)
 class Candidates(Stored):
-    """(n, c) passages that retriever and guide score for all n contexts, where not all are."""
+    """(n, c) passages that retriever and guide score for all n contexts, unless all are scored."""
 
     retriever: NDArray[np.int32]
     guide: NDArray[np.int32]
@@ -57,10 +57,10 @@ def bm25_ranking(
 ) -> tuple[NDArray[np.int32], Floats]:
     """(n, depth) passages and scores of BM25 with Anserini's parameters and analysis.
 
-    Passages without a word of the query follow with 0, in the order of the corpus.
+    Passages without a query term follow with score 0, in corpus order.
     """
     places = {text: place for place, text in enumerate(dict.fromkeys(queries))}
-    rows = [places[text] for text in queries]  # most contexts share their input with others
+    rows = [places[text] for text in queries]  # most contexts share their inputs
     found = rank_parts(passages, list(places), BM25(), depth, threads=threads)
     return found.numbers[rows], found.scores.astype(np.float32)[rows]
 
@@ -81,7 +81,7 @@ class ClosedSets(Stored):
         return ClosedSets(*first), ClosedSets(*rest)
 
     def sample(self, row: int, recipe: SampleRecipe, seed: int) -> Numbers:
-        """(k,) different passages of a context, or fewer where its lists are shorter."""
+        """(k,) distinct passages of a context, or fewer if its lists are shorter."""
         draw = np.random.default_rng(seed)
         of_retriever = recipe.sampler in ("retriever", "top")
         if recipe.sampler == "mixture":
@@ -97,7 +97,7 @@ class ClosedSets(Stored):
 
 @dataclass(frozen=True)
 class ClosedRequest:
-    """What closed sets of (n,) contexts are computed from; without candidates of all passages."""
+    """The inputs for closed sets of (n,) contexts; without candidates, all passages are scored."""
 
     model: Hindsight
     data: Data
@@ -107,7 +107,7 @@ class ClosedRequest:
 
     @cached_property
     def encoded_by(self) -> Mapping[str, str]:
-        """Which part encodes the passages of each: the guide begins as the retriever."""
+        """Which part encodes passages for each: the guide starts as the retriever."""
         one, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
         same = self.data.retriever_passages.inputs is self.data.guide_passages.inputs
         same = same and all(torch.equal(one[name], two[name]) for name in one)
@@ -115,7 +115,7 @@ class ClosedRequest:
 
     @cached_property
     def encoded(self) -> Mapping[str, Numbers]:
-        """By part, the passages that it encodes, rising."""
+        """By part, the passages that it encodes, ascending."""
         found: dict[str, Numbers] = {}
         for part, encoder in self.encoded_by.items():
             own = np.arange(len(self.data.retriever_passages.inputs))
@@ -130,7 +130,7 @@ class ClosedRequest:
         network, precision = scorer.network, self.recipe.precision
 
         def batch(numbers: Numbers) -> Padded:
-            # What is kept of a frozen network was computed once, in single precision.
+            # A frozen network's vectors were computed once, in single precision.
             with nullcontext() if network is None else computing_in(precision, network):
                 return scorer.side(passages, numbers, "document")
 
@@ -139,9 +139,9 @@ class ClosedRequest:
     def rank(
         self, rows: Numbers, tokens: int | None, files: Mapping[str, Sequence[Path]]
     ) -> Arrays:
-        """The closed sets of some contexts, from the vectors by part: the first of equal passages.
+        """The closed sets of some contexts, from the vectors by part; ties keep corpus order.
 
-        Which contexts are ranked together decides the last digits of scores.
+        The last digits of scores depend on which contexts are ranked together.
         """
         del tokens
         contexts, found = self.contexts[rows], list[Any]()
@@ -180,7 +180,7 @@ def _scores(
     numbers: Numbers,
     candidates: Numbers,
 ) -> Floats:
-    """Scores of each context's candidates; ``numbers`` are the passages of the parts."""
+    """Scores of each context's candidates; ``numbers`` are the parts' passages."""
     scores, first = np.empty(candidates.shape, dtype=np.float32), 0
     for vectors in parts:
         some = numbers[first : first + len(vectors)]
@@ -202,7 +202,7 @@ def encoded(
     tokens: int | None,
     batch: Callable[[Numbers], Padded] | None = None,
 ) -> Arrays:
-    """The vectors of texts, by ``batch`` or as they are, in batches of so many padded tokens."""
+    """The vectors of texts, by ``batch`` or as is, in batches of a number of padded tokens."""
 
     def compute(some: Numbers) -> list[Any]:
         with torch.inference_mode():
@@ -225,9 +225,9 @@ def _held(path: Path) -> MultiVectors:
 def closed_sets(
     load: Load, device: torch.device, chunks: Callable[[str, int, int, Load, Compute], list[Path]]
 ) -> ClosedSets:
-    """Rank passages for contexts with the weights as they are.
+    """Rank passages for contexts with the current weights.
 
-    ``chunks`` makes arrays (their name, the number of items, the size of a chunk) and gives files.
+    ``chunks`` computes arrays (name, number of items, chunk size) and returns files.
     """
     request, files = load(device), dict[str, list[Path]]()
     for part, numbers in request.encoded.items():

@@ -23,14 +23,14 @@ from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, Re
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
-"""(n, T, D) vectors and (n, T) which of them count."""
+"""(n, T, D) vectors and their (n, T) mask."""
 Computed = Mapping[Part, torch.Tensor]
-"""(B, k) of B examples: scores of retriever and guide, not normalised, and the generator's l."""
-_KEPT_LENGTH = 16  # what kept vectors count as tokens, when an adapter computes them
+"""(B, k) for B examples: scores of retriever and guide, not normalised, and the generator's l."""
+_KEPT_LENGTH = 16  # tokens that a stored vector counts as, when an adapter computes it
 
 
 class Network(torch.nn.Module):
-    """The layers that texts go through before an adapter: of one tower, or of both."""
+    """The layers before an adapter, of one tower or both."""
 
     def __init__(self, recipe: RetrieverRecipe, folder: Path) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Network(torch.nn.Module):
         self.projection: torch.Tensor | None = None
         self._late: dict[Side, LateInteraction] = {}
         if recipe.vectors == "one":
-            # Two towers that are not trained would be the same one twice.
+            # Two frozen towers would be identical.
             is_as_it_is = recipe.towers == "separate" and recipe.network == "frozen"
             self._dual = DualEncoder.load(
                 encoder_source(recipe.base, folder),
@@ -53,7 +53,7 @@ class Network(torch.nn.Module):
         one = LateInteraction.load(source, reading)
         other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)
         self.projection = one.projection
-        # Unit vectors are projected by the adapter: without a bias that is the same.
+        # The adapter projects unit vectors: without a bias that is equivalent.
         one.projection = other.projection = None
         self._late = {"query": one, "document": other}
         named = {"shared" if one is other else "query": one.network}
@@ -62,7 +62,7 @@ class Network(torch.nn.Module):
         self.towers = torch.nn.ModuleDict(named)
 
     def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
-        """Tokens; a long query keeps its end. Those of texts in a file are read when needed."""
+        """Tokens; a long query keeps its end. Texts in a file are read on demand."""
         return read_texts(texts, partial(self._read, side=side))
 
     def _read(self, texts: Sequence[str], side: Side) -> list[Any]:
@@ -95,7 +95,7 @@ def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:
 
 
 class Kept:
-    """The vectors of texts, by number, which are there already."""
+    """The precomputed vectors of texts, by number."""
 
     def __init__(self, of: MultiVectors, device: torch.device) -> None:
         self.of, self.inputs, self.device = of, of, None
@@ -118,7 +118,7 @@ class Kept:
 
 
 class Live:
-    """The vectors of texts, computed whenever they are asked for, with gradient."""
+    """The vectors of texts, computed on demand, with gradient."""
 
     def __init__(self, network: Network, texts: Sequence[str], side: Side) -> None:
         self.network, self.side, self.inputs = network, side, network.read(texts, side)
@@ -135,7 +135,7 @@ Vectors = Kept | Live
 
 
 class Adapter(torch.nn.Module):
-    """A matrix behind a tower, and length 1; it begins as the projection or as the identity."""
+    """A matrix after a tower, then normalisation; initially the projection or the identity."""
 
     def __init__(self, kind: str | int, width: int, projection: torch.Tensor | None) -> None:
         super().__init__()
@@ -159,7 +159,7 @@ class Adapter(torch.nn.Module):
 
 
 class Scorer(torch.nn.Module):
-    """P or Q: scores of queries and passages; the network's layers are its own where trained."""
+    """P or Q: scores of queries and passages; if trained, the network has its own layers."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ def maxsim(queries: Padded, documents: Padded) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Data:
-    """What the parts read: the queries of retriever and guide, the passages, the generator's."""
+    """The parts' inputs: queries of retriever and guide, passages, the generator's texts."""
 
     inputs: Vectors
     hindsight: Vectors
@@ -216,7 +216,7 @@ class Data:
 
 
 class Hindsight(torch.nn.Module):
-    """Retriever P, guide Q (by default P once more, which is how it begins) and generator."""
+    """Retriever P, guide Q (by default and initially a copy of P) and generator."""
 
     def __init__(
         self, retriever: Scorer, generator: Generator, guide: Scorer | None = None
@@ -229,7 +229,7 @@ class Hindsight(torch.nn.Module):
     def compute(
         self, data: Data, contexts: Numbers, sampled: Numbers, parts: Collection[Part] = PARTS
     ) -> Computed:
-        """What parts say of (B, k) sampled passages of (B,) contexts."""
+        """The parts' scores of (B, k) sampled passages for (B,) contexts."""
         found: dict[Part, torch.Tensor] = {}
         if "retriever" in parts:
             given = data.inputs, contexts, data.retriever_passages, sampled

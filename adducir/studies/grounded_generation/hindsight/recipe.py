@@ -19,7 +19,7 @@ READS: dict[LossName, frozenset[Part]] = {
     "reconstruction": frozenset({"guide", "generator"}),
     "kl": frozenset({"retriever", "guide"}),
 }
-"""The parts that each loss computes with."""
+"""The parts that each loss uses."""
 
 TRAINS: dict[LossName, frozenset[Part]] = {
     **READS,
@@ -30,11 +30,11 @@ TRAINS: dict[LossName, frozenset[Part]] = {
 
 
 class RetrieverRecipe(Recipe):
-    """What retriever and guide start from, and what of it is trained.
+    """The initial retriever and guide, and what is trained.
 
-    A frozen network computes the vectors of all texts once. The adapter, behind the layers of each
-    tower, is a matrix (``full``) that begins as the checkpoint's projection or as the identity, or
-    one of so low a rank that is added to that. Scores are multiplied by ``scale``.
+    A frozen network computes the vectors of all texts once. The adapter, after the layers of each
+    tower, is a matrix (``full``) initialised as the checkpoint's projection or the identity, or a
+    low-rank matrix added to it. Scores are multiplied by ``scale``.
     """
 
     base: str = MINILM
@@ -64,10 +64,10 @@ class GuideRecipe(Recipe):
 
 
 class ClosedRecipe(Recipe):
-    """The closed sets of a round: r passages (``depth``) of all, or of BM25's first.
+    """The closed sets of a round: r passages (``depth``) of all, or of BM25's top ones.
 
-    ``precision`` is what the layers of a trained network compute passages in; training and queries
-    keep theirs. ``bfloat16`` is exact to about 1e-2.
+    ``precision`` is that of a trained network's layers when encoding passages; training and queries
+    have their own. ``bfloat16`` is accurate to about 1e-2.
     """
 
     depth: Length = 100
@@ -85,7 +85,7 @@ class ClosedRecipe(Recipe):
 class SampleRecipe(Recipe):
     """How the k passages of an example are sampled.
 
-    ``guide`` or ``retriever``: drawn from that list; ``top``: the first of the retriever's;
+    ``guide`` or ``retriever``: drawn from that list; ``top``: the top of the retriever's;
     ``mixture``: from the retriever's list with probability ``alpha``, else from the guide's.
     """
 
@@ -96,10 +96,10 @@ class SampleRecipe(Recipe):
 
 
 class PhaseRecipe(Recipe):
-    """A part of the training, with a loss and a schedule of its own.
+    """A phase of training, with its own loss and schedule.
 
-    The parts that the loss does not train are frozen. Each of its rounds makes closed sets anew; 0
-    rounds: those of the phase before. Passages are drawn anew in each epoch.
+    The parts that the loss does not train are frozen. Each round rebuilds the closed sets; 0
+    rounds: those of the previous phase. Passages are resampled in each epoch.
     """
 
     loss: LossName = "elbo"
@@ -113,7 +113,7 @@ Nothing = Annotated[dict[str, str], Field(max_length=0)]
 
 
 class GroundedSystem(Recipe):
-    """A row of the tables: BM25 in the retriever's place, all parts untrained, or trained."""
+    """A row of the tables: BM25 as retriever, all parts untrained, or trained."""
 
     bm25: Nothing | None = None
     untrained: Nothing | None = None
@@ -129,5 +129,5 @@ class GroundedSystem(Recipe):
         if sum(given) != 1:
             raise ValueError("one of `bm25`, `untrained` and `train` is needed")
         if self.train and not self.train[0].rounds:
-            raise ValueError("the first phase needs closed sets: `rounds` of 1 or more")
+            raise ValueError("the first phase needs closed sets: `rounds` must be 1 or more")
         return self

@@ -1,14 +1,14 @@
-"""One phase of the training: a loss over k passages that are drawn anew in each epoch.
+"""One phase of training: a loss over k passages, resampled in each epoch.
 
 With p = softmax of the retriever's scores over the sampled passages, q = softmax of the guide's,
 and l = log P(y|x,z) of the generator:
 
 - ``marginal``: -log sum_z p_z exp(l_z) (RAG-Sequence; equation 1 of Hindsight).
 - ``elbo``: -(sum_z q_z l_z - KL(q || p)) (equation 2).
-- ``reconstruction``: -sum_z q_z l_z, the generator's part of it with the guide as it is.
-- ``kl``: KL(q || p), the retriever's part of it with the guide as it is.
+- ``reconstruction``: -sum_z q_z l_z, the generator's part of it with a frozen guide.
+- ``kl``: KL(q || p), the retriever's part of it with a frozen guide.
 
-The sampled passages are taken as given: no gradient goes through their choice.
+The sampled passages are taken as given: no gradient flows through their choice.
 """
 
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
 from adducir.training.recipe import listed
 from adducir.training.trainer import fit
 
-_PAIRS = 128  # of context and passage, that a network computes at a time in a validation
+_PAIRS = 128  # of context and passage, per batch in validation
 
 
 def loss_of(name: LossName, found: Computed) -> torch.Tensor:
-    """(B,) losses, of the parts that the loss :data:`READS`."""
+    """(B,) losses, from the parts that the loss :data:`READS`."""
     if name == "marginal":
         log_p = found["retriever"].log_softmax(dim=-1)
         return -(log_p + found["generator"]).logsumexp(dim=-1)
@@ -56,7 +56,7 @@ def loss_of(name: LossName, found: Computed) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Examples:
-    """Row ``epoch * len(self) + place`` is a context with the (k,) passages drawn in that epoch."""
+    """Row ``epoch * len(self) + place`` is a context with its (k,) passages for that epoch."""
 
     closed: ClosedSets
     recipe: SampleRecipe
@@ -74,7 +74,7 @@ class Examples:
 
 @dataclass(eq=False)
 class Phase:
-    """What is fitted in a phase, over the closed sets of contexts to train on and held-out ones."""
+    """What a phase trains, over the closed sets of training and held-out contexts."""
 
     model: Hindsight
     data: Data
@@ -89,7 +89,7 @@ class Phase:
         self.validation = Examples(held_out, self.recipe.validation, seed)
 
     def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
-        """Training examples in random order; those for validation by what is computed at a time."""
+        """Training examples in random order; validation examples in batches."""
         count, settings = len(data), self.recipe.training
         if epoch is not None:
             draw = np.random.default_rng(seed_of(settings.seed, "epoch", epoch))
@@ -115,7 +115,7 @@ class Phase:
         return loss_of(name, self.model.compute(self.data, contexts, passages, READS[name]))
 
     def measure(self) -> dict[str, float]:
-        """The parts of the bound on the validation contexts, with the weights as they are."""
+        """The terms of the bound on the validation contexts, with the current weights."""
         batches = [
             self.collate([self.validation[number] for number in numbers.tolist()])
             for numbers in self.batches(self.validation, None)
@@ -128,7 +128,7 @@ class Phase:
             }
 
     def fit(self, checkpoints: Path) -> dict[str, Any]:
-        """Train in place; what the loss does not train stays as it is."""
+        """Train in place; parts that the loss does not train are unchanged."""
         others = (f"{part}.*" for part in PARTS if part not in TRAINS[self.recipe.loss])
         frozen = (*listed(self.recipe.training.freeze), *others)
         recipe, model = self.recipe.training.model_copy(update={"freeze": frozen}), self.model
