@@ -105,7 +105,7 @@ def search(settings: Search) -> None:
         path, first = settings.index, settings.place
     query = " ".join(filter(None, (str(first or ""), *settings.words, settings.query)))
     writes = settings.output is not None
-    if path is None or (settings.topics is not None) != writes and (writes or not settings.qrels):
+    if path is None or ((settings.topics is not None) != writes and (writes or not settings.qrels)):
         hint = 'For example: adducir search indexes/arguments "teacher tenure".'
         raise UsageError("search takes --index and a query, or --topics and --output.", hint=hint)
     if writes and query:
