@@ -3,13 +3,13 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from adducir.cli.console import is_terminal
+from adducir.cli.console import is_terminal, open_progress
 from adducir.core.errors import ArtifactError
 from adducir.core.texts import visible
 from adducir.corpora.documents import Document, text_of
@@ -23,10 +23,20 @@ WORDS = 45
 _TITLES = ("title", "conclusion", "headline")
 
 
-def console() -> Console:
-    found = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
-    found.width = min(found.width, WIDEST)
-    return found
+class Screen(Console):
+    """Standard output; only a terminal gets the blanks that pad lines."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
+        self.width = min(self.width, WIDEST)
+
+    def print(self, *objects: Any, **style: Any) -> None:
+        if self.is_terminal:
+            super().print(*objects, **style)
+            return
+        with self.capture() as printed:
+            super().print(*objects, **style)
+        self.file.write(re.sub(r" +$", "", printed.get(), flags=re.MULTILINE))
 
 
 def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
@@ -66,10 +76,17 @@ class Marker:
         return shown
 
 
-def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
-    hits, out = search([query]), console()
-    ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
-    documents = texts_of(index, [docno for docno, _ in ranked])
+def print_hits(
+    index: "Index",
+    query: str,
+    search: "Callable[[list[str]], Hits]",
+    grades: Mapping[str, int] | None = None,
+) -> None:
+    with open_progress():
+        hits = search([query])
+        ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
+        documents = texts_of(index, [docno for docno, _ in ranked])
+    out = Screen()
     out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
     texts = {
@@ -81,9 +98,10 @@ def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]"
     }
     marker = Marker(query, index, [*texts.values()])
     for rank, (docno, score) in enumerate(ranked, 1):
-        head = Text.assemble(
-            (f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"), visible(docno)
-        )
+        head = Text.assemble((f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"))
+        if grades is not None:
+            head.append("grade ").append(graded(grades, docno)).append("  ")
+        head.append(visible(docno))
         if docno in documents and (title := title_of(documents[docno])):
             head.append(f"  {title}", style="bold")
         out.print(head)
