@@ -74,9 +74,9 @@ def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
 
 @inner
 def add_and_mark(
-    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, marks: Array
+    term: Term, first: Any, last: Any, base: Any, threshold: float, sums: Array, marks: Array
 ) -> None:
-    """Add, and mark each document whose sum exceeds the bar: fast if that is rare."""
+    """Add, and mark each document whose sum exceeds the threshold: fast if that is rare."""
     docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
@@ -92,15 +92,22 @@ def add_and_mark(
             value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
         total = sums[place] + value
         sums[place] = total
-        if total > bar:
+        if total > threshold:
             marks[place >> U(6)] |= U(1) << (place & U(63))
 
 
 @inner
 def add_and_find(
-    term: Term, first: Any, last: Any, base: Any, bar: float, sums: Array, found: Array, count: Any
+    term: Term,
+    first: Any,
+    last: Any,
+    base: Any,
+    threshold: float,
+    sums: Array,
+    found: Array,
+    count: Any,
 ) -> Any:
-    """Add, and record each document whose sum rises above the bar, without branches."""
+    """Add, and record each document whose sum rises above the threshold, without branches."""
     docs, tfs, codes, norms, parts, factors, numbers, table = term
     cells = U(len(table))
     kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
@@ -118,7 +125,7 @@ def add_and_find(
         total = before + value
         sums[place] = total
         found[count] = place
-        count += U((total > bar) & (before <= bar) & (count < U(WINDOW)))
+        count += U((total > threshold) & (before <= threshold) & (count < U(WINDOW)))
     return count
 
 
@@ -193,13 +200,13 @@ def look_up_common(
 
 
 @inner
-def still_above(bar: float, sums: Array, found: Array, count: Any) -> Any:
-    """Keep the found documents whose sum is above the bar; returns how many."""
+def still_above(threshold: float, sums: Array, found: Array, count: Any) -> Any:
+    """Keep the found documents whose sum is above the threshold; returns how many."""
     kept = U(0)
     for n in range(count):
         place = found[n]
         found[kept] = place
-        kept += U(sums[U(place)] > bar)
+        kept += U(sums[U(place)] > threshold)
     return kept
 
 

@@ -94,20 +94,20 @@ class MemoryIndex(Index):
         # The maximum number of hits of each query.
         sizes = np.concatenate(([0], np.cumsum(self._segment.frequencies[queries.terms])))
         matches = sizes[queries.starts[1:]] - sizes[queries.starts[:-1]]
-        room = np.minimum(matches, len(self._segment) if depth is None else depth)
-        room = np.minimum(room, len(self._segment))
-        starts = np.concatenate(([0], np.cumsum(room)))
+        limits = np.minimum(matches, len(self._segment) if depth is None else depth)
+        limits = np.minimum(limits, len(self._segment))
+        starts = np.concatenate(([0], np.cumsum(limits)))
         docs = np.empty(starts[-1], dtype=np.int32)
         scores = np.empty(starts[-1], dtype=np.float32)
-        counts = np.zeros(len(room), dtype=np.int64)
+        counts = np.zeros(len(limits), dtype=np.int64)
 
         def search(first: int, last: int) -> None:
             rest = (queries, first, last, starts, docs, scores, counts)
             kernels.search(self._postings, formula, *rest)
 
-        in_threads(search, len(room), threads)
-        if (counts < room).any():
-            kept = np.arange(len(docs)) - np.repeat(starts[:-1], room) < np.repeat(counts, room)
+        in_threads(search, len(limits), threads)
+        if (counts < limits).any():
+            kept = np.arange(len(docs)) - np.repeat(starts[:-1], limits) < np.repeat(counts, limits)
             docs, scores = docs[kept], scores[kept]
         return counts.astype(np.int32), docs, scores
 

@@ -4,7 +4,7 @@ Scores are 0 or more, and such floats are ordered like their bits read as intege
 window of documents stay in the processor's cache while all query terms' postings are added. Two
 optimisations save work without changing results:
 
-- A few stripes of the collection are scored first, to estimate the score of the last hit; only
+- A few samples of the collection are scored first, to estimate the score of the last hit; only
   documents above it are kept. If they are too few, the search is repeated without the estimate.
 - MaxScore (Turtle and Flood, IPM 1995): terms whose largest contributions together do not reach
   that score cannot bring a document into the ranking; they are only looked up for documents found
@@ -40,11 +40,11 @@ from adducir.indexes.memory.segment import LENGTHS, LEVELS
 _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # cost of looking up a document, in postings added
 _CLEAR_COST = 8  # cost of zeroing one element, in contiguous elements zeroed
-_STRIPE = 2048
+_SAMPLE = 2048
 _LENGTHS = LENGTHS.astype(np.float32)
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """A thread's working space; ``sums`` (of a window) and ``marks`` (bits) are left zero."""
 
     sums: Array
@@ -71,9 +71,9 @@ def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
 
 
 @inner
-def _keep_best(room: Room, count: Any, depth: Any) -> Any:
+def _keep_best(scratch: Scratch, count: Any, depth: Any) -> Any:
     """Keep the best ``depth`` documents in order, ties by number; returns the lowest score."""
-    scores, docs = room.scores, room.docs
+    scores, docs = scratch.scores, scratch.docs
     least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
     for n in range(U(count)):
         equal -= 1 if scores[n] > least else 0
@@ -87,12 +87,12 @@ def _keep_best(room: Room, count: Any, depth: Any) -> Any:
 
 
 @kernel
-def _order(room: Room, count: Any) -> None:
+def _order(scratch: Scratch, count: Any) -> None:
     places, best = np.empty(count, dtype=np.int32), np.empty(count)
-    docs = room.docs[:count].copy()
-    order_row(room.scores[:count].astype(np.float64), places, best)
+    docs = scratch.docs[:count].copy()
+    order_row(scratch.scores[:count].astype(np.float64), places, best)
     for n in range(count):
-        room.scores[n], room.docs[n] = best[n], docs[places[n]]
+        scratch.scores[n], scratch.docs[n] = best[n], docs[places[n]]
 
 
 class Terms(NamedTuple):
@@ -104,7 +104,7 @@ class Terms(NamedTuple):
     starts: Array  # (m,) uint64: where each term's postings begin
     ends: Array  # and end
     rows: Array  # (m,) int64: where each term's bits begin; negative if it has none
-    reach: Array  # (m + 1,) float64: the maximum sum of the terms from each one on
+    suffix_bounds: Array  # (m + 1,) float64: the maximum sum of the terms from each one on
 
 
 @inner
@@ -119,18 +119,18 @@ def _window(
     postings: Postings,
     formula: Formula,
     query: Terms,
-    room: Room,
+    scratch: Scratch,
     places: Array,
     needed: Any,
     base: Any,
     end: Any,
-    bar: float,
+    threshold: float,
 ) -> Any:
-    """Score the documents from ``base`` to ``end``; returns how many exceed the bar."""
-    docs, sums, marks, found = postings.docs, room.sums, room.marks, room.found
+    """Score the documents from ``base`` to ``end``; returns how many exceed the threshold."""
+    docs, sums, marks, found = postings.docs, scratch.sums, scratch.marks, scratch.found
     terms, count, added = U(len(places)), U(0), U(0)
     ordered = needed == terms
-    begins = room.begins
+    begins = scratch.begins
     for t in range(terms):
         if t >= needed and count == U(0):
             break
@@ -138,7 +138,7 @@ def _window(
             start, stop = query.starts[t], query.ends[t]
             if count * U(postings.documents) < (stop - start) * (end - base):
                 bits = (U(query.rows[t]), postings.bits, postings.before)
-                least = bar - query.reach[t + U(1)]
+                least = threshold - query.suffix_bounds[t + U(1)]
                 own = (_term(postings, formula, query, t), start, stop, base, *bits, least)
                 count = look_up_common(*own, sums, found, count)
                 continue
@@ -149,9 +149,9 @@ def _window(
         if t < needed:
             added += last - first
             if ordered:
-                add_and_mark(*at, bar, sums, marks)
+                add_and_mark(*at, threshold, sums, marks)
             else:
-                least = bar - query.reach[needed]
+                least = threshold - query.suffix_bounds[needed]
                 count = add_and_find(*at, least, sums, found, count)
             continue
         if count * U(_SEARCH_COST) > last - first:
@@ -162,7 +162,7 @@ def _window(
                 count = _in_order(marks, found, count)
                 ordered = True
             look_up(*at, sums, marks, found, count)
-        count = still_above(bar - query.reach[t + U(1)], sums, found, count)
+        count = still_above(threshold - query.suffix_bounds[t + U(1)], sums, found, count)
     if needed == terms:
         count = take_marks(marks, found)
     elif not ordered:
@@ -171,8 +171,8 @@ def _window(
     for n in range(count):
         place = U(found[n])
         score = F32(sums[place])
-        if score > bar and place < end - base:
-            found[kept], room.found_scores[kept] = place, score
+        if score > threshold and place < end - base:
+            found[kept], scratch.found_scores[kept] = place, score
             kept += U(1)
     if added * U(_CLEAR_COST) > end - base:
         sums[: end - base] = 0
@@ -196,32 +196,32 @@ def _rank(
     postings: Postings,
     formula: Formula,
     query: Terms,
-    room: Room,
+    scratch: Scratch,
     depth: Any,
-    guess: Any,
+    estimate: Any,
     width: Any,
     step: Any,
 ) -> Any:
-    """Write the best documents to ``room``, unordered; returns their number."""
-    documents, places = U(postings.documents), room.places[: len(query.starts)]
+    """Write the best documents to ``scratch``, unordered; returns their number."""
+    documents, places = U(postings.documents), scratch.places[: len(query.starts)]
     for t in range(U(len(places))):
         places[t] = query.starts[t]
     limit = 2 * depth + 8
-    bar, needed, count = F32(guess), U(len(places)), np.int64(0)
+    threshold, needed, count = F32(estimate), U(len(places)), np.int64(0)
     base, width = U(0), U(width)
     while base < documents:
         end = min(base + width, documents)
-        while needed > U(0) and query.reach[needed - U(1)] <= bar:
+        while needed > U(0) and query.suffix_bounds[needed - U(1)] <= threshold:
             needed -= U(1)
         if needed == U(0):
             break
-        at = (postings, formula, query, room, places, needed, base, end, F64(bar))
+        at = (postings, formula, query, scratch, places, needed, base, end, F64(threshold))
         for n in range(_window(*at)):
-            room.scores[U(count)] = room.found_scores[n]
-            room.docs[U(count)] = base + U(room.found[n])
+            scratch.scores[U(count)] = scratch.found_scores[n]
+            scratch.docs[U(count)] = base + U(scratch.found[n])
             count += 1
         if count >= limit:
-            count, bar = depth, _keep_best(room, count, depth)
+            count, threshold = depth, _keep_best(scratch, count, depth)
         if step > 0:
             base += U(step)
         else:
@@ -231,18 +231,18 @@ def _rank(
 
 
 @inner
-def _guess(
-    postings: Postings, formula: Formula, query: Terms, room: Room, depth: Any, stripes: Any
+def _estimate(
+    postings: Postings, formula: Formula, query: Terms, scratch: Scratch, depth: Any, samples: Any
 ) -> Any:
-    """A score that ``depth`` documents probably exceed, from some stripes; 0 if unknown."""
+    """A score that ``depth`` documents probably exceed, from some samples; 0 if unknown."""
     documents = postings.documents
-    wanted = F64(depth) * stripes * _STRIPE / documents
+    wanted = F64(depth) * samples * _SAMPLE / documents
     rank = min(np.int64(wanted + 2 * math.sqrt(wanted) + 1), depth)
-    step = documents // stripes
-    count = _rank(postings, formula, query, room, rank, ZERO, U(_STRIPE), U(step))
+    step = documents // samples
+    count = _rank(postings, formula, query, scratch, rank, ZERO, U(_SAMPLE), U(step))
     if count < rank:
         return ZERO
-    return _lower_bound(room.scores, count, rank, np.int64(22))
+    return _lower_bound(scratch.scores, count, rank, np.int64(22))
 
 
 @kernel
@@ -250,7 +250,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
     """A prepared query; ``whole``: all documents with a term are requested, without bounds."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
-    numbers, bounds, reach = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
+    numbers, bounds, suffix_bounds = np.empty((size, 4)), np.empty(size), np.zeros(size + 1)
     starts, ends = np.empty(size, dtype=np.uint64), np.empty(size, dtype=np.uint64)
     cells, rows = np.zeros(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     words = postings.documents // 64 + 1
@@ -266,7 +266,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
             place -= 1
         best[place] = n
     for n in range(size - 1, -1, -1):
-        reach[n] = reach[n + 1] + bounds[best[n]]
+        suffix_bounds[n] = suffix_bounds[n + 1] + bounds[best[n]]
         term = queries.terms[begin + best[n]]
         starts[n], ends[n] = postings.offsets[term], postings.offsets[term + 1]
         rows[n] = term * words if (term + 1) * words <= len(postings.bits) else -1
@@ -280,7 +280,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
                 factor = formula.factors[norm]
                 value = contribution(formula.kind, 0.0, weight, mass, factor, tf, ZERO)
                 tables[n, code] = value
-    return Terms(numbers, tables, cells, starts, ends, rows, reach)
+    return Terms(numbers, tables, cells, starts, ends, rows, suffix_bounds)
 
 
 @inner
@@ -320,11 +320,11 @@ def search(
     for query in range(first, last):
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
         widest = max(widest, out_starts[query + 1] - out_starts[query])
-    stripes = min(64, documents // (16 * _STRIPE))
-    if stripes < 4:
-        stripes = 0
+    samples = min(64, documents // (16 * _SAMPLE))
+    if samples < 4:
+        samples = 0
     space = min(2 * widest + 64 + WINDOW, documents) + 1
-    room = Room(
+    scratch = Scratch(
         np.zeros(WINDOW),
         np.zeros(WINDOW // 64, dtype=np.uint64),
         np.empty(WINDOW + 1, dtype=np.uint32),
@@ -344,14 +344,14 @@ def search(
             matches += postings.offsets[queries.terms[n] + 1] - postings.offsets[queries.terms[n]]
         whole = matches <= depth or postings.documents <= depth
         terms = _ask(postings, formula, queries, query, whole)
-        if stripes > 0 and matches > 8 * depth:
-            guess = _guess(postings, formula, terms, room, depth, stripes)
-            if guess > ZERO:
-                count = _rank(postings, formula, terms, room, depth, guess, U(WINDOW), U(0))
+        if samples > 0 and matches > 8 * depth:
+            estimate = _estimate(postings, formula, terms, scratch, depth, samples)
+            if estimate > ZERO:
+                count = _rank(postings, formula, terms, scratch, depth, estimate, U(WINDOW), U(0))
         if count < depth:  # below 0: documents with a query term and score 0 are hits too
-            count = _rank(postings, formula, terms, room, depth, F32(-1), U(1024), U(0))
-        _order(room, count)
+            count = _rank(postings, formula, terms, scratch, depth, F32(-1), U(1024), U(0))
+        _order(scratch, count)
         count = min(count, depth)
         for n in range(count):
-            out_docs[start + n], out_scores[start + n] = room.docs[n], room.scores[n]
+            out_docs[start + n], out_scores[start + n] = scratch.docs[n], scratch.scores[n]
         out_counts[query] = count
