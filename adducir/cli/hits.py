@@ -66,7 +66,12 @@ class Marker:
         return shown
 
 
-def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
+def print_hits(
+    index: "Index",
+    query: str,
+    search: "Callable[[list[str]], Hits]",
+    grades: Mapping[str, int] | None = None,
+) -> None:
     hits, out = search([query]), console()
     ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
     documents = texts_of(index, [docno for docno, _ in ranked])
@@ -81,9 +86,10 @@ def print_hits(index: "Index", query: str, search: "Callable[[list[str]], Hits]"
     }
     marker = Marker(query, index, [*texts.values()])
     for rank, (docno, score) in enumerate(ranked, 1):
-        head = Text.assemble(
-            (f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"), visible(docno)
-        )
+        head = Text.assemble((f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"))
+        if grades is not None:
+            head.append("grade ").append(graded(grades, docno)).append("  ")
+        head.append(visible(docno))
         if docno in documents and (title := title_of(documents[docno])):
             head.append(f"  {title}", style="bold")
         out.print(head)

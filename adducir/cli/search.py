@@ -1,7 +1,7 @@
 """``adducir search``."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import Recipe, needs, without
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ class Search(Recipe):
         "The queries of a run: an ir_datasets id, a file, or '-' for standard input.",
         "-t",
         default=None,
+        reads=True,
+    )
+    qrels: Annotated[list[str], without("output")] = option(
+        "Show grades where the query is one of --topics, by its number or title.",
+        "-q",
+        default=[],
         reads=True,
     )
     output: Path | None = option(
@@ -84,6 +90,7 @@ def search(settings: Search) -> None:
 
     Examples:
         adducir search indexes/arguments "teacher tenure"
+        adducir search indexes/arguments 12 --topics bundled:topics --qrels bundled:qrels
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
@@ -97,22 +104,24 @@ def search(settings: Search) -> None:
     if settings.index is not None:
         path, first = settings.index, settings.place
     query = " ".join(filter(None, (str(first or ""), *settings.words, settings.query)))
-    if path is None or (settings.topics is None) != (settings.output is None):
+    writes = settings.output is not None
+    if path is None or ((settings.topics is not None) != writes and (writes or not settings.qrels)):
         hint = 'For example: adducir search indexes/arguments "teacher tenure".'
         raise UsageError("search takes --index and a query, or --topics and --output.", hint=hint)
-    if settings.topics is not None and query:
+    if writes and query:
         raise UsageError(f"the query {query!r} has no effect with --topics.")
     with open_progress():
         index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
     model, feedback = _kinds(settings, index)
-    if settings.topics is None or settings.output is None:
+    if settings.output is None or settings.topics is None:
+        judged = _judged(settings)
         depth = settings.depth if "depth" in settings.model_fields_set else 10
         threads = settings.threads or 1  # several would wait for each other
         found_by = partial(
             index.search, model=model, feedback=feedback, depth=depth, threads=threads
         )
         with PlainProgress(sys.stderr):
-            answer(index, query, found_by)
+            answer(index, query, found_by, judged)
         return
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics
@@ -141,19 +150,53 @@ def search(settings: Search) -> None:
         show(expansion(index, topics, model, feedback))
 
 
-def answer(index: "Index", query: str, search: "Callable[[list[str]], Hits]") -> None:
+def answer(
+    index: "Index",
+    query: str,
+    search: "Callable[[list[str]], Hits]",
+    judged: "Callable[[str], tuple[str, Mapping[str, int] | None]]",
+) -> None:
     """Show the hits of a query, or prompt for queries."""
     from adducir.cli.hits import print_hits
 
     if query:
-        print_hits(index, query, search)
+        text, grades = judged(query)
+        print_hits(index, text, search, grades)
         return
     if not sys.stdin.isatty():
         hint = "Give a query after the index, or --topics and --output."
         raise UsageError("a query or topics are missing.", hint=hint)
     with suppress(EOFError):
         while typed := input("query: ").strip():
-            print_hits(index, typed, search)
+            text, grades = judged(typed)
+            print_hits(index, text, search, grades)
+
+
+def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":
+    """Finds what to search for a query, which may name a topic, and the topic's grades."""
+    from adducir.cli.console import note
+    from adducir.corpora.qrels import load_qrels
+    from adducir.corpora.topics import Topics, load_topics
+
+    if not settings.qrels:
+        return lambda query: (query, None)
+    frame = load_qrels(settings.qrels).frame
+    topics = Topics([], [], "--topics")
+    if settings.topics is not None:
+        topics = load_topics(settings.topics, field=settings.topic_field)
+    titles = dict(zip(topics.qids, topics.texts, strict=True))
+    numbers = {" ".join(text.casefold().split()): qid for qid, text in titles.items()}
+
+    def judged(query: str) -> tuple[str, Mapping[str, int] | None]:
+        qid = query if query in titles else numbers.get(" ".join(query.casefold().split()))
+        if qid is None:
+            lacks = f"{query!r} is not the number or title of a topic in {settings.topics}"
+            note(f"--qrels do not apply: {lacks if titles else 'a free query needs --topics'}.")
+            return query, None
+        own = frame.filter(qid=qid)
+        return titles[qid], dict(zip(own["docno"], own["grade"], strict=True))
+
+    return judged
 
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":
