@@ -3,7 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.padding import Padding
@@ -23,10 +23,20 @@ WORDS = 45
 _TITLES = ("title", "conclusion", "headline")
 
 
-def console() -> Console:
-    found = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
-    found.width = min(found.width, WIDEST)
-    return found
+class Screen(Console):
+    """Standard output; only a terminal gets the blanks that pad lines."""
+
+    def __init__(self) -> None:
+        super().__init__(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
+        self.width = min(self.width, WIDEST)
+
+    def print(self, *objects: Any, **style: Any) -> None:
+        if self.is_terminal:
+            super().print(*objects, **style)
+            return
+        with self.capture() as printed:
+            super().print(*objects, **style)
+        self.file.write(re.sub(r" +$", "", printed.get(), flags=re.MULTILINE))
 
 
 def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
@@ -72,7 +82,7 @@ def print_hits(
     search: "Callable[[list[str]], Hits]",
     grades: Mapping[str, int] | None = None,
 ) -> None:
-    hits, out = search([query]), console()
+    hits, out = search([query]), Screen()
     ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
     documents = texts_of(index, [docno for docno, _ in ranked])
     out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))

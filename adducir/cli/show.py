@@ -35,7 +35,7 @@ def show(settings: Show) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from adducir.cli.hits import console, graded, texts_of, title_of
+    from adducir.cli.hits import Screen, graded, texts_of, title_of
     from adducir.core.texts import visible
     from adducir.corpora.documents import text_of
     from adducir.corpora.qrels import load_qrels
@@ -87,4 +87,4 @@ def show(settings: Show) -> None:
             if len(rankings) == 2:
                 cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
         table.add_row(*cells)
-    console().print(table)
+    Screen().print(table)

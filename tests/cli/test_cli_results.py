@@ -47,6 +47,16 @@ def searched(output, *more, code=0):
     adducir("search", "-i", "indexes/own", "-t", "topics.tsv", "-o", output, *more, code=code)
 
 
+def test_piped_hits_end_without_blanks(folder, capsys):
+    indexed()
+    adducir("search", "indexes/own", "cats")
+    adducir("show", "a.trec", "--topic", "1")
+    shown = capsys.readouterr().out
+    assert "purr" in shown
+    assert "d2" in shown
+    assert [line for line in shown.splitlines() if line.endswith(" ")] == []
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_that_writes_knows_force(name):
     options = [param.name for param in load_command(name).params]

@@ -8,7 +8,6 @@ by reciprocal rank fusion (Cormack et al., SIGIR 2009). Of passages that overlap
 import json
 import os
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from adducir.cli import common
 from adducir.cli.command import option as field
-from adducir.cli.console import is_terminal, note, open_progress
+from adducir.cli.console import note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import cache_folder, writing_text
 from adducir.core.fingerprint import fingerprint
@@ -39,7 +38,6 @@ WORDS = BM25(k1=0.5, b=0.9)
 """BM25 with the parameters that RELiC's authors tuned for passages of novels."""
 RRF_K = 60
 BY_WORDS, BOTH, MINILM = "bm25", "both", "minilm"
-WIDEST = 96
 
 _DIVISION = "chapter|book|volume|part|letter|stave|act|scene|canto|lecture|essay|section"
 _HEADING = re.compile(rf"_?(?i:{_DIVISION})\s+(?:the\s+\w+|\d+|[A-Z]\w*|[ivxlc]+\b)")
@@ -316,12 +314,12 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
 def _show(
     title: str, length: str, found: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
 ) -> None:
-    from rich.console import Console
     from rich.padding import Padding
     from rich.text import Text
 
-    console = Console(highlight=False, force_terminal=is_terminal(sys.stdout) or None)
-    console.width = min(console.width, WIDEST)
+    from adducir.cli.hits import Screen
+
+    console = Screen()
     console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
     for prompt, passages in found:
         console.print()
