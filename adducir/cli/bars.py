@@ -45,11 +45,13 @@ class BarProgress(Progress):
                 if not self._bars and self._clock is None and not self._ended.is_set():
                     look = {"bar_format": "{desc}: {elapsed}", "leave": False}
                     self._clock = _bar(desc="working", **look)
-                shown = self._bars[-1] if self._bars else self._clock
-                if shown is not None and time.time() >= shown.start_t + shown.delay:
+                for shown in reversed([self._clock, *self._bars]):
+                    if shown is None or time.time() < shown.start_t + shown.delay:
+                        continue  # a bar that waits leaves the clock's place to the one around it
                     shown.refresh()
                     # Else tqdm takes a late bar for one that was not shown, and leaves its line.
                     shown.last_print_t = max(shown.last_print_t, shown.start_t + shown.delay)
+                    break
 
     def _hide_clock(self) -> None:
         with tqdm.get_lock():

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from adducir.cli.console import is_terminal
+from adducir.cli.console import is_terminal, open_progress
 from adducir.core.errors import ArtifactError
 from adducir.core.texts import visible
 from adducir.corpora.documents import Document, text_of
@@ -82,9 +82,11 @@ def print_hits(
     search: "Callable[[list[str]], Hits]",
     grades: Mapping[str, int] | None = None,
 ) -> None:
-    hits, out = search([query]), Screen()
-    ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
-    documents = texts_of(index, [docno for docno, _ in ranked])
+    with open_progress():
+        hits = search([query])
+        ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
+        documents = texts_of(index, [docno for docno, _ in ranked])
+    out = Screen()
     out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
     texts = {

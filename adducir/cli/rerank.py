@@ -69,10 +69,6 @@ def rerank(settings: Rerank) -> None:
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
-    candidates = read_run(settings.run)
-    reranker = open_reranker(settings.model, running=settings.running())
-    reranker.check()
-    fields = settings.fields or reranker.fields
     with (
         open_progress() as progress,
         using_threads(settings.threads),
@@ -83,6 +79,10 @@ def rerank(settings: Rerank) -> None:
             ignore_cleanup_errors=True,
         ) as scratch,
     ):
+        candidates = read_run(settings.run)
+        reranker = open_reranker(settings.model, running=settings.running())
+        reranker.check()
+        fields = settings.fields or reranker.fields
         topics = load_topics(settings.topics, field=settings.topic_field)
         if settings.index is not None:
             index = open_index(settings.index)

@@ -94,7 +94,7 @@ def search(settings: Search) -> None:
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
-    from adducir.cli.console import PlainProgress, open_progress, show
+    from adducir.cli.console import open_progress, show
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.indexes.search import search_topics
@@ -112,16 +112,15 @@ def search(settings: Search) -> None:
         raise UsageError(f"the query {query!r} has no effect with --topics.")
     with open_progress():
         index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
+        judged = _judged(settings)
     model, feedback = _kinds(settings, index)
     if settings.output is None or settings.topics is None:
-        judged = _judged(settings)
         depth = settings.depth if "depth" in settings.model_fields_set else 10
         threads = settings.threads or 1  # several would wait for each other
         found_by = partial(
             index.search, model=model, feedback=feedback, depth=depth, threads=threads
         )
-        with PlainProgress(sys.stderr):
-            answer(index, query, found_by, judged)
+        answer(index, query, found_by, judged)
         return
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics

@@ -109,6 +109,21 @@ def test_bars_on_a_terminal(tmp_path):
     assert controls(sent) == []
 
 
+def test_a_bar_moves_while_one_inside_it_waits(tmp_path):
+    code = """
+import time
+from adducir.cli import bars, console
+bars.TICK = .02
+with console.open_progress() as progress, progress.doing("encoding", None, "texts"):
+    with progress.doing("running", 100, "tokens"):
+        time.sleep(.5)
+"""
+    code, sent = on_terminal(tmp_path, "-c", code)
+    assert code == 0
+    assert sent.count("encoding") > 5
+    assert "running" not in sent
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
