@@ -1,6 +1,7 @@
 """``adducir deepct evaluate``, ``expand`` and ``show``."""
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -150,14 +151,15 @@ def deepct_show(settings: Show) -> None:
         adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'
         adducir deepct show --model deepct/demo --text 'Schools should ban phones.'
     """
-    from adducir.cli.console import show
+    from adducir.cli.console import is_terminal, open_progress, show
     from adducir.deepct.model import TermWeighter
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
 
     text = sys.stdin.read() if settings.text == "-" else settings.text
-    weighter = TermWeighter.load(trained_folder(settings.model))
-    (found,) = weighter.to(choose_device(settings.device)).weigh([text])
+    with open_progress() if is_terminal(sys.stderr) else nullcontext():
+        weighter = TermWeighter.load(trained_folder(settings.model))
+        (found,) = weighter.to(choose_device(settings.device)).weigh([text])
     shown, done, greatest = "", 0, dict[str, float]()
     for word, weight in zip(found.words, found.weights.tolist(), strict=True):
         shown += f"{text[done : word.end]}[{weight:.2f}]"
