@@ -269,7 +269,7 @@ def open_reranker(
     elif text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
     elif colon and "/" not in kind and not path.exists():
-        recipe = RERANKERS.make(kind, {"base": rest})
+        recipe = RERANKERS.make(kind, {"base": rest} if rest else {})
     else:
         source = model_source(text, start)
         if source.folder is None and "/" not in text:  # the Hub has no reranker without an owner

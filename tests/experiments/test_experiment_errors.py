@@ -60,6 +60,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
     [
         ("model: qld", "model: qdl", "systems.QLD.model`.*qdl"),
         ("index: pets, model: qld", "rerank: BM25, by: overlp", "QLD.by`.*reranker 'overlp'"),
+        ("index: pets, model: qld", "rerank: BM25, by: 'maxsim:'", "QLD.by`.*base`"),
         ("corpus: pets", "corpus: cats", "indexes.pets.corpus`.*`cats`"),
         ("baseline: BM25", "baseline: [BM25, X]", "comparison.baseline.1`.*`X`"),
         ("nDCG@5", "nDGC@5", "measures.0`.*nDGC@5"),
