@@ -121,7 +121,11 @@ def open_local(
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     named = format or _format_of(path)
     is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
-    if named is None or (format is None and is_vague):
+    if is_vague and format is None:
+        what = "a text file is a single document."
+        hint = "Cut it with --passages 150, say; or give its folder, or --format text."
+        raise InputError(what, path=path, hint=hint)
+    if named is None:
         raise InputError("its name does not show the format.", path=path, hint=_formats())
     return LocalCorpus(source, (path,), named, docno_field, path.parent, passages)
 

@@ -18,6 +18,7 @@ import polars as pl
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
+from adducir.core.texts import shortened
 from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
 from adducir.corpora.passages import passages_of
@@ -93,6 +94,12 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
     cells = cell.findall(first)
     if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
+        if suffix_of(path) == ".csv" and separator in first:
+            found = shortened(first.strip())
+            what = (
+                f"the first line must name columns such as qid, docno and {third}, not {found!r}."
+            )
+            raise InputError(what, path=path, line=1)
         return data, None
     rows = list[list[str]]()
     for line, text in enumerate(data.decode().split("\n"), 1):

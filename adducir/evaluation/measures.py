@@ -174,6 +174,9 @@ def _named(piece: str) -> Measure:
     if measure is None:
         near = nearest(node.id, [one.NAME or name for name, one in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
+        glued = re.fullmatch(r"(\w+?)_?([0-9]+)", node.id)  # ndcg10
+        if glued and glued[1].lower() in folded:
+            near, cutoff = f"; did you mean `{folded[glued[1].lower()]}`?", f"@{glued[2]}"
         hint = None if near else "Is the package installed that has it? See adducir kinds measures."
         what = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
         raise UsageError(what, hint=hint)
