@@ -195,6 +195,8 @@ class Command(PlainHelp, TyperCommand):
         except Exception as error:
             if option := getattr(error, "option_name", ""):
                 self._refuse_key(option)
+            if getattr(error, "ctx", ctx) is None:
+                error.ctx = ctx  # type: ignore[attr-defined]  # names the command in the hint
             raise
         given: dict[str, Any] = {}
         for key, value in ctx.params.items():
