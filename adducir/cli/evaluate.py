@@ -91,8 +91,8 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
-    from adducir.tables.material import Material
     from adducir.tables.notes import unmatched
+    from adducir.tables.report_data import ReportData
     from adducir.tables.run_facts import RunFacts
 
     with open_progress():
@@ -133,7 +133,7 @@ def evaluate(settings: Evaluate) -> None:
             scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
         )
         layout = settings.layout(
-            material=Material({"": facts.hits}),
+            material=ReportData({"": facts.hits}),
             notes=facts.notes(comparison),
             qrels=judged.source,
             runs={

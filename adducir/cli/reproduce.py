@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.evaluate import MEASURES
-from adducir.cli.tabled import Printing, digests
+from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
-class Reproduce(Printing):
+class Reproduce(TableOptions):
     original: Path = option("The original run.", argument=True, metavar="ORIGINAL")
     reproduced: Path = option("The run that reproduces it.", argument=True, metavar="REPRODUCED")
     qrels: common.Qrels

@@ -20,7 +20,7 @@ from adducir.tables.style import Detail, Fit, Style
 from adducir.version import __version__
 
 if TYPE_CHECKING:
-    from adducir.tables.material import Material
+    from adducir.tables.report_data import ReportData
     from adducir.tables.table import Layout, ResultTable
 
 MEASURING = "Measures"
@@ -43,7 +43,7 @@ TableFormat = Annotated[
 ]
 
 
-class Printing(Recipe):
+class TableOptions(Recipe):
     """A table's layout and destination."""
 
     format: TableFormat = None
@@ -66,16 +66,16 @@ class Printing(Recipe):
         return form_of(self.output, self.format)
 
     def layout(
-        self, *, material: "Material | None" = None, notes: Iterable[str] = (), **provenance: Any
+        self, *, material: "ReportData | None" = None, notes: Iterable[str] = (), **provenance: Any
     ) -> "Layout":
-        from adducir.tables.material import Material
+        from adducir.tables.report_data import ReportData
         from adducir.tables.table import Layout
 
         details = getattr(self, "show", ())
         return Layout(
             style=Style(self.decimals, details=details, fit=self.fit, footer=self.footer),
             provenance={"adducir": __version__, **provenance},
-            material=material or Material(),
+            material=material or ReportData(),
             notes=[*notes],
         )
 
@@ -83,7 +83,7 @@ class Printing(Recipe):
         show_table(table, self.format, self.output, per_topic=per_topic)
 
 
-class Tabled(Testing, Printing):
+class Tabled(Testing, TableOptions):
     """What is tested, and the layout of its table."""
 
     baseline: tuple[str, ...] = option(

@@ -15,11 +15,13 @@ from adducir.core.errors import InputError
 LARGEST = 16 << 20
 """The largest source, in bytes over all its files, that a dry run reads."""
 
-Later = tuple[str, Callable[[], bool], Callable[[], object]]
+Download = tuple[str, Callable[[], bool], Callable[[], object]]
 """What is fetched on first use; whether it is already here, without using the network; how to fetch
 it."""
 
-_plan: ContextVar[tuple[bool, list[Later] | None]] = ContextVar("planning", default=(False, None))
+_plan: ContextVar[tuple[bool, list[Download] | None]] = ContextVar(
+    "planning", default=(False, None)
+)
 """Whether this is a dry run, and what is fetched later."""
 
 
@@ -33,9 +35,9 @@ class NotRead(InputError):  # noqa: N818 - for notes: a dry run continues withou
 
 
 @contextmanager
-def planning(*, is_dry: bool = True) -> Iterator[list[Later]]:
+def planning(*, is_dry: bool = True) -> Iterator[list[Download]]:
     """Collect what is fetched later; if ``is_dry``, do not download or read large files."""
-    found: list[Later] = []
+    found: list[Download] = []
     with setting(_plan, (_plan.get()[0] or is_dry, found)):
         yield found
 
@@ -45,7 +47,7 @@ def may_download() -> bool:
 
 
 def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
-    """Tell a plan that something is fetched when it is needed; see :data:`Later`."""
+    """Tell a plan that something is fetched when it is needed; see :data:`Download`."""
     if (watched := _plan.get()[1]) is not None:
         watched.append((what, is_here, fetch))
 

@@ -22,7 +22,7 @@ from adducir.experiments.sections import Planner
 from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
 from adducir.experiments.study import TASKS, Finding, Study
 from adducir.tables.formats import TABLES, render
-from adducir.tables.material import Curve
+from adducir.tables.report_data import Curve
 from adducir.tables.table import ResultTable
 
 

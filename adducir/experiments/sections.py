@@ -15,14 +15,14 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.core.config import Reading
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.planning import Later, NotRead, planning
+from adducir.core.planning import Download, NotRead, planning
 from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.texts import nearest, repeated
 from adducir.corpora.sources import file_path, source_path
 from adducir.models.sources import RECIPES
 from adducir.statistics.settings import FOR_RUNS, Testing
-from adducir.tables.material import Snippets
+from adducir.tables.report_data import Snippets
 from adducir.tables.style import Detail, Fit
 
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Planner:
         self._is_broken = bool(reading.errors or reading.refused)
         self._errors: dict[ErrorDetail, AdducirError | None] = {}  # with their causes
         self._missing: list[tuple[KeyPath, AdducirError]] = []
-        self._later: list[tuple[KeyPath, Later]] = []
+        self._later: list[tuple[KeyPath, Download]] = []
 
     def add(self, place: KeyPath, what: str) -> None:
         self._errors.setdefault(ErrorDetail(place, what), None)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.differences import percentile_interval
-from adducir.studies.options import Drawing
+from adducir.studies.options import Bootstrap
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]
@@ -36,7 +36,7 @@ def fleiss_kappa(table: Floats) -> Statistic:
 
 
 def estimated(
-    statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Drawing
+    statistic: Statistic, clusters: NDArray[np.integer[Any]], drawing: Bootstrap
 ) -> tuple[float, float, float] | None:
     """A statistic and the bounds of its interval, by sampling clusters; None if undefined."""
     if not clusters.size:

@@ -68,7 +68,7 @@ Shares = Annotated[
 ]
 
 
-class Drawing(Recipe):
+class Bootstrap(Recipe):
     """How intervals of human judgements are computed."""
 
     confidence: float = option("Level of the intervals.", default=0.95, gt=0, lt=1)

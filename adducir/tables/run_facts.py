@@ -14,7 +14,7 @@ from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean
-from adducir.tables.material import TopicHits, hits_held
+from adducir.tables.report_data import TopicHits, hits_held
 
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.corpora.frames import Framed
-from adducir.tables.material import Material
+from adducir.tables.report_data import ReportData
 from adducir.tables.style import ABSENT, Style
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Layout:
     style: Style = field(default_factory=Style)
     head: str = "System"
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    material: Material = field(default_factory=Material)
+    material: ReportData = field(default_factory=ReportData)
     system_names: Mapping[str, str] = field(default_factory=dict)
     measure_names: Mapping[str, str] = field(default_factory=dict)
     sections: Mapping[str, str] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table
-from adducir.tables.material import Cost, Curve, Material
+from adducir.tables.report_data import Cost, Curve, ReportData
 from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import Layout, ResultTable
 
@@ -62,7 +62,7 @@ def made_up(
     scores = [evaluator.score(run) for run in runs]
     if not testing and systems > 1 and topics > 1:
         testing = {"baseline": f"system 0{odd}", "equivalence": 0.05, "against": f"system 0{odd}"}
-    material = Material(
+    material = ReportData(
         {"": facts.hits},
         {docno: f"Document {docno} says <b>what</b> q1 is.{odd}" for docno in docnos},
         {run.tag: Cost(2.0 + number, 1000 * number) for number, run in enumerate(runs)},

@@ -22,8 +22,8 @@ from adducir.runs.run import Run
 from adducir.runs.write import part_of
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, merged
-from adducir.tables.material import Cost, Material
 from adducir.tables.notes import unmatched
+from adducir.tables.report_data import Cost, ReportData
 from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import ResultTable, printed_name
 
@@ -70,7 +70,7 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
         "topics": {name: one.facts(recipe.topics[name]) for name, one in study.topic_sets.items()},
     }
-    material = Material(
+    material = ReportData(
         topics=topics if several else {"": next(iter(topics.values()))},
         snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
         costs={name: _cost(study, name) for name in recipe.systems},

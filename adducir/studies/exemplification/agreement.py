@@ -31,7 +31,7 @@ from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Testing
 from adducir.studies.agreement import Floats, Statistic, estimated, fleiss_kappa
-from adducir.studies.options import Drawing
+from adducir.studies.options import Bootstrap
 from adducir.tables.build import Figure, build_table, figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
@@ -176,7 +176,7 @@ def agreement_of(
     ratings: Ratings,
     what: What,
     level: Level,
-    drawing: Drawing,
+    drawing: Bootstrap,
     *,
     system: str | None = None,
     unigrams: bool = False,
@@ -311,7 +311,7 @@ def unigram_overlap(one: str, two: str) -> float:
 
 def agreement_table(
     ratings: Ratings,
-    drawing: Drawing,
+    drawing: Bootstrap,
     layout: Layout,
     *,
     level: Level = "ordinal",
@@ -365,7 +365,7 @@ def agreement_table(
 
 
 def _notes(
-    ratings: Ratings, found: Agreement, level: Level, drawing: Drawing, of: str
+    ratings: Ratings, found: Agreement, level: Level, drawing: Bootstrap, of: str
 ) -> list[str]:
     notes = [
         f"{len(ratings.names('item')):,} items, {len(ratings.names('rater')):,} raters, "

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.console import columns, note, show
-from adducir.cli.tabled import Printing, Tabled, digests
+from adducir.cli.tabled import Tabled, TableOptions, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
 from adducir.statistics.settings import CORRECTIONS, TESTS, Testing
-from adducir.studies.options import Drawing, counted
+from adducir.studies.options import Bootstrap, counted
 
 if TYPE_CHECKING:
     from adducir.studies.exemplification.texts import Text
@@ -156,7 +156,7 @@ def rouge(settings: Rouge) -> None:
     settings.print(build_table(compare(scores, settings.testing()), layout))
 
 
-class Agreement(Drawing, Printing):
+class Agreement(Bootstrap, TableOptions):
     ratings: Path = option(
         "A CSV file with the columns item, rater, system, and rating or rank or both.",
         metavar="RATINGS",

@@ -10,7 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.console import columns, near, note, open_progress, show
 from adducir.cli.evaluate import POOL_SEEDS
-from adducir.cli.tabled import Printing, Tabled, digests
+from adducir.cli.tabled import Tabled, TableOptions, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
@@ -18,8 +18,8 @@ from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.options import (
     LINES_IN_PARTS,
+    Bootstrap,
     Cutoffs,
-    Drawing,
     Shares,
     in_parts,
     part_path,
@@ -301,7 +301,7 @@ def proxy_make(settings: ProxyMake) -> None:
         note(f"left out, {reason}: {count:,}")
 
 
-class ProxyScore(Drawing, Printing):
+class ProxyScore(Bootstrap, TableOptions):
     choices: tuple[Path, ...] = option(
         "The completed task file, one per judge, or one for all judges with a column rater.",
         metavar="CHOICES",

@@ -32,7 +32,7 @@ from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.studies.agreement import estimated, fleiss_kappa
-from adducir.studies.options import Drawing
+from adducir.studies.options import Bootstrap
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
@@ -213,7 +213,7 @@ def proxy_table(
     key: Key,
     judges: Mapping[str, Chosen],
     models: Mapping[str, Chosen],
-    drawing: Drawing,
+    drawing: Bootstrap,
     layout: Layout,
     *,
     by_group: bool = False,
@@ -251,7 +251,7 @@ def proxy_table(
     return figure_table(columns, rows, replace(layout, notes=notes, head="Who"))
 
 
-def _notes(key: Key, judges: Sequence[Chosen], drawing: Drawing) -> list[str]:
+def _notes(key: Key, judges: Sequence[Chosen], drawing: Bootstrap) -> list[str]:
     percent = f"{100 * drawing.confidence:g}%"
     notes = [
         f"{len(key.answers):,} items with {key.options} candidates each; low and high: Wilson's "

@@ -10,7 +10,7 @@ from typing import Any
 from adducir.tables.formats.data import CSV
 from adducir.tables.formats.latex import Latex
 from adducir.tables.formats.markdown import Markdown
-from adducir.tables.material import hits_held
+from adducir.tables.report_data import hits_held
 from adducir.tables.table import ResultTable
 
 MOST_VALUES = 1_000_000

@@ -11,7 +11,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from adducir.core.errors import InputError, UsageError
 from adducir.studies.exemplification.agreement import agreement_of, read_ratings, unigram_overlap
-from adducir.studies.options import Drawing
+from adducir.studies.options import Bootstrap
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: 4 observers, 12
@@ -67,7 +67,7 @@ def csv_of(units):
 
 
 def figures_of(ratings, level="nominal", samples=1, **more):
-    return agreement_of(ratings, "rating", level, Drawing(samples=samples), **more).figures
+    return agreement_of(ratings, "rating", level, Bootstrap(samples=samples), **more).figures
 
 
 def plain_alpha(units, level):
@@ -129,7 +129,7 @@ def test_kappa_of_fleiss_own_example(written):
         written(csv_of([np.repeat([*"abcde"], row) for row in counts])),
         "rating",
         "nominal",
-        Drawing(samples=1),
+        Bootstrap(samples=1),
     )
     assert round(found.figures["kappa"], 3) == 0.430
     assert (found.units, found.raters) == (30, 6)
@@ -217,9 +217,9 @@ def test_means_are_over_items(written):
 
 def test_kappa_leaves_out_units_with_other_numbers_of_ratings(written):
     ratings = written(CSV)
-    found = agreement_of(ratings, "rating", "nominal", Drawing(samples=1), system="c")
+    found = agreement_of(ratings, "rating", "nominal", Bootstrap(samples=1), system="c")
     assert (found.units, found.raters, found.left_out, found.single) == (1, 2, 1, 1)
-    whole = agreement_of(ratings, "rating", "nominal", Drawing(samples=1))
+    whole = agreement_of(ratings, "rating", "nominal", Bootstrap(samples=1))
     assert (whole.units, whole.left_out) == (5, 1)
     assert whole.figures["all agree"] == pytest.approx(2 / 5)
 

@@ -19,7 +19,7 @@ from adducir.studies.literary_evidence.proxy import (
     write_key,
     write_task,
 )
-from adducir.studies.options import Drawing
+from adducir.studies.options import Bootstrap
 from adducir.tables.table import Layout
 
 TEXTS = {
@@ -163,7 +163,7 @@ def judges_of(key, *patterns):
 
 
 def figures_of(key, judges, models=(), **how):
-    table = proxy_table(key, judges, dict(models), Drawing(samples=50), Layout(), **how)
+    table = proxy_table(key, judges, dict(models), Bootstrap(samples=50), Layout(), **how)
     return table, {
         (row.system, column.group, column.measure): cell.mean for row, column, cell in table.cells()
     }

@@ -55,7 +55,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Material:
+class ReportData:
     """Hits by group of columns, snippets by docno, costs by system, curves by training, plan."""
 
     topics: Mapping[str, TopicHits] = field(default_factory=dict)
