@@ -50,7 +50,8 @@ docs: $(VENV)/.tested
 bench: $(VENV)/.tested
 	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
 	  searching.py memory_search.py evaluation.py significance.py \
-	  candidates.py beam.py encoding.py reranking.py spans.py report.py; do \
+	  candidates.py beam.py "networks.py encoding" "networks.py reranking" \
+	  "networks.py weighting" spans.py report.py; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

@@ -31,7 +31,7 @@ Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
 CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
 """Padded tokens per batch on a CPU and a GPU, which needs many to be busy. On a CPU, a layer's
-states then fit the cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
+states then fit the cache: four times as many take a quarter longer (benchmarks/networks.py)."""
 
 
 @dataclass(frozen=True)
