@@ -51,7 +51,7 @@ bench: $(VENV)/.tested
 	@for each in startup.py "lucene.py index" "lucene.py index --engine memory --documents 300000" \
 	  "lucene.py search" memory_search.py evaluation.py significance.py \
 	  candidates.py beam.py "networks.py encoding" "networks.py reranking" \
-	  "networks.py weighting" spans.py report.py; do \
+	  "networks.py weighting" "spans.py speed" report.py; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

@@ -20,7 +20,13 @@ from adducir.core.executors import HERE, Execution, Place
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions, write_shard
-from adducir.models.machine import Precision, choose_device, computing_in, using_threads
+from adducir.models.machine import (
+    Precision,
+    casting_once,
+    choose_device,
+    computing_in,
+    using_threads,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -141,7 +147,8 @@ def computed(
     import torch
 
     network.eval()
-    with torch.inference_mode(), computing_in(running.precision, network):
+    once = nullcontext() if running.precision == "float32" else casting_once(network)
+    with once, torch.inference_mode(), computing_in(running.precision, network):
         return in_order(lengths, compute, tokens=running.tokens, device=network.device)
 
 
