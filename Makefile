@@ -48,9 +48,10 @@ docs: $(VENV)/.tested
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 bench: $(VENV)/.tested
-	@for each in startup.py indexing.py "indexing.py --engine memory --documents 300000" \
-	  searching.py memory_search.py evaluation.py significance.py \
-	  candidates.py beam.py encoding.py reranking.py spans.py report.py; do \
+	@for each in startup.py "lucene.py index" "lucene.py index --engine memory --documents 300000" \
+	  "lucene.py search" memory_search.py evaluation.py significance.py \
+	  candidates.py beam.py "networks.py encoding" "networks.py reranking" \
+	  "networks.py weighting" "spans.py speed" report.py; do \
 	  echo "== $$each"; $(BIN)/python benchmarks/$$each || exit 1; done
 
 jar: $(VENV)/.installed

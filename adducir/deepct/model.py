@@ -21,7 +21,6 @@ from adducir.models.loading import (
     loading,
     longest_input,
 )
-from adducir.models.machine import halved
 from adducir.models.sources import ModelSource
 from adducir.models.work import PLAIN, Numbers, Running, computed, padded
 
@@ -116,7 +115,6 @@ class Reader:
 class TermWeighter:
     def __init__(self, network: Any, reader: Reader) -> None:
         self.network, self.reader, self.settings = network, reader, reader.settings
-        self._half: Any = None
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":
@@ -131,11 +129,7 @@ class TermWeighter:
 
     def weights(self, encoded: Sequence[Encoded], running: Running = PLAIN) -> list[Floats]:
         """The weight of every word of some passages, 0 for words without pieces."""
-        network = self.network
-        if running.precision != "float32":
-            # Casting the weights once is several times faster than casting on the fly.
-            network = self._half = self._half or halved(network)
-        filler = self.reader.tokenizer.pad_token_id or 0
+        network, filler = self.network, self.reader.tokenizer.pad_token_id or 0
 
         def compute(numbers: Numbers) -> list[Floats]:
             some = [encoded[number] for number in numbers]

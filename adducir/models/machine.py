@@ -7,7 +7,6 @@ changes ranks (late-interaction scores come in steps of 1/16). So autocast cover
 layers, whose output is in single precision again.
 """
 
-import copy
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -93,16 +92,20 @@ def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[N
                 stack.forward = forward
 
 
-def halved(network: "torch.nn.Module") -> "torch.nn.Module":
-    """A copy whose layers have bfloat16 weights: same figures, without casts per batch."""
+@contextmanager
+def casting_once(network: "torch.nn.Module") -> Iterator[None]:
+    """Keep layers' weights in bfloat16 inside the block: same figures, without casts per batch."""
     import torch
 
-    half = copy.deepcopy(network).eval()
-    for stack in stacks_of(half):
-        for module in stack.modules():
-            if isinstance(module, torch.nn.Linear):
-                module.weight.data = module.weight.data.to(torch.bfloat16)
-    return half
+    linear = (one for stack in stacks_of(network) for one in stack.modules())
+    weights = {one.weight: one.weight.data for one in linear if isinstance(one, torch.nn.Linear)}
+    try:
+        for weight, data in weights.items():
+            weight.data = data.to(torch.bfloat16)
+        yield
+    finally:
+        for weight, data in weights.items():
+            weight.data = data
 
 
 def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":

@@ -20,7 +20,13 @@ from adducir.core.executors import HERE, Execution, Place
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions, write_shard
-from adducir.models.machine import Precision, choose_device, computing_in, using_threads
+from adducir.models.machine import (
+    Precision,
+    casting_once,
+    choose_device,
+    computing_in,
+    using_threads,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -31,7 +37,7 @@ Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
 CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
 """Padded tokens per batch on a CPU and a GPU, which needs many to be busy. On a CPU, a layer's
-states then fit the cache: four times as many take a quarter longer (benchmarks/encoding.py)."""
+states then fit the cache: four times as many take a quarter longer (benchmarks/networks.py)."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +147,8 @@ def computed(
     import torch
 
     network.eval()
-    with torch.inference_mode(), computing_in(running.precision, network):
+    once = nullcontext() if running.precision == "float32" else casting_once(network)
+    with once, torch.inference_mode(), computing_in(running.precision, network):
         return in_order(lengths, compute, tokens=running.tokens, device=network.device)
 
 

@@ -16,7 +16,7 @@ from adducir.encoders.encoding import encode, items_of_corpus
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.models import machine
-from adducir.models.machine import computing_in, halved
+from adducir.models.machine import casting_once, computing_in
 from adducir.models.work import in_order, token_batches
 
 
@@ -93,15 +93,14 @@ def test_layers_compute_in_half_and_heads_do_not(tmp_path, ids, kind, head):
 
 def test_weights_cast_once_give_the_same(tmp_path, ids):
     model = transformers.BertModel.from_pretrained(tiny_bert(tmp_path)).eval()
-    half = halved(model)
-    assert half.encoder.layer[0].output.dense.weight.dtype == torch.bfloat16
-    assert half.pooler.dense.weight.dtype == torch.float32
-    assert model.encoder.layer[0].output.dense.weight.dtype == torch.float32
-    with torch.inference_mode():
-        with computing_in("bfloat16", half):
-            once = half(input_ids=ids).last_hidden_state
-        with computing_in("bfloat16", model):
-            each = model(input_ids=ids).last_hidden_state
+    weight = model.encoder.layer[0].output.dense.weight
+    with torch.inference_mode(), computing_in("bfloat16", model):
+        each = model(input_ids=ids).last_hidden_state
+    with casting_once(model), torch.inference_mode(), computing_in("bfloat16", model):
+        assert weight.dtype == torch.bfloat16
+        assert model.pooler.dense.weight.dtype == torch.float32
+        once = model(input_ids=ids).last_hidden_state
+    assert weight.dtype == torch.float32
     assert once.dtype == torch.float32
     assert torch.equal(once, each)
 
