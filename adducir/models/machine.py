@@ -94,11 +94,21 @@ def computing_in(precision: Precision, network: "torch.nn.Module") -> Iterator[N
 
 @contextmanager
 def casting_once(network: "torch.nn.Module") -> Iterator[None]:
-    """Keep layers' weights in bfloat16 inside the block: same figures, without casts per batch."""
+    """Cast to bfloat16 once what autocast casts again and again: the same figures.
+
+    That is the layers' weights for all batches, and what an attention's projections read.
+    """
     import torch
 
-    linear = (one for stack in stacks_of(network) for one in stack.modules())
-    weights = {one.weight: one.weight.data for one in linear if isinstance(one, torch.nn.Linear)}
+    inside = [module for stack in stacks_of(network) for module in stack.modules()]
+    linear = [module for module in inside if isinstance(module, torch.nn.Linear)]
+    weights = {one: one.data for module in linear for one in module.parameters(recurse=False)}
+    hooks = [
+        module.register_forward_pre_hook(_halve_states, with_kwargs=True)
+        for module in inside
+        if "Attention" in type(module).__name__
+        and sum(map(linear.__contains__, module.children())) > 2
+    ]
     try:
         for weight, data in weights.items():
             weight.data = data.to(torch.bfloat16)
@@ -106,6 +116,14 @@ def casting_once(network: "torch.nn.Module") -> Iterator[None]:
     finally:
         for weight, data in weights.items():
             weight.data = data
+        for hook in hooks:
+            hook.remove()
+
+
+def _halve_states(_: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    if args:
+        return (args[0].bfloat16(), *args[1:]), options
+    return args, {**options, "hidden_states": options["hidden_states"].bfloat16()}
 
 
 def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
