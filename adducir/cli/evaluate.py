@@ -85,7 +85,7 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.measures import DEFAULT_MEASURES
+    from adducir.evaluation.measures import DEFAULT_MEASURES, is_measure
     from adducir.evaluation.scores import Scores, system_of
     from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for
@@ -118,6 +118,9 @@ def evaluate(settings: Evaluate) -> None:
                 # A search may find nothing; metadata beside a run show that this was intended.
                 run = read_run(path, allow_empty=metadata_for(path).is_file())
             except InputError as error:
+                if error.absent and is_measure(path.name):
+                    what = f"{path} is a measure, but each option takes one value."
+                    raise UsageError(what, hint="Join measures by commas: -m nDCG@10,AP.") from None
                 if not settings.skip_broken:
                     raise
                 note(f"left out: {error}")

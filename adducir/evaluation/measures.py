@@ -123,6 +123,13 @@ def parse_measure(text: str | Measure) -> Measure:
     return measures[0]
 
 
+def is_measure(text: str) -> bool:
+    try:
+        return bool(parse_measures(text))
+    except UsageError:
+        return False
+
+
 def _from_text(text: str) -> Iterator[Measure]:
     from pytrec_eval import supported_measures
 
