@@ -23,7 +23,7 @@ from typing import Any
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.files import cache_folder
-from adducir.core.processes import cores, share_cores
+from adducir.core.processes import cores, keeping_fault_handlers, share_cores
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,8 @@ class RayTasks(Cluster):
             try:
                 if colon and port.isdigit():  # Ray itself tries for minutes
                     socket.create_connection((host, int(port)), timeout=10).close()
-                ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+                with keeping_fault_handlers():
+                    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
                 what = (
                     f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."

@@ -1,6 +1,7 @@
 """A process's share of the cores, and locks for one process at a time per artifact."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,29 @@ def share_cores(processes: int) -> None:
 def default_threads() -> int:
     """The default number of threads: one per core of this process's share."""
     return max(1, cores() // int(os.environ.get(_SHARE, "1")))
+
+
+@contextmanager
+def keeping_fault_handlers() -> Iterator[None]:
+    """Keep the handlers of faults in memory, which a library such as Ray replaces inside the block.
+
+    A Java virtual machine handles faults in normal operation; without its handlers they kill it.
+    """
+    import ctypes
+
+    if os.name != "posix":
+        yield
+        return
+    libc = ctypes.CDLL(None)
+    numbers = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
+    kept = [(one, ctypes.create_string_buffer(256)) for one in numbers]  # of struct sigaction
+    for number, action in kept:
+        libc.sigaction(number, None, action)
+    try:
+        yield
+    finally:
+        for number, action in kept:
+            libc.sigaction(number, action, None)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Shards on a Ray cluster of three nodes, one of which is killed hard in the middle."""
 
+import ctypes
+import signal
 import sys
 import threading
 import time
@@ -8,7 +10,8 @@ import pytest
 from fake_work import FakeWork, build, digest
 
 from adducir.core.errors import MachineError
-from adducir.core.executors import Execution
+from adducir.core.executors import Execution, RayTasks
+from adducir.indexes import jvm
 
 pytestmark = pytest.mark.slow
 
@@ -51,6 +54,21 @@ def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
     killer.join()
     assert lost.is_set()
     assert digest(built) == wanted
+
+
+def test_handlers_of_faults_stay_those_of_a_java_virtual_machine(cluster):
+    def handler():
+        action = ctypes.create_string_buffer(256)
+        ctypes.CDLL(None).sigaction(signal.SIGSEGV, None, action)
+        return action.raw[:8]  # its address
+
+    jvm.java_class("java.lang.System")
+    import ray
+
+    ray.shutdown()
+    before = handler()
+    RayTasks(cluster.address)
+    assert handler() == before
 
 
 def test_a_cluster_that_is_not_there(tmp_path):
