@@ -223,6 +223,10 @@ class _Lines:
         if best:
             text += " Exploratory: the best system was picked by the figures that are tested."
         refused = claims.filter(method="refused")
+        few = f"scores differ on fewer than {FEW} topics, or equally on all"
+        if refused.height == claims.height:
+            claim = f"{'Non-inferiority' if asked.non_inferiority else 'Equivalence'} within"
+            return (f"{claim} ±{asked.equivalence:g} was not tested: {few}.",)
         if refused.height:
             named = "all pairs" if refused.height == claims.height else self._pairs(refused)
             text += (
