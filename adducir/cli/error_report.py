@@ -36,7 +36,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if debug:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
-        print("adducir: interrupted.", file=sys.stderr)
+        print(f"adducir: {str(error) or 'interrupted'}.", file=sys.stderr)
         return EXIT_INTERRUPTED
     known = _meaning(error) or lacking(error) or blamed(error)
     if known is None:

@@ -12,6 +12,7 @@ from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs
+from adducir.core.texts import listed, nearest
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
@@ -154,7 +155,7 @@ def evaluate(settings: Evaluate) -> None:
     settings.print(table, per_topic=settings.per_topic)
 
 
-def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], dict[str, Any]]:
+def _systems(runs: Sequence[Path], asked: Evaluate) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems; a baseline file that is not among the runs is put first."""
     from adducir.cli.common import find_system, system_names
 
@@ -167,6 +168,12 @@ def _systems(runs: Sequence[Path], asked: Tabled) -> tuple[Mapping[Path, str], d
     ]
     named = system_names([*others, *runs]) if others else named
     found = {name: find_system(name, named) or name for name in wanted}
+    for name in wanted:
+        if found[name] not in named.values() and not asked.pool_seeds:  # which names other systems
+            near = nearest(name, named.values()) or "."
+            known = f"neither a system ({listed([*named.values()])}) nor an existing file"
+            what = "baseline" if name in asked.baselines else "reference of the equivalence test"
+            raise UsageError(f"the {what} {name!r} is {known}{near}")
     changes: dict[str, Any] = {}
     if asked.baselines:
         changes["baseline"] = tuple(found[name] for name in asked.baselines)

@@ -53,11 +53,11 @@ def train(settings: Train) -> None:
     from adducir.training.run import train_model
     from adducir.training.trainable import open_training
 
-    target = settings.output or settings.recipe.with_suffix("")
     threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
     is_first = os.environ.get("RANK", "0") == "0"
     with open_progress() if is_first else nullcontext():
         plan = open_training(settings.recipe, [*settings.changes, *threads])
+        target = settings.output or settings.recipe.with_suffix("")
         manifest = train_model(plan, target, device=settings.device, rebuild=settings.rebuild)
     if manifest is not None:
         counts = manifest.counts

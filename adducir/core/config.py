@@ -27,7 +27,7 @@ from ruamel.yaml.tag import Tag
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import read_text
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
-from adducir.core.texts import shortened, whole_number
+from adducir.core.texts import listed, shortened, whole_number
 
 R = TypeVar("R", bound=Recipe)
 
@@ -192,6 +192,11 @@ def load(path: Path) -> Document:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         hint = "Is this the right file?"
         raise InputError(f"a recipe may have at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
+    if path.is_dir():
+        found = [Path(f"{path}.yaml"), *sorted(path.glob("*.yaml")), *sorted(path.glob("*/*.yaml"))]
+        names = listed([str(one) for one in found if one.is_file()])
+        what = "this is a folder, but a recipe is needed."
+        raise InputError(what, path=path, hint=f"Name one of: {names}." if names else None)
     try:
         text = read_text(path)
     except InputError as error:

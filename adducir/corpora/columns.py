@@ -144,6 +144,8 @@ def _fault(
     if len(cells) != len(layout.columns):
         other = QRELS if layout is RUN else RUN
         what = f"this line has {len(cells)}, not {_shown(layout)}."
+        if not seen and cells[0].startswith("<"):
+            what = f"this looks like topics (XML), not {'a run' if layout is RUN else 'qrels'}."
         if seen or len(cells) != len(other.columns):
             return Fault(line, "columns", what)
         kind = "qrels" if other is QRELS else "a run"

@@ -22,7 +22,7 @@ from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.columns import QRELS, Columns, read_columns
 from adducir.corpora.frames import GRADE, repeated_rows, rows_of
-from adducir.corpora.sources import resolve
+from adducir.corpora.sources import BUNDLED, resolve
 from adducir.corpora.tables import read_table
 
 if TYPE_CHECKING:
@@ -130,5 +130,7 @@ def _read(found: Path | str) -> Columns:
         return Columns(frame.cast({"grade": pl.Float64}))
     columns = read_columns(data, QRELS, tuple(SCHEMA))
     if columns.faults:
-        raise columns.faults[0].error(found)
+        fault = columns.faults[0]
+        hint = "Did you mean bundled:qrels?" if found in BUNDLED.values() else None
+        raise InputError(fault.message, path=found, line=fault.line or None, hint=hint)
     return columns

@@ -17,6 +17,7 @@ import polars as pl
 from adducir.core.artifacts import MANIFEST, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import progress
+from adducir.core.texts import nearest
 from adducir.indexes import jvm
 from adducir.indexes.index import Array, Index, Ranked
 from adducir.indexes.jvm import translated
@@ -88,8 +89,10 @@ class LuceneIndex(Index):
         if (path / MANIFEST).is_file():
             manifest = open_artifact(path, KINDS["lucene"])
         elif not (path.is_dir() and any(path.glob("segments_*"))):
+            others = (one.parent.name for one in path.parent.glob(f"[!.]*/{MANIFEST}"))
+            near = nearest(path.name, others) or "."
             raise ArtifactError(
-                "this is not an index." if path.exists() else "this index does not exist.",
+                "this is not an index." if path.exists() else f"this index does not exist{near}",
                 path=path,
                 hint="Build one with 'adducir index SOURCE --output indexes/NAME'; a prebuilt one "
                 "must be in Pyserini's cache.",

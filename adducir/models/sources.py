@@ -18,6 +18,7 @@ from adducir.core.fingerprint import fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
 from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, planning
+from adducir.core.texts import nearest
 
 RECIPES = (".yaml", ".yml")
 """Suffixes of recipes; a recipe's model is in the folder with its name."""
@@ -42,6 +43,7 @@ class ModelSource:
     folder: Path | None = None  # None: the Hub, downloaded on first use
     revision: str | None = None  # the Hub's branch, tag or commit; None: the main branch
     tokenizer: "ModelSource | None" = None  # if the weights do not include it
+    offline: str = MINILM  # what errors suggest instead, without a network
 
     def identity(self) -> str:
         """This model's identity: a folder's content, or the name on the Hub."""
@@ -108,9 +110,9 @@ class ModelSource:
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
             raise MachineError(
                 f"the model {self.name} is not a folder and could not be fetched from the "
-                f"Hugging Face Hub ({type(error).__name__}).",
+                f"Hugging Face Hub ({type(error).__name__}){nearest(self.name, [MINILM]) or '.'}",
                 hint="Check the name and the network, or give the path of a folder with the model. "
-                f"'{MINILM}' works without a network.",
+                f"'{self.offline}' works without a network.",
                 absent=True,
             ) from error
         return Path(found)

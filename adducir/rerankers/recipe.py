@@ -36,6 +36,7 @@ Scores = NDArray[np.float64]
 
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: stored beside its weights."""
+_OFFLINE = "maxsim:minilm"
 _BLANK = re.compile(r"\s")
 _CHARACTERS = 24
 """Characters of a long text to read first, per requested id."""
@@ -271,18 +272,21 @@ def open_reranker(
     elif colon and "/" not in kind and not path.exists():
         recipe = RERANKERS.make(kind, {"base": rest} if rest else {})
     else:
-        source = model_source(text, start)
+        source = replace(model_source(text, start), offline=_OFFLINE)
         if source.folder is None and "/" not in text:  # the Hub has no reranker without an owner
             RERANKERS.kind(text)
         kinds = RERANKERS.kinds().items()
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
-            raise InputError(
-                f"{source.name} is not recognised as a reranker.",
-                path=source.folder,
-                hint=f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
-                f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}.",
+            what = f"{source.name} is not recognised as a reranker."
+            hint = (
+                f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
+                f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}."
             )
+            if source.has_architecture("Model"):
+                what = f"{source.name} is an encoder, not a reranker."
+                hint = f"Use it as `maxsim:{source.name}`."
+            raise InputError(what, path=source.folder, hint=hint)
         recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), running)
 
@@ -319,7 +323,10 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
         return ModelSource(recipe.model)
     tokenizer = recipe.tokenizer and expanded(recipe.tokenizer)
     source = model_source(expanded(recipe.base), folder, tokenizer)
-    if not recipe.classes or is_trained(recipe):  # a new model may start from any class
+    if is_trained(recipe):  # a new model may start from any class
+        return source
+    source = replace(source, offline=_OFFLINE)
+    if not recipe.classes:
         return source
     try:
         path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
@@ -327,10 +334,13 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
         return source
     names = json_object(path).get("architectures")
     if isinstance(names, list) and not any(str(one).endswith(recipe.classes) for one in names):
-        raise InputError(
-            f"{source.name} is a {', '.join(map(str, names))}, but the model's class must end "
-            f"in {' or '.join(recipe.classes)}.",
-            path=path,
-            hint="Name a model of that kind, or another `model:` in the reranker's recipe.",
-        )
+        known = ", ".join(map(str, names))
+        what = f"{source.name} is a {known}, but the model's class must end in "
+        what += f"{' or '.join(recipe.classes)}."
+        hint = "Name a model of that kind, or another `model:` in the reranker's recipe."
+        if known.endswith("Model") and "ForSequenceClassification" in recipe.classes:
+            what = f"{source.name} is an encoder ({known}), not a {recipe.model}: it has no "
+            what += "classification head."
+            hint = f"Use it as `maxsim:{source.name}`, or name a {recipe.model}."
+        raise InputError(what, path=path, hint=hint)
     return source

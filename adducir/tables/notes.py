@@ -223,12 +223,14 @@ class _Lines:
         if best:
             text += " Exploratory: the best system was picked by the figures that are tested."
         refused = claims.filter(method="refused")
+        why = f"scores differ on fewer than {FEW} topics, or equally on all"
+        if refused.height == claims.height:
+            bound = f"Equivalence within ±{asked.equivalence:g}"
+            if asked.non_inferiority:
+                bound = f"Non-inferiority (by less than {asked.equivalence:g})"
+            return (f"{bound} was not tested: {why}.",)
         if refused.height:
-            named = "all pairs" if refused.height == claims.height else self._pairs(refused)
-            text += (
-                f" Not tested, because scores differ on fewer than {FEW} topics, or equally on "
-                f"all: {named}."
-            )
+            text += f" Not tested, because {why}: {self._pairs(refused)}."
         topics = claims["set"].replace_strict(self.comparison.topics, return_dtype=pl.Int64)
         few = pl.col("ties") + FEW > pl.lit(1) * topics
         doubtful = claims.filter(few, verdict="equivalent", method="t")

@@ -1,5 +1,6 @@
 """Trains a model inside an artifact; a killed training resumes from its last checkpoint."""
 
+import glob
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +31,7 @@ def train_model(
         )
     import torch
 
-    from adducir.training.trainer import arguments_of, fit, rank
+    from adducir.training.trainer import arguments_of, fit, last_checkpoint, rank
 
     recipe, chosen = trainable.recipe.training, choose_device(device)
 
@@ -50,7 +51,20 @@ def train_model(
         return model, data, history
 
     def make(folder: Path) -> dict[str, Any]:
-        model, data, history = trained()
+        work = parts_folder(output, trainable.fingerprint)
+        all_parts = f"{glob.escape(work.name.rpartition('-')[0])}-*"
+        if {one.parents[1] for one in work.parent.glob(f"{all_parts}/*/checkpoint-*")} - {work}:
+            what = "an interrupted training with other settings is discarded"
+            progress().note(f"{what} when this one is complete")
+        try:
+            model, data, history = trained()
+        except KeyboardInterrupt as error:
+            last = last_checkpoint(work / "checkpoints") or ""
+            what = (
+                f"resumes after step {int(last.rpartition('-')[2]):,}" if last else "starts again"
+            )
+            when = "" if last else " before the first checkpoint"
+            raise KeyboardInterrupt(f"interrupted{when}; the same command {what}") from error
         counts = data.counts | {
             "training_examples": len(data.train),
             "held_out_examples": len(data.validation),

@@ -79,10 +79,11 @@ def fit(
     data = {"train_dataset": train, "eval_dataset": validation}
     trainer = _Trainer(objective, recipe, model, arguments, callbacks=callbacks, **data)
     began = time.monotonic()
+    what = f"training for {recipe.epochs} epoch{'s' * (recipe.epochs != 1)}"
     if recipe.gradient_checkpointing:
         checkpoint_layers(model)
-    with quiet(), progress().doing("training", recipe.epochs * len(train), objective.unit):
-        trainer.train(resume_from_checkpoint=_last_checkpoint(checkpoints))
+    with quiet(), progress().doing(what, recipe.epochs * len(train), objective.unit):
+        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
     model.eval()
     history = _history(trainer.state, time.monotonic() - began)
     progress().note(f"kept the weights of epoch {kept_epoch(history)}")
@@ -292,7 +293,7 @@ class _Watch(TrainerCallback):
                 progress().note(f"epoch {state.epoch:g}: {name} loss {logs[key]:.5f}")
 
 
-def _last_checkpoint(folder: Path) -> str | None:
+def last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint that all processes wrote whole; others are removed."""
     count = _processes()
     parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]

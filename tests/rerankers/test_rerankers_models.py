@@ -116,8 +116,10 @@ def test_one_label_gives_the_logit(tmp_path):
 
 
 def test_a_model_without_a_classifier_is_no_reranker(tiny):
-    with pytest.raises(InputError, match=f"cross-encoder:{tiny}"):
+    with pytest.raises(InputError, match=f"encoder.*`maxsim:{tiny}`"):
         open_reranker(str(tiny))
+    with pytest.raises(InputError, match=f"BertModel.*`maxsim:{tiny}`"):
+        open_reranker(f"cross-encoder:{tiny}")
     with pytest.raises(InputError) as caught:
         open_reranker(f"monobert:{tiny}")
     assert caught.value.path == tiny / "config.json"

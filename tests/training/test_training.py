@@ -109,7 +109,9 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, monkeypatch):
     kind = "cross-encoder"
     train(study, kind, "whole")
     monkeypatch.setattr("adducir.training.trainer.CHECKPOINT_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt), KilledAt(20):
+    with pytest.raises(KeyboardInterrupt, match="before the first checkpoint"), KilledAt(0):
+        train(study, kind, "cut")
+    with pytest.raises(KeyboardInterrupt, match=r"resumes after step \d+$"), KilledAt(20):
         train(study, kind, "cut")
     plan = open_training(study / f"{kind}.yaml")
     monkeypatch.setattr(type(plan), "_rows", lambda *_: pytest.fail("rows were made again"))
@@ -118,6 +120,16 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, monkeypatch):
     assert any("resumes after step" in note for note in after.notes)
     assert same_weights(study / "whole", study / "cut")
     assert read_manifest(study / "cut").counts == read_manifest(study / "whole").counts
+    assert not list(study.glob(".cut.parts*"))
+
+
+def test_what_is_kept_of_a_training_with_other_settings_is_discarded_aloud(study, monkeypatch):
+    monkeypatch.setattr("adducir.training.trainer.CHECKPOINT_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt), KilledAt(20):
+        train(study, "cross-encoder", "cut")
+    with KilledAt(999) as after:
+        train(study, "cross-encoder", "cut", "training.epochs=1")
+    assert any("other settings is discarded" in note for note in after.notes)
     assert not list(study.glob(".cut.parts*"))
 
 
