@@ -203,7 +203,7 @@ def test_a_model_is_trained_where_a_run_needs_it(study):
     trained, recipe = "systems.CE.by=rerankers/trained.yaml", study / "rerankers" / "trained.yaml"
     lines, outcome, notes = run(study, trained)
     assert lines[0] == "train  rerankers/trained"
-    assert sum(note.startswith("training (") for note in notes) == 1
+    assert sum(note.startswith("training for 1 epoch (") for note in notes) == 1
     assert made(outcome) == ["CE", "Over", "Fused"]
     # By its folder it is the same model, read the same way.
     assert run(study, "systems.CE.by=rerankers/trained")[1].runs == []
@@ -230,7 +230,7 @@ def test_a_corpus_is_weighted_once_for_each_model(study):
     # Another rendering needs an index, but neither training nor weighing.
     lines, outcome, notes = run(study, weighted, "corpora.weighted.transform=sqrt")
     assert [line.split()[0] for line in lines if "weighted of" in line] == ["build"]
-    assert not any(note.startswith(("training (", "weighting (")) for note in notes)
+    assert not any(note.startswith(("training for ", "weighting (")) for note in notes)
     text = outcome.files["json"].read_text()
     assert '"transform": "sqrt"' in text
     assert str(study) not in text
