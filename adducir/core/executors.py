@@ -188,7 +188,8 @@ class RayTasks(Cluster):
         except ImportError as error:
             hint = "Install it: pip install ray"
             raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
-        if not ray.is_initialized():
+        self._connected = not ray.is_initialized()
+        if self._connected:
             host, colon, port = address.removeprefix("ray://").rpartition(":")
             try:
                 if colon and port.isdigit():  # Ray itself tries for minutes
@@ -216,6 +217,12 @@ class RayTasks(Cluster):
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
             raise BrokenExecutor(str(error)) from error  # its node or process is gone
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        if self._connected:
+            with keeping_fault_handlers():
+                self._ray.shutdown()
 
 
 class SlurmJobs(Cluster):

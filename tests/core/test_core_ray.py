@@ -11,6 +11,7 @@ from fake_work import FakeWork, build, digest
 
 from adducir.core.errors import MachineError
 from adducir.core.executors import Execution, RayTasks
+from adducir.core.processes import keeping_fault_handlers
 from adducir.indexes import jvm
 
 pytestmark = pytest.mark.slow
@@ -28,8 +29,9 @@ def cluster(monkeypatch):
     try:
         yield made
     finally:
-        ray.shutdown()
-        made.shutdown()
+        with keeping_fault_handlers():
+            ray.shutdown()
+            made.shutdown()
 
 
 def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
@@ -56,18 +58,17 @@ def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
     assert digest(built) == wanted
 
 
-def test_handlers_of_faults_stay_those_of_a_java_virtual_machine(cluster):
+def test_handlers_of_faults_stay_those_of_a_java_virtual_machine(cluster, tmp_path):
     def handler():
         action = ctypes.create_string_buffer(256)
         ctypes.CDLL(None).sigaction(signal.SIGSEGV, None, action)
         return action.raw[:8]  # its address
 
     jvm.java_class("java.lang.System")
-    import ray
-
-    ray.shutdown()
     before = handler()
-    RayTasks(cluster.address)
+    with RayTasks(cluster.address) as tasks:
+        assert handler() == before
+        assert tasks.call(str(tmp_path), len, "abc") == 3
     assert handler() == before
 
 
