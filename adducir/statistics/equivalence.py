@@ -58,20 +58,25 @@ class TwoLevel:
         from scipy.special import stdtrit
 
         total = sum(variance for variance, _ in self.terms)
-        return sum(variance / total * float(stdtrit(df, share)) for variance, df in self.terms)
+        varying = [(variance, df) for variance, df in self.terms if variance > 0]
+        return sum(variance / total * float(stdtrit(df, share)) for variance, df in varying)
 
     def below(self, t: float) -> float:
-        """The share whose :meth:`quantile` is ``t``."""
+        """The share whose :meth:`quantile` is ``t``; at least 1e-100."""
         from scipy.optimize import brentq
         from scipy.special import stdtr
 
-        if len(self.terms) == 1:
-            return float(stdtr(self.terms[0][1], t))
-        tails = [float(stdtr(df, -abs(t))) for _, df in self.terms]
-        # The weighted quantile lies between those of the terms, and so does the share.
-        low, high = (float(np.log(max(end, 1e-300))) for end in (min(tails), max(tails)))
-        if high - low > 1e-12:
-            low = brentq(lambda p: self.quantile(float(np.exp(p))) + abs(t), low, high)
+        def beyond(logarithm: float) -> float:
+            return self.quantile(float(np.exp(logarithm))) + abs(t)
+
+        # The weighted quantile lies between those of the terms, and so does the share; where one
+        # term has nearly all of the variance it is at an end, as far as rounding shows.
+        tails = [float(stdtr(df, -abs(t))) for variance, df in self.terms if variance > 0]
+        low, high = (float(np.log(max(end, 1e-100))) for end in (min(tails), max(tails)))
+        if beyond(high) <= 0:
+            low = high
+        elif beyond(low) < 0:
+            low = brentq(beyond, low, high)
         tail = float(np.exp(low))
         return tail if t < 0 else 1.0 - tail
 

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores, system_of
 from adducir.statistics.comparison import compare
-from adducir.statistics.equivalence import tost, tost_of_runs, two_level
+from adducir.statistics.equivalence import TwoLevel, tost, tost_of_runs, two_level
 from adducir.statistics.settings import CORRECTIONS
 
 
@@ -44,6 +44,20 @@ def test_of_one_run_each_it_is_the_paired_t_test() -> None:
     found, theirs = two_level(a, b), stats.ttest_rel(a[0], b[0])
     assert (found.t, found.p) == pytest.approx((theirs.statistic, theirs.pvalue), rel=1e-12)
     assert found.interval(0.9) == pytest.approx(tuple(theirs.confidence_interval(0.9)), rel=1e-9)
+
+
+def test_shares_and_quantiles_are_inverse_even_where_one_term_has_all_the_variance() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        runs = int(rng.integers(3, 6))
+        parts = 10.0 ** rng.uniform(-30, 0, 3) * np.append(rng.random(2) < 0.7, True)
+        degrees = (float(rng.integers(1, 300)), runs - 1.0, runs - 1.0)
+        terms = tuple(zip(parts.tolist(), degrees, strict=True))
+        t = -(10.0 ** rng.uniform(-6, 6))
+        share = TwoLevel(0.0, 1.0, t, 1.0, terms).below(t)
+        if share > 1e-90:
+            quantile = TwoLevel(0.0, 1.0, t, 1.0, terms).quantile(share)
+            assert quantile == pytest.approx(t, rel=1e-6, abs=1e-9)
 
 
 def test_the_balanced_case_by_hand() -> None:
