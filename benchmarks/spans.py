@@ -15,12 +15,10 @@ not matter which sentence a bullet, quotation mark or bracket belongs to. Of the
 ``examples``: 755 answers (ELI5, Natural Questions, WebGPT and a model's) have a role for each
 sentence, agreed on by three people; "Answer - Example" is one (Xu, Li and Choi, 2022: How do we
 answer complex questions? Discourse structure of long-form answers). A unit is right where a
-sentence of this role overlaps it. Three things keep the figures apart from 1, and none is an error
-of the extraction: examples without a marker, which EGRET leaves out; examples of several sentences,
-of which the marker is in one; and roles that are one a sentence, so that a clause in parentheses is
-seldom what its sentence is labelled for. Hence recall is reported over runs of example sentences
-and over those that hold a marker as well, and precision by form, and once more where any of the
-three people said "example".
+sentence of this role overlaps it. Figures stay below 1 without any error of the extraction, because
+EGRET leaves out examples without a marker, the marker of a longer example is in one sentence, and a
+clause in parentheses rarely decides its sentence's label. So recall is also reported over sentences
+with a marker, and precision by form, and where any of the three people said "example".
 
 ``quotations``: a run is 26 words or more that a book and a work of criticism have in common, found
 over the raw texts by looking up every 26 words of one in the other: no sentences, no likeness,
