@@ -1,16 +1,13 @@
 """Text cut into sentences, examples and quotations: how fast, and how well.
 
 ``speed``: megabytes a second, and whether time is linear (a slope of 1: the logarithm of the ratio
-of times over that of sizes). Examples are extracted from the collections' books and ELI5's answers;
-quotations are sought in every other work of criticism, then in all, with all novels, the reading
-and cutting of books apart from the search.
+of times over that of sizes). Quotations are sought in every other work of criticism, then in all,
+the reading and cutting of books apart from the search.
 
 ``sentences``: our cuts against those of the libraries that need no download (pip install pysbd
-sentencex blingfire sentence-splitter segtok; what is not installed is left out). The answers of
-ELI5 that people labelled come cut by a tool ("K." stands alone in one), so this is agreement with
-good cuts, not accuracy. A boundary is recognised by the first letter or digit behind it, so it does
-not matter which sentence a bullet, quotation mark or bracket belongs to. Of the books, speed
-(processor time) and differences are reported; --show prints a sample of them.
+sentencex blingfire sentence-splitter segtok), on the answers of ELI5 that people labelled, which a
+tool had cut, so that this is agreement with good cuts. A boundary is recognised by the first letter
+or digit behind it. Of the books, speed (CPU time) and differences are reported.
 
 ``examples``: 755 answers (ELI5, Natural Questions, WebGPT and a model's) have a role for each
 sentence, agreed on by three people; "Answer - Example" is one (Xu, Li and Choi, 2022: How do we
