@@ -19,8 +19,7 @@ with a marker, and precision by form, and where any of the three people said "ex
 
 ``quotations``: a run is 26 words or more that a book and a work of criticism have in common, found
 over the raw texts by looking up every 26 words of one in the other: no sentences, no likeness,
-nothing of Adducir's search. It is covered where a window's passage holds half of it, or 26 of its
-words, and the window stands there in the criticism.
+nothing of Adducir's search. It is covered where a window there holds half of it or 26 of its words.
 
     ADDUCIR_COLLECTIONS=... python benchmarks/spans.py speed|sentences|examples|quotations
         [--rounds 3] [--books novels/98-*] [--rules strict] [--show 20]
