@@ -119,7 +119,7 @@ def evaluate(settings: Evaluate) -> None:
                 # A search may find nothing; metadata beside a run show that this was intended.
                 run = read_run(path, allow_empty=metadata_for(path).is_file())
             except InputError as error:
-                if error.absent and is_measure(path.name):
+                if error.absent and is_measure(str(path)):
                     what = f"{path} is a measure, but each option takes one value."
                     raise UsageError(what, hint="Join measures by commas: -m nDCG@10,AP.") from None
                 if not settings.skip_broken:

@@ -106,8 +106,7 @@ def casting_once(network: "torch.nn.Module") -> Iterator[None]:
     hooks = [
         module.register_forward_pre_hook(_halve_states, with_kwargs=True)
         for module in inside
-        if "Attention" in type(module).__name__
-        and sum(map(linear.__contains__, module.children())) > 2
+        if _projects(module)
     ]
     try:
         for weight, data in weights.items():
@@ -120,10 +119,22 @@ def casting_once(network: "torch.nn.Module") -> Iterator[None]:
             hook.remove()
 
 
+def _projects(module: "torch.nn.Module") -> bool:
+    """Whether a module only projects its states; one that normalises (ALBERT) adds them, too."""
+    import torch
+
+    children = list(module.children())
+    several = sum(isinstance(one, torch.nn.Linear) for one in children) > 2
+    norms = any("Norm" in type(one).__name__ for one in children)
+    return "Attention" in type(module).__name__ and several and not norms
+
+
 def _halve_states(_: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     if args:
-        return (args[0].bfloat16(), *args[1:]), options
-    return args, {**options, "hidden_states": options["hidden_states"].bfloat16()}
+        args = (args[0].bfloat16(), *args[1:])
+    elif "hidden_states" in options:
+        options = {**options, "hidden_states": options["hidden_states"].bfloat16()}
+    return args, options
 
 
 def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":

@@ -91,6 +91,29 @@ def test_layers_compute_in_half_and_heads_do_not(tmp_path, ids, kind, head):
     assert all(parameter.dtype == torch.float32 for parameter in model.parameters())
 
 
+@pytest.mark.parametrize(
+    "kind", ["bert", "roberta", "distilbert", "albert", "electra", "mpnet", "t5"]
+)
+def test_casts_once_give_the_same(kind):
+    sizes = {"vocab_size": 60, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 37, "pad_token_id": 0, "embedding_size": 32}
+    if kind == "distilbert":
+        sizes = {"vocab_size": 60, "dim": 32, "n_layers": 2, "n_heads": 2, "hidden_dim": 37}
+    elif kind == "t5":
+        sizes = {"vocab_size": 60, "d_model": 32, "d_kv": 16, "d_ff": 37, "num_layers": 2}
+        sizes |= {"num_heads": 2}
+    config = transformers.AutoConfig.for_model(kind, **sizes)
+    torch.manual_seed(1)
+    model = transformers.AutoModel.from_config(config).eval()
+    model = model.encoder if kind == "t5" else model
+    ids = torch.randint(2, 60, (3, 9))
+    with torch.inference_mode(), computing_in("bfloat16", model):
+        each = model(input_ids=ids).last_hidden_state
+    with casting_once(model), torch.inference_mode(), computing_in("bfloat16", model):
+        once = model(input_ids=ids).last_hidden_state
+    assert torch.equal(once, each)
+
+
 def test_weights_cast_once_give_the_same(tmp_path, ids):
     model = transformers.BertModel.from_pretrained(tiny_bert(tmp_path)).eval()
     weight = model.encoder.layer[0].output.dense.weight
