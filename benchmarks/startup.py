@@ -1,7 +1,9 @@
-"""What it costs to start ``adducir``, against an empty Python.
+"""What it costs to start ``adducir``, against an empty Python, and to print a table of 28 runs.
 
 Prints the medians of alternating runs and the bound: 1.5 times an empty ``python -c pass`` plus
-0.25 s. Exits with 1 where a bound is missed.
+0.25 s. Then 28 made-up runs of 50 topics and 1,000 hits are evaluated by three measures and each
+tested against the first: ``adducir evaluate`` against a script with ir_measures and SciPy (which
+corrects nothing). Exits with 1 where a bound is missed.
 
     python benchmarks/startup.py [RUNS]
 """
@@ -10,11 +12,32 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
+
 FACTOR = 1.5
 ALLOWANCE = 0.25
+TABLE = 0.8
+PEER = """
+import sys
+from itertools import groupby
+import ir_measures, scipy.stats
+qrels, *runs = sys.argv[1:]
+measures = [ir_measures.parse_measure(one) for one in ("nDCG@10", "AP", "R@100")]
+evaluator = ir_measures.evaluator(measures, list(ir_measures.read_trec_qrels(qrels)))
+values = []
+for run in runs:
+    found = evaluator.iter_calc(ir_measures.read_trec_run(run))
+    found = sorted(found, key=lambda one: (str(one.measure), one.query_id))
+    by_measure = groupby(found, key=lambda one: str(one.measure))
+    values.append({name: [one.value for one in of] for name, of in by_measure})
+for run, each in zip(runs, values):
+    tests = [scipy.stats.ttest_rel(of, values[0][name]).pvalue for name, of in each.items()]
+    print(run, *(sum(of) / len(of) for of in each.values()), *tests)
+"""
 
 
 def main() -> int:
@@ -43,7 +66,40 @@ def main() -> int:
             f"{name:<24} {median:7.3f}s {min(seconds):7.3f}s {median / empty:6.1f}x {bound:7.3f}s"
             + (" missed" if late else "")
         )
+    with tempfile.TemporaryDirectory() as folder:
+        qrels, *files = make_runs(Path(folder))
+        against = ["--baseline", Path(files[0]).stem, "--test", "t"]
+        tables = measure(
+            {
+                "adducir evaluate": [program, "evaluate", "--qrels", qrels, *files, *against],
+                "ir_measures, SciPy": [sys.executable, "-c", PEER, qrels, *files],
+            },
+            runs,
+        )
+    own, peer = (statistics.median(seconds) for seconds in tables.values())
+    missed += own > TABLE
+    print(f"table of 28 runs: {own:.2f} s (bound {TABLE} s); ir_measures and SciPy {peer:.2f} s")
+    print(f"ratio {peer / own:.1f}")
     return int(missed > 0)
+
+
+def make_runs(folder: Path) -> list[str]:
+    """Qrels of 50 topics and 28 random runs of 5,000 documents; their paths."""
+    rng = np.random.default_rng(1)
+    topics, paths = range(1, 51), [folder / "qrels"]
+    judged = ((topic, one, rng.integers(3)) for topic in topics for one in rng.choice(5000, 200, 0))
+    paths[0].write_text("".join(f"{topic} 0 d{one} {grade}\n" for topic, one, grade in judged))
+    for name in (f"s{number:02}" for number in range(28)):
+        lines = [
+            f"{topic} Q0 d{one} {rank} {score:.6f} {name}\n"
+            for topic in topics
+            for rank, (one, score) in enumerate(
+                zip(rng.choice(5000, 1000, 0), -np.sort(-20 * rng.random(1000)), strict=True), 1
+            )
+        ]
+        paths.append(folder / f"{name}.run")
+        paths[-1].write_text("".join(lines))
+    return [str(path) for path in paths]
 
 
 def measure(commands: dict[str, list[str]], runs: int) -> dict[str, list[float]]:

@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     before a ``--``.
     """
     atexit.register(gc.freeze)  # or an interpreter that ends goes through millions of objects
+    gc.set_threshold(10_000)  # imports and readers make many objects that stay
     given = list(sys.argv[1:] if argv is None else argv)
     end = given.index("--") if "--" in given else len(given)
     seen = {"--debug", "--verify"} & {*given[:end]}

@@ -68,6 +68,8 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     member[1:] = tied
     member[:-1] |= tied
     places = np.flatnonzero(member)
+    if not len(places):
+        return frame
     begins = np.ones(len(places), dtype=bool)
     begins[1:] = ~tied[places[1:] - 1]
     docnos = frame["docno"]
