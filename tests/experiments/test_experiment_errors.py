@@ -8,6 +8,7 @@ from experiment_studies import GIVEN, Study, run_lines
 
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
+from adducir.experiments.code import find_code
 from adducir.experiments.step import Context
 
 TASKS = {
@@ -86,6 +87,24 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("index: pets, model: qld", "fuse: [BM25]", "systems.QLD`.*`fuse`"),
         ("index: pets, model: qld", "fuse: [BM25, Q]", "systems.QLD.fuse.1`.*`Q`"),
         ("index: pets, model: qld", "fuse: [BM25, QLD]", "systems.QLD.fuse.0`.*circular"),
+        (
+            "model: qld}",
+            "model: qld}\n  F: {fuse: [BM25, QLD], weights: [1]}",
+            "F`.*one number per",
+        ),
+        ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
+        ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F`.*k"),
+        ("model: qld", "rm3: {}, rocchio: {}", "QLD`.*only one feedback method"),
+        ("model: qld", "rm3: 3", "QLD.rm3`.*'key: value' lines"),
+        ("model: qld", "rm3: {fb_terms: 0}", "QLD.rm3.fb_terms`"),
+        ("model: qld", "tune: ~", "QLD.tune`.*name a `grid` and `folds`"),
+        ("model: qld", "tune: {grid: {k1: [1]}, folds: {}}", "QLD.tune.folds.*folds are"),
+        ("model: qld", "tune: {grid: {k1: [1]}, folds: {file: f.json, seed: 1}}", "`seed` has no"),
+        ("index: pets, model: qld", "train: x.yaml, rerank: BM25, by: overlap, seeds: ~", "QLD"),
+        ("index: pets, model: qld", "rerank: BM25, by: overlap, seeds: []", "QLD"),
+        ("index: pets, model: qld", "rerank: BM25, by: overlap, depth: 5000", "QLD.depth`.*1000"),
+        ("QLD:", f"{'Q' * 300}:", "a name may have at most"),
+        ("description: pets", "task: retreval", "unknown task 'retreval'"),
         ("{baseline: BM25}", "{baseline: BM25, correction: tukey, test: sign}", "comparison`"),
         ("fields: [text]", "engine: dense, encoder: 'no:3'", "indexes.pets.encoder`.*'no'"),
         ("[nDCG@5, P@1, Judged@3]", "[]", "measures`"),
@@ -248,6 +267,56 @@ def test_all_tasks_refuse_the_same_mistakes_at_the_dry_run(
     study.change("comparison: {baseline: A}", f"comparison: {comparison}")
     with pytest.raises(InputError, match=f"at `{key}`"):
         study.plan(dry_run=True)
+
+
+ARGUMENTS, SPANS = "data: {arguments: data/arguments.jsonl}", "spans: data/spans.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("task", "old", "new", "named"),
+    [
+        ("known-item", "A: {bm25: {}}", "A: {bm25: {}, contexts: [M]}", "unknown context 'M'"),
+        ("known-item", "systems: {A", "random: true\nsystems: {random: {bm25: {}}, A", "'random'"),
+        ("known-item", SPANS, f"{SPANS}, pools: data", "data.A`: one of `spans`"),
+        ("known-item", SPANS, "pools: data, candidates: data/x", "no effect without `spans`"),
+        ("known-item", SPANS, "pools: data, groups: [a]", "`pools` lacks groups"),
+        ("known-item", SPANS, f"{SPANS}, shares: {{train: 1}}", "`shares` need `part`"),
+        ("known-item", "{A: {bm25: {}}", "{A: {train: []}", "systems.A`: `train` must name"),
+        ("known-item", "data/spans.jsonl", "data/pets.jsonl", "data/pets.jsonl:1"),
+        ("evidence-sets", "size: 3", "set: [size=a]", "systems.B"),
+        ("grounded-generation", ARGUMENTS, "data: {}", "`passages` and `arguments` is needed"),
+        ("grounded-generation", ARGUMENTS, "data: {passages: p, bed: {}}", "`bed` has no effect"),
+        ("grounded-generation", ARGUMENTS, "data: {passages: p}", "to `test` on are needed"),
+        ("grounded-generation", ".jsonl}", ".jsonl, test: x}", "`test` has no effect"),
+        ("grounded-generation", ARGUMENTS, f"{ARGUMENTS}\nk: [2, 2]", "`k` has duplicates"),
+        ("grounded-generation", "{}}}", "{}}, C: {generator: no}}", "systems.C"),
+    ],
+)
+def test_what_a_task_alone_refuses(task, old, new, named, tmp_path: Path) -> None:
+    study = Study(tmp_path, TASKS[task])
+    study.change(old, new)
+    with pytest.raises(InputError, match=re.escape(named)):
+        study.plan(dry_run=True)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("transform", "neither `module:function` nor `file.py:function`"),
+        ("../outside.py:transform", "not in the study's folder"),
+        ("none.py:transform", "none.py: no such file"),
+        ("broken.py:transform", "broken.py:2: this is not Python"),
+        ("right.py:transfrom", "does not define the function transfrom; did you mean `transform`"),
+        ("no-module:transform", "not a valid module name"),
+        ("no_such_module_anywhere:transform", "neither in the study's folder nor installed"),
+    ],
+)
+def test_code_that_cannot_be_found(code: str, told: str, tmp_path: Path) -> None:
+    Path(tmp_path, "broken.py").write_text("def transform(run):\n  return (\n")
+    Path(tmp_path, "right.py").write_text("def transform(run):\n  return run\n")
+    with pytest.raises(InputError) as caught:
+        find_code(code, tmp_path)
+    assert told in str(caught.value)
 
 
 def test_numbers_that_mean_nothing_are_refused(given: Study) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adducir.core.errors import MachineError
+from adducir.core.errors import ArtifactError, MachineError
 from adducir.indexes import jvm
 
 
@@ -144,3 +144,20 @@ def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
     assert kept.stat().st_size == size > 1_000_000
     kept.write_bytes(kept.read_bytes()[: size // 2])
     assert analysed() == "[['cat']]\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "told"),
+    [
+        ("java.io.IOException", "No space left on device", MachineError, "no space is left"),
+        ("java.lang.OutOfMemoryError", "Java heap space", MachineError, "heap is too small"),
+        ("java.nio.file.InvalidPathException", "x", MachineError, "cannot read this path"),
+        ("IndexNotFoundException", "no segments*", ArtifactError, "does not contain a Lucene"),
+        ("java.lang.Exception", "odd", ArtifactError, "Lucene cannot use this index"),
+    ],
+)
+def test_what_java_throws_is_explained(name, text, kind, told, tmp_path):
+    thrown = type("JavaException", (Exception,), {"classname": name})
+    with pytest.raises(kind, match=told) as caught, jvm.translated(tmp_path):
+        raise thrown(text)
+    assert caught.value.path == tmp_path

@@ -90,6 +90,15 @@ def test_what_is_found(run, options, expected):
     assert codes(run, **options) == expected
 
 
+def test_metadata_that_are_of_another_run(tmp_path):
+    path, metadata = tmp_path / "a.run", tmp_path / "a.run.ir-metadata.yml"
+    path.write_text("1 Q0 a 1 2.0 t\n")
+    for text, told in ((f"run file: {{sha256: {'0' * 64}}}", "has changed"), ("- 1", "metadata")):
+        metadata.write_text(text)
+        (found,) = check([path])
+        assert (found.code, told in found.message) == ("metadata", True)
+
+
 BAD = (
     "1 Q0 a 1 2.0 t\n1 Q0 b 2 nan t\n1 Q0 c 3 t\n1 Q0 a 4 1.0 t\n2 Q0 a 1 1.0 t\n2 Q0 d 2 high t\n"
 )

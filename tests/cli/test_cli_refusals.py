@@ -1,0 +1,110 @@
+"""What commands refuse: the exit code and the sentence that a person reads, before any output."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from adducir.cli.app import main
+
+SCORES = "system,measure,topic,value\n"
+FILES = {
+    "a.trec": "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n",
+    "b.trec": "1 Q0 d2 1 3.5 b\n1 Q0 d4 2 1 b\n",
+    "other.trec": "7 Q0 d2 1 3.5 b\n8 Q0 d4 2 1 b\n",
+    "second.trec": "2 Q0 d3 1 7 a\n",
+    "large.trec": "".join(f"{n % 3} Q0 d{n} {n} {-n} a\n" for n in range(12)),
+    "q.txt": "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n",
+    "pets.jsonl": '{"id": "d1", "text": "cats purr"}\n',
+    "topics.tsv": "1\tcats\n2\tdogs\n",
+    "loss.csv": f"{SCORES}A,val_loss,1,2\nA,val_loss,2,3\n",
+    "speed.csv": f"{SCORES}A,speed,1,2\nA,speed,2,3\n",
+    "list.json": "[1]",
+    "ratings.csv": "item,system,rater,rating\n1,A,x,2\n1,A,y,2\n",
+    "neither.csv": "item,system,rater,words\n1,A,x,2\n",
+    "blank.csv": "item,system,rater,rating\n1,A,x,\n",
+    "empty/.keep": "",
+    "q.parquet": "PAR1 but not Parquet",
+    "wide.csv": 'qid,docno,score\n1,d1,2\n1,d1,"3\n',
+    "twice.csv": "qid,docno,score\n1,d1,2\n1,d1,3\n",
+    "nan.csv": "qid,docno,score\n1,d1,2\n1,d2,nan\n",
+    "nameless.csv": "qid,text,score\n1,d1,2\n",
+    "odd.json": json.dumps({"1": ["d1"]}),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "told"),
+    [
+        ("compare speed.csv --higher-is-better speed --lower-is-better speed", 2, "is in both"),
+        ("compare loss.csv", 2, "higher or lower values of val_loss"),
+        ("compare speed.csv --lower-is-better sped", 2, "values of sped are missing"),
+        ("compare list.json", 3, "list.json"),
+        ("evaluate a.trec -q q.txt --show equivalence_p", 2, "has no effect without"),
+        ("evaluate a.trec -q q.txt --show ci", 2, "has no effect without"),
+        ("evaluate a.trec -q q.txt --per-topic --format latex", 2, "--format csv"),
+        ("evaluate a.trec -q q.txt -m nDCG(dcg=2)@5", 2, "nDCG"),
+        ("evaluate a.trec -q q.txt -m P(rel=high)@5", 2, "rel"),
+        ("evaluate q.parquet -q q.txt", 3, "this Parquet file cannot be read"),
+        ("evaluate a.trec -q q.parquet", 3, "this Parquet file cannot be read"),
+        ("evaluate wide.csv -q q.txt", 3, "wide.csv"),
+        ("evaluate twice.csv -q q.txt", 3, "document d1 of topic 1 is repeated"),
+        ("evaluate nan.csv -q q.txt", 3, "the score of row 2 is not finite"),
+        ("evaluate nameless.csv -q q.txt", 3, "needs a column docno"),
+        ("evaluate odd.json -q q.txt", 3, "{query: {document: score}}"),
+        ("evaluate other.trec -q q.txt", 3, "None of the run's topics"),
+        ("reproduce b.trec second.trec -q q.txt", 3, "do not share any topics"),
+        ("reproduce a.trec b.trec -q q.txt --persistence 1.5", 2, "--persistence"),
+        ("show a.trec b.trec other.trec --topic 1", 2, "at most two runs"),
+        ("index -o i --engine memory", 2, "name a SOURCE"),
+        ("index pets.jsonl -o i --engine dense", 2, "--encoder"),
+        ("index pets.jsonl -o i --engine memory --encoder minilm", 2, "dense"),
+        ("index empty -o i --engine memory", 3, "empty"),
+        ("search -i no cats -t topics.tsv -o r.trec", 2, "'cats' has no effect with --topics"),
+        ("rerank -r a.trec -t topics.tsv -m overlap -o r.trec", 2, "--index or --corpus"),
+        (
+            "rerank -r a.trec -t topics.tsv -m nothing -c pets.jsonl -o r.trec",
+            2,
+            "unknown reranker",
+        ),
+        ("tune -i no -t topics.tsv -q q.txt -g k1=1,2 -g k1=3 -o t", 2, "k1"),
+        ("tune -i no -t topics.tsv -q q.txt -g k1 -o t", 2, "NAME=VALUES"),
+        ("tune -i no -t topics.tsv -q q.txt -g k1=1 -m nDCG@9 --depth 5 -o t", 2, "more documents"),
+        ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set folds=[ -o t", 2, "--set folds=["),
+        ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set system.index=j -o t", 2, "no effect"),
+        (
+            "submit a.trec -o s --layout longeval --team t --goal g --repository r",
+            2,
+            "SNAPSHOT=RUN",
+        ),
+        ("submit a.trec -o s --team t --goal g --repository r", 3, "10 or more documents"),
+        ("submit large.trec -o s --team t --goal g --repository r --set a=[", 2, "--set a=["),
+        ("verify pets.jsonl", 3, "pets.jsonl"),
+        ("new my-Ümlaut --plugin", 2, "cannot be a package's name"),
+        ("encode -m minilm --spans pets.jsonl --sparse -o v", 2, "not spans"),
+        ("deepct expand -m no -c pets.jsonl -o -", 2, "--weights"),
+        ("exemplification agreement neither.csv", 3, "neither.csv:1: the columns rating and rank"),
+        ("exemplification agreement blank.csv", 3, "neither ratings nor ranks"),
+        ("exemplification agreement ratings.csv --mean-ranks", 2, "without ranks"),
+        ("exemplification agreement ratings.csv --unigrams --level interval", 2, "nominal"),
+        ("literary-evidence retrieve -m minilm -o r.trec", 2, "--spans or --relic"),
+        ("literary-evidence proxy-score --key pets.jsonl", 2, "choices to score are missing"),
+        ("complementary-evidence mnli12 q.txt --shares 1,2 --output q.jsonl", 2, "comma-separated"),
+        ("complementary-evidence mnli12 q.txt --shares .5,.9,0 --output q.jsonl", 2, "--shares"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_and_writes_nothing(line, code, told, capsys):
+    before = sorted(Path().rglob("*"))
+    assert (main(shlex.split(line)), told) == (code, told), capsys.readouterr().err
+    shown = " ".join(capsys.readouterr().err.split())
+    assert told in shown, shown
+    assert sorted(Path().rglob("*")) == before
