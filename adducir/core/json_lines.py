@@ -30,8 +30,7 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
     """The same, for a file whose values must be objects."""
     for number, value in json_values(path, hint):
         if type(value) is not dict:
-            what = f"this should be a JSON object, not a {type(value).__name__}."
-            raise InputError(what, path=path, line=number, hint=hint)
+            raise InputError("this is not a JSON object.", path=path, line=number, hint=hint)
         yield number, value
 
 
@@ -72,8 +71,7 @@ def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, di
     while not done and (text.peek() or is_array):
         line, value = text.line, text.value()
         if not isinstance(value, dict):
-            what = f"this should be a JSON object, not a {type(value).__name__}."
-            raise InputError(what, path=path, line=line)
+            raise InputError("this is not a JSON object.", path=path, line=line)
         yield line, value
         done = is_array and not text.take(",")
         if done:

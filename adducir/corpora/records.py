@@ -89,7 +89,7 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
 
     def parse(value: Any) -> T:
         if not isinstance(value, dict):
-            raise UsageError(f"this should be a JSON object, not a {type(value).__name__}.")
+            raise UsageError("this is not a JSON object.")
         try:
             return validate(value)
         except ValidationError as error:

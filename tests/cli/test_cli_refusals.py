@@ -8,6 +8,7 @@ import pytest
 
 from adducir.cli.app import main
 
+RECIPES = Path(__file__).parents[2] / "deepct"
 SCORES = "system,measure,topic,value\n"
 FILES = {
     "a.trec": "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n",
@@ -20,7 +21,11 @@ FILES = {
     "topics.tsv": "1\tcats\n2\tdogs\n",
     "loss.csv": f"{SCORES}A,val_loss,1,2\nA,val_loss,2,3\n",
     "speed.csv": f"{SCORES}A,speed,1,2\nA,speed,2,3\n",
+    "same.csv": f"{SCORES}A,nDCG@5,1,2\nA,ndcg_cut_5,1,3\n",
     "list.json": "[1]",
+    "list.jsonl": "[1]\n",
+    "void.jsonl": "",
+    "merge.yaml": "systems:\n  <<: 3\n",
     "ratings.csv": "item,system,rater,rating\n1,A,x,2\n1,A,y,2\n",
     "neither.csv": "item,system,rater,words\n1,A,x,2\n",
     "blank.csv": "item,system,rater,rating\n1,A,x,\n",
@@ -49,6 +54,8 @@ def here(tmp_path, monkeypatch):
         ("compare loss.csv", 2, "higher or lower values of val_loss"),
         ("compare speed.csv --lower-is-better sped", 2, "values of sped are missing"),
         ("compare list.json", 3, "list.json"),
+        ("compare same.csv", 3, "nDCG@5, ndcg_cut_5 are the same measure"),
+        ("evaluate a.trec -q q.txt --topics list.jsonl -o x.html", 3, "list.jsonl:1: this is not"),
         ("evaluate a.trec -q q.txt --show equivalence_p", 2, "has no effect without"),
         ("evaluate a.trec -q q.txt --show ci", 2, "has no effect without"),
         ("evaluate a.trec -q q.txt --per-topic --format latex", 2, "--format csv"),
@@ -68,6 +75,8 @@ def here(tmp_path, monkeypatch):
         ("index -o i --engine memory", 2, "name a SOURCE"),
         ("index pets.jsonl -o i --engine dense", 2, "--encoder"),
         ("index pets.jsonl -o i --engine memory --encoder minilm", 2, "dense"),
+        ("index --weights no.jsonl -o i --engine memory", 3, "no.jsonl: no such file"),
+        ("index --weights void.jsonl -o i --engine memory", 3, "it contains no documents"),
         ("index empty -o i --engine memory", 3, "empty"),
         ("search -i no cats -t topics.tsv -o r.trec", 2, "'cats' has no effect with --topics"),
         ("rerank -r a.trec -t topics.tsv -m overlap -o r.trec", 2, "--index or --corpus"),
@@ -77,6 +86,7 @@ def here(tmp_path, monkeypatch):
             "unknown reranker",
         ),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1,2 -g k1=3 -o t", 2, "k1"),
+        ("tune -i no -t topics.tsv -t a -q q.txt -q b -q c -g k1=1 -o t", 2, "as many --qrels"),
         ("tune -i no -t topics.tsv -q q.txt -g k1 -o t", 2, "NAME=VALUES"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 -m nDCG@9 --depth 5 -o t", 2, "more documents"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set folds=[ -o t", 2, "--set folds=["),
@@ -92,11 +102,21 @@ def here(tmp_path, monkeypatch):
         ("new my-Ümlaut --plugin", 2, "cannot be a package's name"),
         ("encode -m minilm --spans pets.jsonl --sparse -o v", 2, "not spans"),
         ("deepct expand -m no -c pets.jsonl -o -", 2, "--weights"),
+        (
+            f"deepct evaluate {RECIPES}/demo.yaml --set held_out.test=0 --set held_out.share=0",
+            2,
+            "does not hold out",
+        ),
         ("exemplification agreement neither.csv", 3, "neither.csv:1: the columns rating and rank"),
         ("exemplification agreement blank.csv", 3, "neither ratings nor ranks"),
         ("exemplification agreement ratings.csv --mean-ranks", 2, "without ranks"),
         ("exemplification agreement ratings.csv --unigrams --level interval", 2, "nominal"),
         ("literary-evidence retrieve -m minilm -o r.trec", 2, "--spans or --relic"),
+        (
+            "literary-evidence retrieve -m minilm --relic r --depth 7 -o s.json",
+            2,
+            "a submission has",
+        ),
         ("literary-evidence proxy-score --key pets.jsonl", 2, "choices to score are missing"),
         ("complementary-evidence mnli12 q.txt --shares 1,2 --output q.jsonl", 2, "comma-separated"),
         ("complementary-evidence mnli12 q.txt --shares .5,.9,0 --output q.jsonl", 2, "--shares"),

@@ -164,7 +164,7 @@ JSON = '{"id": "a", "text": "x"}\n\n'
     ("name", "text", "number", "word"),
     [
         ("c.jsonl", JSON + '{"id": "b", "text": ', 3, "JSON"),
-        ("c.jsonl", JSON + '["b"]', 3, "list"),
+        ("c.jsonl", JSON + '["b"]', 3, "not a JSON object"),
         ("c.jsonl", JSON + '{"text": "x"}', 3, "not have a docno"),
         ("c.jsonl", JSON + '{"id": "b\\u00a0c", "text": "x"}', 3, "white space"),
         ("c.jsonl", JSON + '{"id": true, "text": "x"}', 3, "True"),

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from experiment_studies import GIVEN, Study, run_lines
+from some_spans import some_spans
 
 from adducir.core.errors import AdducirError, InputError, MachineError, UsageError
 from adducir.core.executors import Execution
+from adducir.corpora.spans import write_spans
 from adducir.experiments.code import find_code
 from adducir.experiments.step import Context
 
@@ -283,6 +285,8 @@ ARGUMENTS, SPANS = "data: {arguments: data/arguments.jsonl}", "spans: data/spans
         ("known-item", SPANS, f"{SPANS}, shares: {{train: 1}}", "`shares` need `part`"),
         ("known-item", "{A: {bm25: {}}", "{A: {train: []}", "systems.A`: `train` must name"),
         ("known-item", "data/spans.jsonl", "data/pets.jsonl", "data/pets.jsonl:1"),
+        ("known-item", SPANS, f"{SPANS}, groups: [x]", "unknown group 'x'; the groups are book0"),
+        ("known-item", SPANS, f"{SPANS}, sentences: [9]", "none of its 5 contexts matches"),
         ("evidence-sets", "size: 3", "set: [size=a]", "systems.B"),
         ("grounded-generation", ARGUMENTS, "data: {}", "`passages` and `arguments` is needed"),
         ("grounded-generation", ARGUMENTS, "data: {passages: p, bed: {}}", "`bed` has no effect"),
@@ -295,6 +299,7 @@ ARGUMENTS, SPANS = "data: {arguments: data/arguments.jsonl}", "spans: data/spans
 def test_what_a_task_alone_refuses(task, old, new, named, tmp_path: Path) -> None:
     study = Study(tmp_path, TASKS[task])
     study.change(old, new)
+    write_spans(some_spans(5), tmp_path / "data" / "spans.jsonl")
     with pytest.raises(InputError, match=re.escape(named)):
         study.plan(dry_run=True)
 
