@@ -165,6 +165,7 @@ class Chunking:
 
     output: Path | None = None
     execution: Execution = HERE
+    keep: bool = False  # for later work; who clears up beside ``output`` removes them
 
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
@@ -176,7 +177,8 @@ class Chunking:
         with locked(self.output):
             folder = parts_folder(self.output, fingerprint([work.identity(), work.size]))
             yield make_chunks(work, folder, self.execution)
-            remove_parts(self.output)
+            if not self.keep:
+                remove_parts(self.output)
 
 
 TEMPORARY = Chunking()

@@ -223,6 +223,22 @@ def test_words_nearest_to_the_mask_are_read(study):
     assert tokens.better.tolist() == words.better.tolist()
 
 
+def test_candidates_are_encoded_once_for_all_contexts(here, monkeypatch):
+    encoded, encode = [], DualEncoder.encode_documents
+
+    def counted(encoder, texts, *more):
+        encoded.extend(texts)
+        return encode(encoder, texts, *more)
+
+    monkeypatch.setattr(DualEncoder, "encode_documents", counted)
+    changes = ("contexts.R={left: 0}", "systems={zero: {encoder: tiny}}")
+    plan = plan_experiment(Path("experiments/rouge.yaml"), changes, rebuild=True)
+    run_experiment(plan)
+    (task,) = plan.study.data["A"].tasks()
+    assert sorted(encoded) == sorted(set(task.texts))
+    assert not list(here.glob("runs/rouge/**/.*.parts-*"))
+
+
 def test_rouge_of_what_is_ranked_first(here):
     assert main(["experiment", "experiments/rouge.yaml"]) == 0
     table = json.loads((here / "experiments/rouge/table.json").read_text())

@@ -284,7 +284,7 @@ class RankStep(ArtifactStep):
             running=context.running(self.study.recipe.precision),
         )
         own, found = context.chunking(self.path), []
-        kept = own if self.models else context.chunking(self.path.parent)
+        kept = own if self.models else replace(own, output=self.path.parent, keep=True)
         with scored(work, own, kept) as each:
             for task, scores, same in each:
                 with progress().doing("ranking", len(task.spans), "contexts"):
