@@ -89,7 +89,8 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
         try:
             frame = pl.read_csv(data, separator=separator, infer_schema=False)
         except pl.exceptions.PolarsError as error:
-            raise InputError(f"this table cannot be read: {error}.", path=path) from error
+            what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
+            raise InputError(f"this table cannot be read: {what}.", path=path) from error
         return data, frame.rename(str.lower)
     cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
     cells = cell.findall(first)
