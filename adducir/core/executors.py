@@ -252,6 +252,7 @@ class SlurmJobs(Cluster):
             self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
             self._executor.update_parameters(**given)
         except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
+            shutil.rmtree(self._folder)
             raise MachineError(
                 f"Slurm jobs cannot be submitted: {error}.",
                 hint="Run this where sbatch is available, or give settings that submitit knows.",

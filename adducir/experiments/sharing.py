@@ -21,7 +21,7 @@ from typing import Any
 
 from adducir.core.artifacts import MANIFEST
 from adducir.core.config import load
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import AdducirError, InputError, reading_error
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text
 from adducir.core.json_lines import json_document
 from adducir.evaluation.scores import run_name
@@ -100,10 +100,11 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
             try:
                 with zipfile.ZipFile(archive) as packed:
                     packed.extractall(study)
-            except (zipfile.BadZipFile, OSError) as error:
-                raise InputError(
-                    f"this is not a complete ZIP file: {error}.", path=archive
-                ) from error
+            except OSError as error:
+                raise reading_error(error, archive) from error
+            except zipfile.BadZipFile as error:
+                what = f"this is not a complete ZIP file: {error}."
+                raise InputError(what, path=archive) from error
             study = next(study.glob(f"*/{SUMS}"), study / SUMS).parent
         if not (study / SUMS).is_file():
             what = f"this is not a study's archive: it lacks {SUMS}."

@@ -8,7 +8,8 @@ import pytest
 
 from adducir.cli.app import main
 
-RECIPES = Path(__file__).parents[2] / "deepct"
+DEMO = Path(__file__).parents[2] / "deepct" / "demo.yaml"
+OURS = "--team t --goal g --repository r"
 SCORES = "system,measure,topic,value\n"
 FILES = {
     "a.trec": "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n",
@@ -23,6 +24,8 @@ FILES = {
     "speed.csv": f"{SCORES}A,speed,1,2\nA,speed,2,3\n",
     "same.csv": f"{SCORES}A,nDCG@5,1,2\nA,ndcg_cut_5,1,3\n",
     "list.json": "[1]",
+    "no.json": "[]",
+    "control.yaml": "a: \b",
     "list.jsonl": "[1]\n",
     "void.jsonl": "",
     "merge.yaml": "systems:\n  <<: 3\n",
@@ -54,6 +57,11 @@ def here(tmp_path, monkeypatch):
         ("compare loss.csv", 2, "higher or lower values of val_loss"),
         ("compare speed.csv --lower-is-better sped", 2, "values of sped are missing"),
         ("compare list.json", 3, "neither {qid: {measure: value}} nor"),
+        ("experiment merge.yaml", 3, "'<<' takes a mapping or a list"),
+        ("experiment control.yaml", 3, "this is not YAML"),
+        ("experiment none.yaml --ray a --slurm b", 2, "--ray"),
+        ("complementary-evidence hotpotqa no.json -o q.jsonl", 2, "does not contain any"),
+        ("verify empty", 3, "this is not a study's archive"),
         ("compare same.csv", 3, "nDCG@5, ndcg_cut_5 are the same measure"),
         ("evaluate a.trec -q q.txt --topics list.jsonl -o x.html", 3, "list.jsonl:1: this is not"),
         ("evaluate a.trec -q q.txt --show equivalence_p", 2, "has no effect without"),
@@ -80,30 +88,22 @@ def here(tmp_path, monkeypatch):
         ("index empty -o i --engine memory", 3, "none of the 0 files in this folder"),
         ("search -i no cats -t topics.tsv -o r.trec", 2, "'cats' has no effect with --topics"),
         ("rerank -r a.trec -t topics.tsv -m overlap -o r.trec", 2, "--index or --corpus"),
-        (
-            "rerank -r a.trec -t topics.tsv -m nothing -c pets.jsonl -o r.trec",
-            2,
-            "unknown reranker",
-        ),
+        ("rerank -r a.trec -t topics.tsv -m no -c pets.jsonl -o r", 2, "unknown reranker"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1,2 -g k1=3 -o t", 2, "once per name"),
         ("tune -i no -t topics.tsv -t a -q q.txt -q b -q c -g k1=1 -o t", 2, "as many --qrels"),
         ("tune -i no -t topics.tsv -q q.txt -g k1 -o t", 2, "NAME=VALUES"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 -m nDCG@9 --depth 5 -o t", 2, "more documents"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set folds=[ -o t", 2, "--set folds=["),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set system.index=j -o t", 2, "no effect"),
-        (
-            "submit a.trec -o s --layout longeval --team t --goal g --repository r",
-            2,
-            "SNAPSHOT=RUN",
-        ),
-        ("submit a.trec -o s --team t --goal g --repository r", 3, "10 or more documents"),
-        ("submit large.trec -o s --team t --goal g --repository r --set a=[", 2, "--set a=["),
+        (f"submit a.trec -o s --layout longeval {OURS}", 2, "SNAPSHOT=RUN"),
+        (f"submit a.trec -o s {OURS}", 3, "10 or more documents"),
+        (f"submit large.trec -o s {OURS} --set a=[", 2, "--set a=["),
         ("verify pets.jsonl", 3, "this is not a complete ZIP file"),
         ("new my-Ümlaut --plugin", 2, "cannot be a package's name"),
         ("encode -m minilm --spans pets.jsonl --sparse -o v", 2, "not spans"),
         ("deepct expand -m no -c pets.jsonl -o -", 2, "--weights"),
         (
-            f"deepct evaluate {RECIPES}/demo.yaml --set held_out.test=0 --set held_out.share=0",
+            f"deepct evaluate {DEMO} --set held_out.test=0 --set held_out.share=0",
             2,
             "does not hold out",
         ),
@@ -112,11 +112,7 @@ def here(tmp_path, monkeypatch):
         ("exemplification agreement ratings.csv --mean-ranks", 2, "without ranks"),
         ("exemplification agreement ratings.csv --unigrams --level interval", 2, "nominal"),
         ("literary-evidence retrieve -m minilm -o r.trec", 2, "--spans or --relic"),
-        (
-            "literary-evidence retrieve -m minilm --relic r --depth 7 -o s.json",
-            2,
-            "a submission has",
-        ),
+        ("literary-evidence retrieve -m minilm --relic r --depth 7 -o s.json", 2, "submission has"),
         ("literary-evidence proxy-score --key pets.jsonl", 2, "choices to score are missing"),
         ("complementary-evidence mnli12 q.txt --shares 1,2 --output q.jsonl", 2, "comma-separated"),
         ("complementary-evidence mnli12 q.txt --shares .5,.9,0 --output q.jsonl", 2, "--shares"),

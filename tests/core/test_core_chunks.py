@@ -116,6 +116,19 @@ def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
     work = FakeWork(count=9, trouble={"d5": "kill once"}, folder=tmp_path)
     made = build(tmp_path / "x", work, Execution(workers=2, slurm="cluster=local,timeout_min=5"))
     assert digest(made) == digest(build(tmp_path / "y", FakeWork(count=9)))
-    with pytest.raises(UsageError):
-        build(tmp_path / "z", work, Execution(slurm="partition"))
     assert not list((cache / "adducir").glob("slurm-*"))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "told"),
+    [
+        ("partition", UsageError, "'partition' is not KEY=VALUE"),
+        ("cluster=none", MachineError, "none"),
+        ("cluster=local,nodes=x", MachineError, "nodes"),
+    ],
+)
+def test_settings_that_slurm_does_not_take(given, error, told, tmp_path):
+    pytest.importorskip("submitit")
+    with pytest.raises(error, match=told):
+        build(tmp_path / "x", FakeWork(), Execution(slurm=f"folder={tmp_path},{given}"))
+    assert not list(tmp_path.glob("slurm-*"))

@@ -1,4 +1,4 @@
-"""Shards on a Ray cluster of three nodes, one of which is killed hard in the middle."""
+"""Work on a Ray cluster; one of its nodes is killed in the middle."""
 
 import ctypes
 import signal
@@ -13,8 +13,6 @@ from adducir.core.errors import MachineError
 from adducir.core.executors import Execution, RayTasks
 from adducir.core.processes import keeping_fault_handlers
 from adducir.indexes import jvm
-
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -34,6 +32,7 @@ def cluster(monkeypatch):
             made.shutdown()
 
 
+@pytest.mark.slow
 def test_a_node_is_killed_in_the_middle(cluster, tmp_path):
     wanted = digest(build(tmp_path / "here", FakeWork(count=300)))
     nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]

@@ -1,0 +1,56 @@
+"""What `verify` says of a study's archive in which something has changed."""
+
+import shutil
+import zipfile
+
+import pytest
+from experiment_studies import GIVEN, Study
+
+from adducir.core.errors import InputError
+from adducir.experiments.sharing import SUMS, share, verify
+
+RUN, RESULTS = "runs/pets/A+B.t.trec.gz", "experiments/pets"
+METADATA, TABLE = f"{RUN}.ir-metadata.yml", f"{RESULTS}/table.csv"
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    study = Study(tmp_path_factory.mktemp("sharing") / "study", GIVEN)
+    study.run()
+    share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
+    return archive
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        (RUN, None, None, f"not evaluated again: {RUN} is not in the archive"),
+        (RUN, b"", b" ", f"{RUN} is not the run behind the table"),
+        (RUN, b"", b" ", f"{RUN} does not match its metadata"),
+        (METADATA, b"", b"[", "not YAML"),
+        ("data/qrels.txt", None, None, f"{RESULTS}: not evaluated again: "),
+        ("data/qrels.txt", b"1 0 d9 1", b"1 0 d9 0", "2 of 6 rows differ, for example that of B"),
+        (TABLE, b"P@1", b"P@2", "1 of 6 rows differ, for example that of A"),
+        (TABLE, b"A+B,,", b"C,", f"{RESULTS}: evaluated again, table.csv has other rows"),
+        ("a.txt", None, b"new", f"a.txt is not in {SUMS}"),
+    ],
+)
+def test_what_has_changed_is_named(archive, name, old, new, told, tmp_path):
+    zipfile.ZipFile(archive).extractall(tmp_path)
+    path = tmp_path / "study" / name
+    if new is None:
+        path.unlink()
+    else:
+        path.write_bytes(new if old is None else path.read_bytes().replace(old, new, 1))
+    found = [what for how, what in verify(tmp_path / "study") if how != "ok"]
+    assert any(told in what for what in found), found
+    assert any(what.startswith(f"{name} ") for what in found), found
+
+
+def test_what_is_no_archive_of_a_study(archive, tmp_path):
+    shutil.copy(archive, tmp_path / "cut.zip")
+    (tmp_path / "cut.zip").write_bytes(archive.read_bytes()[:-30])
+    told = {"": "lacks SHA256SUMS", "cut.zip": "not a complete ZIP", "none.zip": "no such file"}
+    for name, what in told.items():
+        with pytest.raises(InputError, match=what):
+            list(verify(tmp_path / name))
