@@ -70,11 +70,7 @@ def topics_of(tmp_path):
         ),
         ("<topic><number>1</number><title>&xxe; &#233;</title></topic>", None, {"1": "&xxe; é"}),
         (CLASSIC, None, {"51": "International Organized Crime", "302": "Poliomyelitis"}),
-        (
-            CLASSIC,
-            "description",
-            {"51": 'Identify & name. A "Description: of" stays.', "302": ""},
-        ),
+        (CLASSIC, "description", {"51": 'Identify & name. A "Description: of" stays.', "302": ""}),
         ("<DOC>\n<DOCNO> 1 </DOCNO>\n\n What &amp;\n why?\n</DOC>\n", None, {"1": "What & why?"}),
         (
             b"\xef\xbb\xbf1\twhat  is it\r\n\r\n2\t\r\n3\ta\tb\r\n",
