@@ -308,8 +308,13 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
         f"{name}{' ' if what.startswith('has ') else ': '}{what}" if name else what
         for name, what in wrong
     )
-    told = re.sub(r"`(\w+)`", lambda found: _called((found[1],), options), told)
+    told = re.sub(r"`(\w+)(?:: (\S+))?`", lambda found: _typed(*found.groups(), options), told)
     raise UsageError(told if told.endswith("?") else f"{told.rstrip('.')}.", hint=hint)
+
+
+def _typed(name: str, value: str | None, options: Mapping[str, Option]) -> str:
+    called = _called((name,), options)
+    return called if value is None else f"{called}{'=' if ' ' in called else ' '}{value}"
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:

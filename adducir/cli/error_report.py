@@ -44,7 +44,7 @@ def report(error: BaseException, *, debug: bool = False) -> int:
         print_error(
             "an internal error in Adducir itself: "
             f"{type(error).__name__}{': ' if what else ''}{what[:500]}. "
-            f"{'' if debug else 'Run again with --debug to see where, and '}please report it."
+            f"{'Please' if debug else 'Run again with --debug to see where, and please'} report it."
         )
         return EXIT_INTERNAL
     print_error(known.paragraph())

@@ -12,7 +12,7 @@ from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs
-from adducir.core.texts import listed, nearest
+from adducir.core.texts import listed, nearest, repeated
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
@@ -138,7 +138,7 @@ def evaluate(settings: Evaluate) -> None:
         )
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
-            notes=facts.notes(comparison),
+            notes=facts.notes(comparison, settings.style),
             qrels=judged.source,
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
@@ -146,10 +146,16 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems or settings.pool_seeds
             },
         )
-        names = {old: new for old, _, new in (one.partition("=") for one in settings.names)}
-        for name in names.keys() - comparison.systems:
-            hint = f"The systems are {', '.join(comparison.systems)}; write SYSTEM=NAME."
-            raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+        names = dict.fromkeys(comparison.systems, "")
+        hint = f"The systems are {', '.join(names)}; write SYSTEM=NAME."
+        for name, _, shown in (one.partition("=") for one in settings.names):
+            if name not in names:
+                raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+            names[name] = shown.strip()
+            if not shown.strip():
+                raise UsageError(f"--names: {name!r} is given no name.", hint=hint)
+        if twice := repeated(shown or name for name, shown in names.items()):
+            raise UsageError(f"--names: two systems are named {twice[0]!r}.", hint=hint)
         layout = replace(layout, title=settings.caption, system_names=names)
         table = build_table(comparison, layout)
     settings.print(table, per_topic=settings.per_topic)

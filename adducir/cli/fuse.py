@@ -5,6 +5,7 @@ from typing import Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.recipe import Recipe
+from adducir.core.texts import counted, listed
 from adducir.runs.fusion import FUSION
 
 
@@ -56,7 +57,6 @@ def fuse(settings: Fuse) -> None:
         write_run(fused, settings.output, {"method": {"fusion": metadata}})
         for path, qids in zip(settings.runs, lacking(runs), strict=True):
             if qids:
-                progress.note(
-                    f"{path} lacks {len(qids):,} topics of the others: {', '.join(qids[:5])}"
-                )
+                topics = counted(len(qids), "topic")
+                progress.note(f"{path} lacks {topics} of the others: {listed(qids)}")
         progress.note(f"{settings.output}: {len(fused.qids):,} topics, {len(fused):,} documents")

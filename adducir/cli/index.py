@@ -8,6 +8,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
+from adducir.core.texts import counted
 from adducir.corpora.reading import Reading
 from adducir.models.machine import Precision
 
@@ -174,6 +175,6 @@ def summary(manifest: "Manifest") -> str:
     empty = counts.get("empty", 0)
     without_text = f" ({empty:,} without text, which cannot be found)" if empty else ""
     return (
-        f"{counts['documents']:,} documents{without_text}, {counts['terms']:,} terms, "
-        f"{counts['tokens']:,} tokens"
+        f"{counted(counts['documents'], 'document')}{without_text}, "
+        f"{counted(counts['terms'], 'term')}, {counted(counts['tokens'], 'token')}"
     )

@@ -1,5 +1,6 @@
 """``adducir share``, ``adducir verify`` and ``adducir submit``."""
 
+import shlex
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -45,7 +46,7 @@ def share(settings: Share) -> None:
         count, left_out = pack(settings.study, output, guide, settings.largest * 1_000_000)
     for path in left_out:
         note(f"left out because it is larger than {settings.largest} MB: {path}")
-    note(f"{output}: {count} files; to verify them: adducir verify {output}")
+    note(f"{output}: {count} files; to verify them: adducir verify {shlex.quote(str(output))}")
 
 
 class Verify(Recipe):

@@ -65,15 +65,19 @@ class TableOptions(Recipe):
     def form(self) -> str:
         return form_of(self.output, self.format)
 
+    @property
+    def style(self) -> Style:
+        details = getattr(self, "show", ())
+        return Style(self.decimals, details=details, fit=self.fit, footer=self.footer)
+
     def layout(
         self, *, material: "ReportData | None" = None, notes: Iterable[str] = (), **provenance: Any
     ) -> "Layout":
         from adducir.tables.report_data import ReportData
         from adducir.tables.table import Layout
 
-        details = getattr(self, "show", ())
         return Layout(
-            style=Style(self.decimals, details=details, fit=self.fit, footer=self.footer),
+            style=self.style,
             provenance={"adducir": __version__, **provenance},
             material=material or ReportData(),
             notes=[*notes],
@@ -112,7 +116,7 @@ class Tabled(Testing, TableOptions):
         if "equivalence_p" in self.show and self.equivalence is None:
             raise ValueError("`show` equivalence_p has no effect without `equivalence`")
         if set(self.show) - {"equivalence_p"} and not self.differences:
-            raise ValueError("`show` has no effect without `baseline` or `comparisons` all-pairs")
+            raise ValueError("`show` has no effect without `baseline` or `comparisons: all-pairs`")
         return self
 
     def testing(self, **changes: Any) -> Testing:

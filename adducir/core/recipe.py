@@ -65,7 +65,7 @@ def needs(*keys: str, **values: Any) -> Needs:
     named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
     for key, one in values.items():
         allowed[key] = one if isinstance(one, tuple) else (one,)
-        named.append(f"`{key}` {' or '.join(str(some) for some in allowed[key] if some)}")
+        named += [f"`{key}: {some}`" for some in allowed[key] if some]
 
     def holds(recipe: Any) -> bool:
         return any(getattr(recipe, key) not in (None, False, (), []) for key in keys) or any(

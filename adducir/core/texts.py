@@ -56,6 +56,10 @@ def repeated(items: Iterable[Item]) -> list[Item]:
     return [item for item, count in Counter(items).items() if count > 1]
 
 
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def listed(names: Sequence[str], limit: int = 5) -> str:
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

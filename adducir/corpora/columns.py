@@ -131,7 +131,7 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
         if fault.code in ("run", "qrels"):  # it is another kind of file
             break
     if not rows and not faults:
-        faults = [Fault(0, "empty", f"the {layout.kind} is empty.")]
+        faults = [Fault(0, "empty", f"the {layout.kind} file is empty.")]
     frame = pl.DataFrame(rows, schema=dict.fromkeys(wanted, pl.String), orient="row")
     frame = frame.cast({layout.number: pl.Float64})
     return Columns(frame, np.array(lines, dtype=np.int64), faults[:MOST_FAULTS], len(faults))

@@ -183,7 +183,8 @@ def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Se
     else:
         names = [name.strip() for name in field.split("+")]
         unknown = [name for name in names if name not in present]
-        what, names = f"none of the topics has a field {unknown[:1]}.", [] if unknown else names
+        what = f"none of the topics has a field {', '.join(map(repr, unknown))}."
+        names = [] if unknown else names
     if not names:
         hint = f"The topics' fields are: {', '.join(present) or 'none'}."
         raise InputError(what, path=source, hint=hint)

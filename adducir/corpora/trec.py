@@ -88,8 +88,8 @@ def trec_documents(
         raise InputError(
             "this file does not contain <DOC>, so it is not in TREC's format.",
             path=path,
-            hint="Supported are JSONL, TREC SGML, TSV and plain text; name the format if the file "
-            "name does not show it. With the format text, the whole file is one document.",
+            hint="Supported are JSONL, TREC SGML, TSV, CSV, Parquet and plain text; give the "
+            "format if the file name does not show it. In the format text, a file is one document.",
         )
 
 

@@ -23,7 +23,7 @@ from adducir.corpora.sources import file_path, source_path
 from adducir.models.sources import RECIPES
 from adducir.statistics.settings import FOR_RUNS, Testing
 from adducir.tables.report_data import Snippets
-from adducir.tables.style import Detail, Fit
+from adducir.tables.style import Detail, Fit, Style
 
 T = TypeVar("T")
 
@@ -262,6 +262,10 @@ class TableRecipe(Recipe):
     system_names: dict[Name, str] = Field(default_factory=dict)
     fit: Fit = "auto"
     footer: bool = True
+
+    @property
+    def style(self) -> Style:
+        return Style(self.decimals, self.leading_zero, self.show, self.fit, self.footer)
 
     def check(self, planner: Planner, comparison: ComparisonRecipe | None) -> None:
         """Refuse unknown systems' names, and details without a test."""

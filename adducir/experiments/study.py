@@ -228,7 +228,6 @@ class Study(ABC):
         **more: Any,
     ) -> "Layout":
         """A table's layout from the file; ``of``: its name, if there are several."""
-        from adducir.tables.style import Style
         from adducir.tables.table import Layout
 
         table: TableRecipe = self.recipe.table
@@ -237,7 +236,7 @@ class Study(ABC):
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of else title,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
-            style=Style(table.decimals, table.leading_zero, table.show, table.fit, table.footer),
+            style=table.style,
             notes=list(notes),
             provenance=provenance,
             **{**own, **more},

@@ -13,7 +13,7 @@ import polars as pl
 
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest
-from adducir.core.texts import listed
+from adducir.core.texts import counted, listed
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
@@ -95,10 +95,6 @@ RULES: list[Rule] = []
 
 def rule(code: str, severity: Severity = "warning") -> Callable[[Any], None]:
     return lambda function: RULES.append(Rule(code, severity, function))
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @rule("tags")
@@ -382,7 +378,7 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:
             what = (
-                f"{counted(len(qids), 'topic')} of the other runs are missing: {listed(qids, 3)}. "
+                f"the run lacks {counted(len(qids), 'topic')} of the others: {listed(qids, 3)}. "
                 "Paired tests need the same topics; the missing ones count 0."
             )
             yield Finding(run.name, "warning", "topic-sets", 0, what)

@@ -17,6 +17,7 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.texts import counted
 from adducir.corpora.frames import Floats
 from adducir.runs.run import Run
 
@@ -42,8 +43,8 @@ def fuse(
     fusion = FUSION.make(method, hyperparameters)
     chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
     if len(runs) < 2 or len(runs) != len(chosen):
-        given = f"there are {len(runs)} and {len(chosen)} weights"
-        raise UsageError(f"fusion needs two or more runs and as many weights; {given}.")
+        given = f"{counted(len(runs), 'run')} and {counted(len(chosen), 'weight')}"
+        raise UsageError(f"fusion needs two or more runs and as many weights, not {given}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
         raise UsageError("weights must be numbers of 0 or more, and not all 0.")
     if depth is not None and depth < 1:

@@ -39,8 +39,7 @@ SUFFIX = ".ir-metadata.yml"
 
 
 def metadata_for(path: Path | str) -> Path:
-    path = Path(path)
-    return path.with_name(path.name + SUFFIX)
+    return Path(f"{path}{SUFFIX}")
 
 
 def read_metadata(path: Path | str) -> dict[str, Any]:

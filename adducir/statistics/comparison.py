@@ -339,14 +339,14 @@ class Comparison(Framed):
 
     def both_ways(self) -> pl.DataFrame:
         found = self.tests.filter(claim="difference")
-        turned = found.with_columns(
+        turned = found.with_columns(  # 0.0 - x: -x of 0 is -0.0
             system="reference",
             reference="system",
-            difference=-pl.col("difference"),
-            low=-pl.col("high"),
-            high=-pl.col("low"),
+            difference=0.0 - pl.col("difference"),
+            low=0.0 - pl.col("high"),
+            high=0.0 - pl.col("low"),
             statistic=None,
-            effect=-pl.col("effect"),
+            effect=0.0 - pl.col("effect"),
             wins="losses",
             losses="wins",
             verdict=pl.col("verdict").replace({"better": "worse", "worse": "better"}),

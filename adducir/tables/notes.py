@@ -6,7 +6,7 @@ from typing import Literal
 
 import polars as pl
 
-from adducir.core.texts import listed
+from adducir.core.texts import counted, listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import Evaluation
 from adducir.statistics.comparison import POWER, Comparison
@@ -119,7 +119,7 @@ class _Lines:
             )
         sizes, unit = self.comparison.topics, self.table.unit
         if len(set(sizes.values())) == 1:
-            parts.append(plural(next(iter(sizes.values())), unit))
+            parts.append(counted(next(iter(sizes.values())), unit))
         else:
             parts.append(f"{unit}s: " + ", ".join(f"{name} {n:,}" for name, n in sizes.items()))
         if self.descriptive and len(parts) > 1:
@@ -159,7 +159,7 @@ class _Lines:
                     if spam.negative == "zero"
                     else "left out as unjudged by condensed measures and Bpref (trec_eval)"
                 )
-                judgements = plural(spam.negatives, "judgement")
+                judgements = counted(spam.negatives, "judgement")
                 whose = f"{name}: " if self.several_sets else ""
                 sentences.append(f"{whose}{judgements} with a negative grade {how}")
         return f"{'; '.join(sentences)}."
@@ -177,7 +177,7 @@ class _Lines:
                 )
             for qids, systems in _alike(many, "extra").items():
                 yield (
-                    f"{name}Ignored {plural(len(qids), 'topic')} without judgements of "
+                    f"{name}Ignored {counted(len(qids), 'topic')} without judgements of "
                     f"{self._listed(systems)} ({listed(qids)})."
                 )
             if self.hollow and any(one.positives_only for one in many):
@@ -290,10 +290,6 @@ class _Lines:
             f"systems with power {POWER:g} (paired t-test, alpha = {self.asked.alpha:g}, "
             f"uncorrected; variance of these scores; Sakai 2016): {', '.join(found)}."
         )
-
-
-def plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
 def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> list[str]:

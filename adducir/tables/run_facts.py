@@ -15,6 +15,7 @@ from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.report_data import TopicHits, hits_held
+from adducir.tables.style import Style
 
 TOPICS_ALONE = "its interval is over topics alone"
 FEW = 30
@@ -57,20 +58,24 @@ class RunFacts:
                 self.hits.bounds.setdefault(measure, {})[system] = found.means
 
     def notes(
-        self, comparison: Comparison, topic_set: str = "", names: Mapping[str, str] | None = None
+        self,
+        comparison: Comparison,
+        style: Style,
+        topic_set: str = "",
+        names: Mapping[str, str] | None = None,
     ) -> list[str]:
         named, found = names or {}, list[str]()
         if self._unjudged:
             bounds = {named.get(name, name): one for name, one in self._bounds.items()}
-            found += _bound_notes(self.measures, bounds)
+            found += _bound_notes(self.measures, bounds, style)
         if self.model is not None:
             model = Scores.concat(self._guessed)
-            found += _powered_notes(comparison, topic_set, model, self.judge, named)
+            found += _powered_notes(comparison, topic_set, model, self.judge, named, style)
         return found
 
 
 def _bound_notes(
-    measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]]
+    measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]], style: Style
 ) -> Iterator[str]:
     """For each measure with bounds, those of every system, and which orders are certain."""
     known = [str(one) for one in measures if depth_of(one)]
@@ -81,8 +86,8 @@ def _bound_notes(
         )
     for measure in known:
         own = {system: by_measure[measure] for system, by_measure in found.items()}
-        means = ((system, *one.means) for system, one in own.items())
-        ranges = "; ".join(f"{system} {low:.3f} to {high:.3f}" for system, low, _, high in means)
+        means = ((system, *map(style.number, one.means)) for system, one in own.items())
+        ranges = "; ".join(f"{system} {low} to {high}" for system, low, _, high in means)
         sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
         if len(own) > 1:
             pairs = permutations(own, 2)
@@ -111,6 +116,7 @@ def _powered_notes(
     by_model: Scores,
     judge: str,
     names: Mapping[str, str],
+    style: Style,
 ) -> Iterator[str]:
     if comparison.scores.runs:
         raise UsageError(
@@ -129,9 +135,12 @@ def _powered_notes(
         if base is not None:
             own, hat = own - humans.values[measure, base], hat - models.values[measure, base]
         found = powered_mean(own, hat[places], hat[alone], level=level)
-        sign, name = "" if base is None else "+", humans.systems[system]
-        ends = f"[{found.low:{sign}.3f}, {found.high:{sign}.3f}]"
-        return f"{names.get(name, name)} {found.mean:{sign}.3f} {ends} ({found.weight:.2f})"
+        mean, low, high = (
+            style.number(one, signed=base is not None)
+            for one in (found.mean, found.low, found.high)
+        )
+        name = humans.systems[system]
+        return f"{names.get(name, name)} {mean} [{low}, {high}] ({found.weight:.2f})"
 
     few = ""
     if len(places) < FEW:

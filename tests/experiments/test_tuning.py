@@ -300,8 +300,8 @@ def test_folds_from_a_file(tmp_path, text):
     ("text", "named"),
     [
         ('[["1", "2"], ["2", "3", "4"]]', "topic 2 .* 1 and 2"),
-        ('{"a": [1, 3], "b": [2]}', "such as 4"),
-        ('{"a": [1, 3, 5], "b": [2, 4]}', "such as 5"),
+        ('{"a": [1, 3], "b": [2]}', "not in any fold: 4"),
+        ('{"a": [1, 3, 5], "b": [2, 4]}', "not topics: 5"),
         ("[[1, 2, 3, 4]]", "at least two"),
         ('[["1"], 2]', "list of lists"),
         ('[["1", "2"], [["3"]]]', "qid"),

@@ -212,7 +212,7 @@ def test_judgements_of_a_model_must_be_of_all_topics_and_of_more() -> None:
         run = Run.of(dict.fromkeys("123", RUN), tag="a")
         facts.add(run, "a")
         with pytest.raises(UsageError):
-            facts.notes(compare(mine.score(run)))
+            facts.notes(compare(mine.score(run)), Style())
 
 
 def test_bounds_from_unjudged_documents_are_stated() -> None:
@@ -221,8 +221,8 @@ def test_bounds_from_unjudged_documents_are_stated() -> None:
     for name, docnos in (("full", ("d0", "d9")), ("open", ("x", "y"))):
         notes.add(Run.of({"q": dict(zip(docnos, (2.0, 1.0), strict=True))}, tag=name), name)
     comparison = compare(scores_of({"full": [1.0, 1.0], "open": [0.0, 0.0]}, "AP"))
-    (text,) = notes.notes(comparison)
+    (text,) = notes.notes(comparison, Style())
     assert text.startswith("Bounds of nDCG@2 over all grades of unjudged documents: full 1.000 to")
     assert text.endswith("no two systems.")
     with pytest.raises(UsageError, match="none of the measures has bounds"):
-        RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison)
+        RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison, Style())

@@ -56,7 +56,10 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     comparison = compare(scores, recipe.comparison)
     several = len(facts) > 1
     notes = merged(
-        {name: one.notes(comparison, name * several, names) for name, one in facts.items()}
+        {
+            name: one.notes(comparison, recipe.table.style, name * several, names)
+            for name, one in facts.items()
+        }
     )
     remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
     chosen = chosen_settings(study)

@@ -28,7 +28,7 @@ from pydantic import BaseModel
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_value
-from adducir.core.texts import nearest, shortened
+from adducir.core.texts import listed, nearest, shortened
 from adducir.corpora.frames import Integers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
@@ -355,12 +355,12 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
     found = [one if one in fold_of else qid for one, qid in zip(pool.ids, pool.qids, strict=True)]
     known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
     for qids, what in (
-        ([name for name in found if name not in fold_of], "judged topics are in no fold"),
-        (sorted(fold_of.keys() - known), "are not topics"),
+        ([name for name in found if name not in fold_of], "judged topics are not in any fold"),
+        (sorted(fold_of.keys() - known), "these are not topics"),
     ):
         if qids:
             hint = "Are these folds for other topics?"
-            raise InputError(f"{len(qids)} {what}, such as {qids[0]}.", path=path, hint=hint)
+            raise InputError(f"{what}: {listed(qids)}.", path=path, hint=hint)
     topic_of: dict[str, int] = {}
     for name, topic in zip(found, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:

@@ -194,7 +194,7 @@ class Tuning:
             if (ties := len(self.best(fold))) > 1:
                 lines.append(
                     f"fold {name}: {ties} of {len(self.grid)} settings have the best training "
-                    "mean; the first of them in the grid was chosen"
+                    "mean; the first of them in ascending order was chosen"
                 )
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
