@@ -308,13 +308,13 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
         f"{name}{' ' if what.startswith('has ') else ': '}{what}" if name else what
         for name, what in wrong
     )
-    told = re.sub(r"`(\w+)(?:: (\S+))?`", lambda found: _typed(*found.groups(), options), told)
+    told = re.sub(r"`(\w+)(?:: (\S+))?`", lambda found: _typed(found, options), told)
     raise UsageError(told if told.endswith("?") else f"{told.rstrip('.')}.", hint=hint)
 
 
-def _typed(name: str, value: str | None, options: Mapping[str, Option]) -> str:
-    called = _called((name,), options)
-    return called if value is None else f"{called}{'=' if ' ' in called else ' '}{value}"
+def _typed(found: re.Match[str], options: Mapping[str, Option]) -> str:
+    name, value = _called((found[1],), options), found[2]
+    return f"{name}{'=' if ' ' in name else ' '}{value}" if value else name
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:

@@ -51,8 +51,8 @@ def build_table(
         section = places[name][0] or layout.sections.get(system, "")
         printed, letter = layout.system_names.get(system, ""), letters.get(system, "")
         rows.setdefault(section, {})[system] = Row(system, (), printed, section, letter)
-    if own := rows.pop("", None):  # they would read as rows of the section above them
-        rows = {"": own, **rows}
+    # First, since rows without a section would read as those of the one above them.
+    rows = {"": rows.pop("", {}), **rows}
     for name, _, measure in cells:
         group, one = places[name][1], comparison.scores.measures[measure]
         if measure not in heads.setdefault(group, {}):
