@@ -372,9 +372,10 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
         same["same-ranking", hashlib.sha256(ranking.encode()).hexdigest()].append(run.name)
         same["same-tag", run.tag].append(run.name)
     for (code, what), names in sorted(same.items()):
-        if len(names) > 1:
-            alike = f"have the tag {what}" if code == "same-tag" else "have identical rankings"
-            yield Finding(names[1], "warning", code, 0, f"these {alike}: {', '.join(names)}.")
+        alike = f"tag {what}" if code == "same-tag" else "ranking"
+        for name in names if len(names) > 1 else ():
+            others = listed([one for one in names if one != name])
+            yield Finding(name, "warning", code, 0, f"its {alike} is also that of {others}.")
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:
             what = (

@@ -148,8 +148,8 @@ def test_what_a_file_says_beyond_its_run(tmp_path, data, expected, line):
 
 def test_runs_that_cannot_be_compared_are_named():
     assert codes(CLEAN, run_of("1 b a, 2 c", "x")) == ""
-    assert codes(CLEAN, run_of("1 a b, 2 a c", "again")) == "same-ranking?"
-    assert codes(CLEAN, run_of("1 b a")) == "same-tag? topic-sets?"
+    assert codes(CLEAN, run_of("1 a b, 2 a c", "again")) == "same-ranking? same-ranking?"
+    assert codes(CLEAN, run_of("1 b a")) == "same-tag? same-tag? topic-sets?"
 
 
 def test_real_runs_and_qrels(collections):
