@@ -22,7 +22,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
@@ -408,9 +408,10 @@ def remember(outputs: Sequence[Path]) -> None:
 
     digests = [file_digest(path) for path in outputs if path.is_file()]
     if digests and (kept := _remembered()):
-        known = kept.read_text(encoding="ascii") if kept.exists() else ""
-        with kept.open("a", encoding="ascii") as handle:
-            handle.writelines(f"{digest}\n" for digest in digests if digest not in known)
+        with suppress(OSError):  # the command's own work is done
+            known = kept.read_text(encoding="ascii") if kept.exists() else ""
+            with kept.open("a", encoding="ascii") as handle:
+                handle.writelines(f"{digest}\n" for digest in digests if digest not in known)
 
 
 def _remembered() -> Path | None:

@@ -130,9 +130,8 @@ def _chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
     place = {name: number for number, name in enumerate(dict.fromkeys(names))}
     frame = scores.frame.filter(pl.col("measure").is_in(place)).with_columns(
         place=pl.col("measure").replace_strict(place, return_dtype=pl.Int64),
-        run_place=pl.struct("set", "system", "run").rank("dense"),
     )
-    frame = frame.sort("place", maintain_order=True).drop("place", "run_place")
+    frame = frame.sort("place", maintain_order=True).drop("place")
     return replace(scores, frame=frame, measures={name: scores.measures[name] for name in names})
 
 

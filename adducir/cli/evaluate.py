@@ -143,7 +143,7 @@ def evaluate(settings: Evaluate) -> None:
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
                 for path, name in systems.items()
-                if name in scores.systems or settings.pool_seeds
+                if name in scores.systems
             },
         )
         names = dict.fromkeys(comparison.systems, "")

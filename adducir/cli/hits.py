@@ -63,16 +63,16 @@ class Marker:
         asked = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
         self._matching = {word for word, own in by_word.items() if asked & {*own}}
 
-    def excerpt(self, text: str, words: int = WORDS) -> Text:
+    def excerpt(self, text: str) -> Text:
         pieces = visible(" ".join(text.split())).split(" ")
         found = [self._matching & {*re.findall(r"\w+", piece)} for piece in pieces]
-        starts = range(max(1, len(pieces) - words + 1))
-        start = max(starts, key=lambda at: (len(set().union(*found[at : at + words])), -at))
+        starts = range(max(1, len(pieces) - WORDS + 1))
+        start = max(starts, key=lambda at: (len(set().union(*found[at : at + WORDS])), -at))
         shown = Text("… " if start else "")
-        for n, piece in enumerate(pieces[start : start + words], start):
+        for n, piece in enumerate(pieces[start : start + WORDS], start):
             shown.append(piece, style="bold yellow" if found[n] else "")
             shown.append(" ")
-        shown.append("…" if start + words < len(pieces) else "")
+        shown.append("…" if start + WORDS < len(pieces) else "")
         return shown
 
 

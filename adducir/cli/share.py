@@ -60,8 +60,8 @@ class Verify(Recipe):
 def verify(settings: Verify) -> int:
     """Verify a study's archive: digests, runs, and the tables, evaluated again.
 
-    The archive is neither run nor changed: its code is not imported, and indexes and models are not
-    needed. The exit code is 1 if something differs.
+    Nothing in the archive is run or changed: its code is not imported, and neither indexes nor
+    models are needed. The exit code is 1 if something differs.
 
     Examples:
         adducir verify my-study.zip

@@ -120,9 +120,9 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
     if read_manifest(path) != manifest:  # another process replaced it meanwhile
         return open_artifact(path, *kinds)
     name, what = next(iter(found.items()))
-    more = f", and {len(found) - 1} more files are" if len(found) > 1 else ""
+    more = f", and so are {len(found) - 1} others" if len(found) > 1 else ""
     hint = "Build it again with --rebuild, or restore it from a copy."
-    what = f"this file is damaged ({what}){more}; it is not used."
+    what = f"this file is damaged ({what}){more}; the artifact is not used."
     raise ArtifactError(what, path=path / name, hint=hint)
 
 
@@ -386,11 +386,13 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
     known = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}
     manifest = Manifest(files=files, versions=known, **facts)
     document = {"format": FORMAT, **asdict(manifest)}
-    with (folder / MANIFEST).open("w", encoding="utf-8") as handle:
+    begun = folder / f".{MANIFEST}"
+    with begun.open("w", encoding="utf-8") as handle:
         json.dump({**document, "digest": fingerprint(document)}, handle, indent=2, sort_keys=True)
         handle.write("\n")
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_file() or path.is_dir():
             sync(path)
+    begun.replace(folder / MANIFEST)  # at once: a folder with it is complete
     sync(folder)
     return manifest

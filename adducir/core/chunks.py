@@ -165,7 +165,7 @@ class Chunking:
 
     output: Path | None = None
     execution: Execution = HERE
-    keep: bool = False  # for later work; who clears up beside ``output`` removes them
+    keep: bool = False  # for later work; whoever cleans up next to ``output`` removes them
 
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
@@ -247,7 +247,7 @@ def _round(
     progress().start(work.doing, work.total, work.unit)
     try:
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
-            described = [(name, content) for name, content in map(work.describe, items)]
+            described = list(map(work.describe, items))
             made.names.append([name for name, _ in described])
             encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
             digest = digest_of(chain.from_iterable(encoded))

@@ -21,7 +21,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import AdducirError, MachineError, UsageError
+from adducir.core.errors import MachineError, UsageError
 from adducir.core.files import cache_folder
 from adducir.core.processes import cores, keeping_fault_handlers, share_cores
 
@@ -157,8 +157,17 @@ def _settle(place: Place, folder: str) -> None:
 
 
 def _on_node(sharing: int, folder: str, function: Callable[..., Any], *args: Any) -> Any:
-    _settle(Place(count=sharing, is_alone=True), folder)
+    """``sharing``: among how many calls the node's cores are divided; 0: each has one core."""
+    _settle(Place(count=sharing or cores(), is_alone=True), folder)
     return function(*args)
+
+
+def _outcome(*call: Any) -> tuple[bool, Any]:
+    """A call's value, or its error, since submitit reports errors as text alone."""
+    try:
+        return True, _on_node(*call)
+    except Exception as error:  # noqa: BLE001  (the caller raises it)
+        return False, error
 
 
 class Cluster(Executor):
@@ -211,8 +220,7 @@ class RayTasks(Cluster):
 
     def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
         try:
-            # A task gets one core of its node.
-            return self._ray.get(self._call.remote(cores(), folder, function, *args))
+            return self._ray.get(self._call.remote(0, folder, function, *args))
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except self._ray.exceptions.RayError as error:
@@ -262,14 +270,15 @@ class SlurmJobs(Cluster):
 
     def call(self, folder: str, function: Callable[..., Any], *args: Any) -> Any:
         # Slurm limits the cores that a job sees.
-        job = self._executor.submit(_on_node, 1, folder, function, *args)
+        job = self._executor.submit(_outcome, 1, folder, function, *args)
         self._jobs.append(job)
         try:
-            return job.result()
-        except AdducirError:
-            raise
-        except Exception as error:  # a lost job, or the job's error as text
+            is_made, value = job.result()
+        except Exception as error:  # a lost job
             raise BrokenExecutor(str(error)) from error
+        if not is_made:
+            raise value
+        return value
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
         for job in self._jobs if kind is not None else ():

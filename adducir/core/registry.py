@@ -83,7 +83,7 @@ class Family(Generic[K]):
             known = f"Choose one of {', '.join(self)}, or install" if [*self] else "Install"
             raise UsageError(
                 f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
-                hint=f"{known} the package that has it.",
+                hint=f"{known} the package that provides it.",
             )
         point = self._installed[name]
         try:

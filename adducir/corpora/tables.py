@@ -87,11 +87,11 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     cells = [cell.strip(' "\r').lower() for cell in first.split(separator)]
     if len(cells) > 1 and {*cells} & {*QID}:
         try:
-            frame = pl.read_csv(data, separator=separator, infer_schema=False)
+            frame = pl.read_csv(data, separator=separator, infer_schema=False).rename(str.lower)
         except pl.exceptions.PolarsError as error:
             what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
             raise InputError(f"this table cannot be read: {what}.", path=path) from error
-        return data, frame.rename(str.lower)
+        return data, frame
     cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
     cells = cell.findall(first)
     if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
@@ -112,9 +112,9 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     return data, pl.DataFrame(rows, schema=["qid", "docno", third], orient="row")
 
 
-def delimiter_of(line: str, delimiters: Sequence[str] = ("\t", ",", ";")) -> str:
+def delimiter_of(line: str) -> str:
     """The column separator of a table, from its first line."""
-    return max(delimiters, key=line.count)
+    return max(("\t", ",", ";"), key=line.count)
 
 
 @dataclass(frozen=True)

@@ -150,8 +150,9 @@ class Scores(Framed):
     @cached_property
     def runs(self) -> dict[str, int]:
         """The number of runs of each system with several; its scores are their means."""
-        runs = self.frame.group_by("system", maintain_order=True).agg(pl.n_unique("run"))
-        return dict(runs.filter(pl.col("run") > 1).iter_rows())
+        runs = self.frame.group_by("set", "system", maintain_order=True).agg(pl.n_unique("run"))
+        most = runs.group_by("system", maintain_order=True).agg(pl.max("run"))
+        return dict(most.filter(pl.col("run") > 1).iter_rows())
 
     @property
     def missing(self) -> dict[str, tuple[str, ...]]:
@@ -237,7 +238,7 @@ class Scores(Framed):
         pooled = self.renamed(system_of)
         if len(pooled.systems) == len(self.systems):
             raise UsageError(
-                "the runs' names do not differ only in seeds.",
+                "no two runs have names that differ only in the seed.",
                 hint="Call them X.seed1, X.seed2 and so on.",
             )
         return pooled

@@ -16,7 +16,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import AdducirError, InputError, UsageError
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.packages import raised_in
@@ -150,5 +150,5 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
             hint="Read that code; if you trust it, add --allow-code.",
         )
     if asked and cache is not None:
-        with suppress(OSError), writing_text(cache / "allowed-code.json") as handle:
+        with suppress(AdducirError), writing_text(cache / "allowed-code.json") as handle:
             handle.write(json.dumps(sorted(known | wanted.keys()), indent=1) + "\n")

@@ -178,7 +178,7 @@ class Outcome:
     # queries is of the format ``per-topic`` and the like
     files: Mapping[str, Path]
     made: Sequence[Path] = ()  # the artifacts built now, without existing ones
-    runs: Sequence[Path] = ()  # the evaluated runs
+    runs: Sequence[Path] = ()  # the evaluated runs that were built now
 
     @property
     def table(self) -> ResultTable:

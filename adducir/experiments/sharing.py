@@ -139,7 +139,7 @@ def _runs(study: Path) -> Iterator[tuple[str, str]]:
         try:
             digest = part_of(read_metadata(path), "run file").get("sha256")
         except InputError as error:
-            yield ("wrong", error.what)
+            yield ("wrong", f"{beside.relative_to(study)}: {error.what}")
             continue
         if path.is_file() and digest == file_digest(path):
             same += 1

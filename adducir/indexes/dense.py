@@ -23,7 +23,14 @@ from numpy.typing import NDArray
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.chunks import Made
-from adducir.core.errors import ArtifactError, InputError, UsageError, explaining_writes
+from adducir.core.errors import (
+    ArtifactError,
+    InputError,
+    MachineError,
+    UsageError,
+    explaining_writes,
+    machine_error,
+)
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
 from adducir.core.many_texts import nameless_file
@@ -317,7 +324,8 @@ def put_together(
     try:
         faiss.write_index(index, str(folder / INDEX))
     except RuntimeError as error:
-        raise OSError(f"FAISS could not write the index: {error}") from error
+        own = machine_error(error, folder)
+        raise own or MachineError(f"FAISS cannot write it: {error}.", path=folder) from error
     return recall
 
 
@@ -327,7 +335,7 @@ def recall_of(
     """The mean share of ``at`` exact neighbours that an index finds for some vectors.
 
     The queries are random vectors of the index; a vector is not its own neighbour. A neighbour tied
-    with the last exact one counts as found. With fewer than two vectors, None.
+    with the last exact one counts as found. With fewer than two vectors, empty.
     """
     import faiss
 

@@ -361,7 +361,8 @@ def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame 
     for fault in columns.faults:
         add(fault.code, fault.line, fault.message)
     if more := columns.malformed - len(columns.faults):
-        add("more", 0, f"also malformed: {counted(more, 'further line')}.")
+        verb = "is" if more == 1 else "are"
+        add("more", 0, f"{counted(more, 'more line')} {verb} malformed.")
     return (run_of(columns.frame, path), columns.frame) if len(columns.frame) else (None, None)
 
 

@@ -55,7 +55,7 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     elif given is not None:
-        frame, tag = _scored(path, given), path.name.split(".")[0]
+        frame, tag = _scored(path, given), path.name.split(".")[0].replace(" ", "_")
     else:
         return read_columns(data, RUN, names)
     more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}

@@ -95,7 +95,7 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     found = json.dumps(facts, default=_plain, ensure_ascii=False)
     home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
     if len(home) > 1:
-        found = re.sub(rf"{re.escape(home)}(?=[/\\\"])", "~", found)
+        found = re.sub(rf"(?<![\w./~-]){re.escape(home)}(?=[/\\\"])", "~", found)
     yaml.dump(json.loads(found), text)
     return text.getvalue().partition("---\n")[2]
 

@@ -375,6 +375,8 @@ def compare(
     by name, such as ``baseline="bm25"``, instead of ``testing``.
     """
     every = Scores.concat(scores)
+    if testing is not None and settings:
+        raise UsageError(f"{', '.join(settings)} cannot be given besides `testing`.")
     asked = testing or Testing(**settings)
     named = dict.fromkeys(asked.baselines, "baseline")
     if asked.against != "best":

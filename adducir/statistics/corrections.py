@@ -170,11 +170,9 @@ class Tukey(_OfScores):
 def error_variance(values: Floats) -> float:
     """The mean squared error of the two-way analysis of variance (Sakai 2018, chapter 3)."""
     systems, topics = values.shape
-    total = np.square(values - values.mean()).sum()
-    between = topics * np.square(values.mean(axis=1) - values.mean()).sum()
-    hardness = systems * np.square(values.mean(axis=0) - values.mean()).sum()
-    error = float((total - between - hardness) / ((systems - 1) * (topics - 1)))
-    return error if error > 1e-14 * max(total, 1e-300) else 0.0
+    residuals = values - values.mean(axis=1, keepdims=True)
+    residuals -= residuals.mean(axis=0)
+    return float(np.square(residuals).sum() / ((systems - 1) * (topics - 1)))
 
 
 def confidence_sets(

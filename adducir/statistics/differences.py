@@ -82,7 +82,7 @@ def every_half(topics: int, rows: int) -> Iterator[Floats]:
 
 
 def sample_counts(seed: int, samples: int, topics: int, rows: int) -> Iterator[Floats]:
-    """In such blocks, how often draws of ``topics`` with replacement contain each topic."""
+    """Blocks of (rows, topics) counts: how often each topic occurs in a draw with replacement."""
     generator = np.random.Generator(np.random.PCG64(seed))
     for start in range(0, samples, rows):
         count = min(rows, samples - start)

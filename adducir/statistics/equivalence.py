@@ -96,8 +96,9 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
     refused = any(len(one) < FEW_RUNS for one in sides)
     found = TwoLevel(difference, error, 0.0, 1.0, tuple(terms), refused)
     largest = max(float(np.abs(one).max()) for one in (first, second))
-    if not error > 1e-12 * max(1e-300, largest):
-        same = abs(difference) <= 1e-12
+    noise = 1e-12 * max(1e-300, largest)
+    if not error > noise:
+        same = abs(difference) <= noise
         t = 0.0 if same else float(np.copysign(np.inf, difference))
         p = 1.0 if same or refused else 2.0 ** (1 - topics)
         return replace(found, error=0.0, t=t, p=p)

@@ -253,8 +253,8 @@ class Testing(Kind):
             "interval": self.interval != "t" and f"{self.interval} interval",
         }
         return {
-            key: f"the {what} is not available for systems with several runs: it samples topics "
-            "only, and takes a few runs for all possible ones"
+            key: f"the {what} is not available for systems with several runs: it treats only "
+            "topics as a sample, and the few runs as if they were all possible runs"
             for key, what in asked.items()
             if what
         }

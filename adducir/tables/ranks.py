@@ -29,8 +29,8 @@ RANDOM = "random"
 NAMES = {str(RANK): "Mean rank", str(RECIPROCAL): "MRR"}
 MEDIAN = "Median rank"
 _TIES = {
-    "pessimistic": "Candidates that score as the gold item does count as better.",
-    "expected": "Ties count by the exact mean over all orders of the tied candidates.",
+    "pessimistic": "Candidates tied with the gold item count as better.",
+    "expected": "Figures are exact means over all orders of the tied candidates.",
 }
 
 
@@ -155,7 +155,7 @@ def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
         count = 0 if ranks.unranked is None else int(ranks.unranked.sum())
         missing[name] = missing.get(name, 0) + count
     sentences += [
-        f"{name} did not rank {count:,} gold items; they count as last candidates."
+        f"{name} did not rank {count:,} gold items; each counts as ranked last."
         for name, count in missing.items()
         if count
     ]

@@ -148,7 +148,7 @@ def _powered_notes(
     yield (
         f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
         f"judgements, {len(alone)} more judged by {judge} alone; {level:.0%} intervals, lambda in "
-        f"brackets. The figures of the table are by the human judgements alone.{few}"
+        f"brackets. The table's figures use only the human judgements.{few}"
     )
     systems = range(len(humans.systems))
     rated = [

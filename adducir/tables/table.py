@@ -148,7 +148,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A table's layout, names, and further content.
+    """A table's layout, names, and additional content.
 
     Attributes:
         head: What the rows are.

@@ -128,10 +128,11 @@ def pool_docnos(path: Path) -> frozenset[str]:
         columns = columns or len(cells)
         if len(cells) not in _DOCNO_COLUMN or len(cells) != columns:
             raise InputError(
-                f"this line has {len(cells)} columns, but the first has {columns}.",
+                f"this line has {len(cells)} columns"
+                f"{f', but the first has {columns}' if len(cells) != columns else ''}.",
                 path=path,
                 line=number,
-                hint="All lines of a pool must have one format: docno; qid docno; qid Q0 docno; "
+                hint="A pool has one of these formats: docno; qid docno; qid Q0 docno; "
                 "qrels; or runs.",
             )
         docnos.add(cells[_DOCNO_COLUMN[columns]])

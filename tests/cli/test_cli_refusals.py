@@ -106,11 +106,7 @@ def here(tmp_path, monkeypatch):
         ("new my-Ümlaut --plugin", 2, "cannot be a package's name"),
         ("encode -m minilm --spans pets.jsonl --sparse -o v", 2, "not spans"),
         ("deepct expand -m no -c pets.jsonl -o -", 2, "--weights"),
-        (
-            f"deepct evaluate {DEMO} --set held_out.test=0 --set held_out.share=0",
-            2,
-            "does not hold out",
-        ),
+        (f"deepct evaluate {DEMO} --set held_out.test=0 --set held_out.share=0", 2, "not hold out"),
         ("exemplification agreement neither.csv", 3, "neither.csv:1: the columns rating and rank"),
         ("exemplification agreement blank.csv", 3, "neither ratings nor ranks"),
         ("exemplification agreement ratings.csv --mean-ranks", 2, "without ranks"),

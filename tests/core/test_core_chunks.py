@@ -116,6 +116,8 @@ def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
     work = FakeWork(count=9, trouble={"d5": "kill once"}, folder=tmp_path)
     made = build(tmp_path / "x", work, Execution(workers=2, slurm="cluster=local,timeout_min=5"))
     assert digest(made) == digest(build(tmp_path / "y", FakeWork(count=9)))
+    with pytest.raises(IncompleteError, match="d5 cannot be done"):
+        build(tmp_path / "z", FakeWork(trouble={"d5": "data"}), Execution(slurm="cluster=local"))
     assert not list((cache / "adducir").glob("slurm-*"))
 
 

@@ -30,7 +30,7 @@ def before(module, name, point):
     setattr(module, name, call)
 
 before(artifacts, "give_default_rights", "made")
-before(artifacts, "fingerprint", "unwritten")
+before(artifacts.json, "dump", "unwritten")
 before(artifacts, "remove_parts", "published")
 rename = Path.rename
 def renamed(self, target):

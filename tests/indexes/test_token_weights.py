@@ -176,7 +176,7 @@ def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     assert len(index) == 1
     assert index.documents.get("d0002").fields == {"text": "text 2"}
     documents.pop(0)
-    with pytest.raises(InputError, match="weights have a document 'd0000', which the corpus"):
+    with pytest.raises(InputError, match="weights contain document 'd0000', which is not"):
         build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
 
 

@@ -121,7 +121,7 @@ def test_every_malformed_line_is_named_and_the_others_are_checked(tmp_path):
     path.write_text("1 Q0 a\n" * 100 + "2 Q0 a 1 1.0 t\n")
     found = check([path])
     assert [finding.code for finding in found] == ["columns"] * 20 + ["more"]
-    assert "80 further lines" in found[-1].message
+    assert "80 more lines are malformed" in found[-1].message
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,7 @@ def test_the_error_variance_is_that_of_statsmodels_anova(systems: int, topics: i
     assert error_variance(values) == pytest.approx(table.loc["Residual", "mean_sq"], rel=1e-9)
     half = np.var(values[0] - values[1], ddof=1) / 2
     assert error_variance(values[:2]) == pytest.approx(half, rel=1e-9)
+    assert error_variance(values[:2] * 1e-9 + 0.5) == pytest.approx(half * 1e-18, rel=1e-5)
 
 
 def test_tukey_without_error() -> None:

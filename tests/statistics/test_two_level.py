@@ -170,7 +170,7 @@ def test_runs_that_differ_in_their_seed_are_one_system() -> None:
     assert pooled.matrix().values[0] == pytest.approx(np.array([one.mean(axis=0) for one in runs]))
     expected = compare(alone, baseline="s1").tests
     assert compare(pooled, baseline="s1").tests.equals(expected)
-    with pytest.raises(UsageError, match="only in seeds"):
+    with pytest.raises(UsageError, match="only in the seed"):
         replace(named, frame=named.frame.filter(run="s0.seed0")).pooled()
     names = ("DeepCT.seed1", "DeepCT-seed=22", "DeepCT seed_3", "DeepCT_Seed4")
     assert {system_of(name) for name in names} == {"DeepCT"}

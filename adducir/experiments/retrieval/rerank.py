@@ -110,7 +110,7 @@ class Rerank(System):
         if isinstance(base := parts["rerank"], GivenRun):
             judged = set(topic_set.qrels.qids).intersection(base.run.qids)
             if unknown := sorted(judged.difference(topic_set.topics.qids)):
-                what = f"{len(unknown)} topics of the run of `{self.rerank}` have no query in"
+                what = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
                 what = f"{what} `{trial.data}`, such as {unknown[0]!r}"
                 planner.add((*place, "rerank"), what)
         reads = [] if scorer.models else [place]

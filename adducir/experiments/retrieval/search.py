@@ -155,7 +155,8 @@ class TunedStep(RunStep):
         note = f"{len(run):,} documents, each topic held out"
         judged = self.study.topic_sets[self.trial.data].qrels.qids
         method = {"tuning": facts(tuning)}
-        return Answer(run, note, method, tuning.seconds, {}, engine_versions(), judged)
+        # No time: it is that of all settings on all topic sets, and part of the facts.
+        return Answer(run, note, method, None, {}, engine_versions(), judged)
 
     def _tune(self, context: "Context") -> Tuning:
         from adducir.experiments.tuning.tune import write_report

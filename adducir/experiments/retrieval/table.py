@@ -200,14 +200,13 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
     each = list[tuple[float | None, ...]]()
     for seed in study.seeds(system):
         steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
-        made_of, seconds, topics, size = dict.fromkeys(steps), 0.0, 0, None
+        made_of, times, topics, size = dict.fromkeys(steps), list[str](), 0, None
         for step in made_of:
             facts = run_facts(step.path) or {}
-            wallclock = str(part_of(facts, "resources", "runtime").get("wallclock", ""))
-            count = part_of(facts, "run file").get("topics")
-            if not wallclock.endswith(" s") or not isinstance(count, int):
-                return Cost(None, None, None)
-            seconds, topics = seconds + float(wallclock.removesuffix(" s")), topics + count
+            times.append(str(part_of(facts, "resources", "runtime").get("wallclock", "")))
+            topics += part_of(facts, "run file").get("topics") or 0
+        is_timed = topics and all(one.endswith(" s") for one in times)
+        seconds = sum(float(one.removesuffix(" s")) for one in times) if is_timed else None
         if name := study.recipe.systems[system].index_name(study):
             files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
             size = sum(one.stat().st_size for one in files) if files else None
@@ -215,8 +214,8 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
             steps += [one for one in step.inputs if one not in made_of]
             made_of |= dict.fromkeys(step.inputs)
         models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
-        times = [one["seconds"] for one in models if one.get("seconds")]
-        each.append((1000 * seconds / topics if topics else None, size, sum(times) or None))
+        training = sum(one["seconds"] for one in models if one.get("seconds"))
+        each.append((None if seconds is None else 1000 * seconds / topics, size, training or None))
     time, held, trained = (
         None if None in some else fmean(one or 0 for one in some)
         for some in zip(*each, strict=True)

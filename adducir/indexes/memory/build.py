@@ -150,7 +150,7 @@ class Arrived:
             for docno, weights in _weights_of_terms(source, analysis):
                 if docno not in docnos:
                     raise InputError(
-                        f"the weights have a document {docno!r}, which the corpus does not have.",
+                        f"the weights contain document {docno!r}, which is not in the corpus.",
                         path=source,
                         hint="Give the corpus from which the weights were computed.",
                     )

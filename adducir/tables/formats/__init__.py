@@ -19,7 +19,7 @@ class TableFormat(Recipe):
     Attributes:
         ending: The unique suffix of its files.
         topics: Where values per topic go on request: into the text, by a field ``per_topic`` or
-            always, into further tables, one per measure, or nowhere.
+            always, into additional tables, one per measure, or nowhere.
     """
 
     ending: ClassVar[str]
