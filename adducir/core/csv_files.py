@@ -22,7 +22,7 @@ _FORMULA = re.compile(r"'*+[=+\-@\t\r\n]")
 _GUARDED = re.compile(r"'++[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?", re.ASCII)
 # Python limits cells to 131,072 characters; a context shown to judges may be longer.
-_LONGEST_CELL = (1 << 31) - 1
+LONGEST_CELL = (1 << 31) - 1
 
 
 class CsvWriter:
@@ -42,7 +42,7 @@ class CsvWriter:
 
 def csv_rows(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The 1-based line where each record begins, and its cells without the guarding apostrophe."""
-    csv.field_size_limit(_LONGEST_CELL)
+    csv.field_size_limit(LONGEST_CELL)
     reader = csv.reader((f"{text}\n" for _, text in read_lines(path)), strict=True)
     begins = 1
     try:

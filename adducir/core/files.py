@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from itertools import chain
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
@@ -366,8 +367,9 @@ def give_default_rights(folder: Path) -> None:
             path.chmod(mode)
 
 
+@cache
 def _default_mode() -> int:
-    mask = os.umask(0)  # it can only be read by setting it
+    mask = os.umask(0)  # it can only be read by setting it, for all threads
     os.umask(mask)
     return 0o666 & ~mask
 

@@ -7,7 +7,6 @@ with a header, Parquet, or three columns without a header (MS MARCO, BEIR withou
 import csv
 import io
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from adducir.core.csv_files import LONGEST_CELL
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
@@ -36,7 +36,7 @@ def table_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(sys.maxsize)
+    csv.field_size_limit(LONGEST_CELL)
     lines = (f"{line}\n" for _, line in read_lines(path))
     first = next(lines, "")
     header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
