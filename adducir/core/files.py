@@ -24,8 +24,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from itertools import chain
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, TextIO, cast
 
