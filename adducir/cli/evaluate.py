@@ -146,19 +146,25 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems
             },
         )
-        names = dict.fromkeys(comparison.systems, "")
-        hint = f"The systems are {', '.join(names)}; write SYSTEM=NAME."
-        for name, _, shown in (one.partition("=") for one in settings.names):
-            if name not in names:
-                raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
-            names[name] = shown.strip()
-            if not shown.strip():
-                raise UsageError(f"--names: {name!r} is given no name.", hint=hint)
-        if twice := repeated(shown or name for name, shown in names.items()):
-            raise UsageError(f"--names: two systems are named {twice[0]!r}.", hint=hint)
+        names = _shown(settings.names, comparison.systems)
         layout = replace(layout, title=settings.caption, system_names=names)
         table = build_table(comparison, layout)
     settings.print(table, per_topic=settings.per_topic)
+
+
+def _shown(given: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
+    """The names in the table of systems that are called otherwise there."""
+    names = dict(zip(systems, systems, strict=True))
+    hint = f"The systems are {', '.join(names)}; write SYSTEM=NAME."
+    for name, _, shown in (one.partition("=") for one in given):
+        if name not in names:
+            raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
+        names[name] = shown.strip()
+        if not names[name]:
+            raise UsageError(f"--names: {name!r} is given no name.", hint=hint)
+    if twice := repeated(names.values()):
+        raise UsageError(f"--names: two systems are named {twice[0]!r}.", hint=hint)
+    return {name: shown for name, shown in names.items() if shown != name}
 
 
 def _systems(runs: Sequence[Path], asked: Evaluate) -> tuple[Mapping[Path, str], dict[str, Any]]:
