@@ -263,9 +263,7 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         help=re.sub(r"(?<!\n)\n(?!\n)", " ", shown.strip()),  # a paragraph is one line
         epilog="\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())]),
     )(run)
-    command = get_command(app)
-    if not isinstance(command, Command):
-        raise TypeError(f"{name} is not a single command.")
+    command = cast("Command", get_command(app))  # it is the only one, so no group
     command.recipe = recipe
     return command
 
