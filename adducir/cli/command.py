@@ -311,8 +311,11 @@ def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Rec
 
 
 def _typed(found: re.Match[str], options: Mapping[str, Option]) -> str:
-    name, value = _called((found[1],), options), found[2]
-    return f"{name}{'=' if ' ' in name else ' '}{value}" if value else name
+    """How users write a recipe's `key` or `key: value`; what is not an option stays."""
+    if found[1] not in options:
+        return found[0]
+    name = str(options[found[1]])  # --key, or --set key
+    return name if found[2] is None else f"{name}{'=' if ' ' in name else ' '}{found[2]}"
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:

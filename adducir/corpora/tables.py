@@ -18,7 +18,7 @@ from adducir.core.csv_files import LONGEST_CELL
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.texts import shortened
+from adducir.core.texts import repeated, shortened
 from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
 from adducir.corpora.passages import passages_of
@@ -86,12 +86,15 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     separator = delimiter_of(first)
     cells = [cell.strip(' "\r').lower() for cell in first.split(separator)]
     if len(cells) > 1 and {*cells} & {*QID}:
+        header = next(csv.reader([first], delimiter=separator))
+        if twice := repeated(name.strip().lower() for name in header if name.strip()):
+            raise InputError(f"the column {twice[0]!r} is repeated.", path=path, line=1)
         try:
-            frame = pl.read_csv(data, separator=separator, infer_schema=False).rename(str.lower)
+            frame = pl.read_csv(data, separator=separator, infer_schema=False)
         except pl.exceptions.PolarsError as error:
             what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
             raise InputError(f"this table cannot be read: {what}.", path=path) from error
-        return data, frame
+        return data, frame.rename(str.lower)
     cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
     cells = cell.findall(first)
     if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():

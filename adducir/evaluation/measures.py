@@ -184,11 +184,7 @@ def _named(piece: str) -> Measure:
         glued = re.fullmatch(r"(\w+?)_?([0-9]+)", node.id)  # ndcg10
         if glued and glued[1].lower() in folded:
             near, cutoff = f"; did you mean `{folded[glued[1].lower()]}`?", f"@{glued[2]}"
-        hint = (
-            None
-            if near
-            else "Is the package that provides it installed? See adducir kinds measures."
-        )
+        hint = None if near else "Is its package installed? See adducir kinds measures."
         what = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
         raise UsageError(what, hint=hint)
     if at is not None:

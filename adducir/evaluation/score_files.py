@@ -202,16 +202,8 @@ def _from_mteb(folder: Path) -> Iterator[Value]:
         numbers = [_number(str(one)) for one in scores]
         known = [number for number in numbers if number is not None]
         mean = math.fsum(known) / len(known) if len(known) == len(parts) > 0 else None
-        yield (
-            "",
-            "",
-            path.absolute().parent.parent.name,
-            str(found["task_name"]),
-            "score",
-            mean,
-            None,
-            True,
-        )
+        model, task = path.absolute().parent.parent.name, str(found["task_name"])
+        yield "", "", model, task, "score", mean, None, True
 
 
 def _from_lines(path: Path) -> Iterator[Value]:

@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from itertools import pairwise, product
@@ -102,7 +103,7 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
                     packed.extractall(study)
             except OSError as error:
                 raise reading_error(error, archive) from error
-            except zipfile.BadZipFile as error:
+            except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # or encrypted
                 what = f"this is not a complete ZIP file: {error}."
                 raise InputError(what, path=archive) from error
             study = next(study.glob(f"*/{SUMS}"), study / SUMS).parent

@@ -55,10 +55,10 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
         rows, tag = _predictions(path, data.decode("utf-8-sig"))
         frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
     elif given is not None:
-        frame, tag = _scored(path, given), path.name.split(".")[0].replace(" ", "_")
+        frame, tag = _scored(path, given), path.name.split(".")[0]
     else:
         return read_columns(data, RUN, names)
-    more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag)}
+    more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
     return Columns(frame.with_columns(**more).select(names))
 
 
@@ -126,7 +126,7 @@ def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], s
             rows[str(qid), str(docno)] = float(score)
     if not rows:
         raise InputError("the run is empty.", path=path, hint="A run needs at least one document.")
-    return [(*pair, score) for pair, score in rows.items()], tag.replace(" ", "_")
+    return [(*pair, score) for pair, score in rows.items()], tag
 
 
 def _refused(path: Path, what: str, line: int | None = None) -> InputError:

@@ -159,17 +159,22 @@ class Tukey(_OfScores):
         rows, means = np.union1d(family.first, family.second), family.values.mean(axis=1)
         values, gaps = family.values[rows], np.abs(means[family.first] - means[family.second])
         systems, topics = values.shape
-        noise = tolerance(values, values).max()
-        if constant_rows(values - values[:1], np.array([noise])).all():
-            return np.where(gaps > noise, 2.0 ** (1 - topics), 1.0)
-        reached = gaps / np.sqrt(error_variance(values) / topics)
+        variance = error_variance(values)
+        if not variance:
+            return np.where(gaps > tolerance(values, values).max(), 2.0 ** (1 - topics), 1.0)
+        reached = gaps / np.sqrt(variance / topics)
         df = (systems - 1) * (topics - 1)
         return np.asarray(studentized_range.sf(reached, systems, df), dtype=np.float64)
 
 
 def error_variance(values: Floats) -> float:
-    """The mean squared error of the two-way analysis of variance (Sakai 2018, chapter 3)."""
+    """The mean squared error of the two-way analysis of variance (Sakai 2018, chapter 3).
+
+    0 if the systems' differences vary over topics only by rounding.
+    """
     systems, topics = values.shape
+    if constant_rows(values - values[:1], tolerance(values, values).max()).all():
+        return 0.0
     residuals = values - values.mean(axis=1, keepdims=True)
     residuals -= residuals.mean(axis=0)
     return float(np.square(residuals).sum() / ((systems - 1) * (topics - 1)))

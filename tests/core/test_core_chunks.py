@@ -125,7 +125,6 @@ def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
     ("given", "error", "told"),
     [
         ("partition", UsageError, "'partition' is not KEY=VALUE"),
-        ("cluster=none", MachineError, "none"),
         ("cluster=local,nodes=x", MachineError, "nodes"),
     ],
 )

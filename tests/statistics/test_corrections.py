@@ -156,6 +156,7 @@ def test_the_error_variance_is_that_of_statsmodels_anova(systems: int, topics: i
 
 def test_tukey_without_error() -> None:
     assert (of_pairs("tukey", np.repeat(similar(1, 10), 3, axis=0)) == 1.0).all()
+    assert error_variance(similar(1, 10) + np.array([[0.0], [0.1], [0.3]])) == 0.0
     base = similar(1, 6)[0]
     values = np.array([base, base + 1e-16, base + 0.1])
     assert of_pairs("tukey", values).tolist() == [1.0, 2.0**-5, 2.0**-5]  # the randomisation test's

@@ -154,8 +154,8 @@ class TunedStep(RunStep):
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         note = f"{len(run):,} documents, each topic held out"
         judged = self.study.topic_sets[self.trial.data].qrels.qids
-        method = {"tuning": facts(tuning)}
-        # No time: it is that of all settings on all topic sets, and part of the facts.
+        # Not the run's own time: that of all settings on all topic sets.
+        method = {"tuning": {**facts(tuning), "seconds": round(tuning.seconds, 3)}}
         return Answer(run, note, method, None, {}, engine_versions(), judged)
 
     def _tune(self, context: "Context") -> Tuning:
