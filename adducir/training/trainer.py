@@ -9,6 +9,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -243,6 +244,11 @@ class _Trainer(Trainer):
         folder.mkdir(parents=True, exist_ok=True)
         save_weights(folder / "model.safetensors", self.accelerator.unwrap_model(self.model))
 
+    def _save_rng_state(self, output_dir: str) -> None:
+        super()._save_rng_state(output_dir)
+        # The trainer's state comes next and last: it says that every process wrote its part.
+        self.accelerator.wait_for_everyone()
+
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         """None: the file stores shared weights once, so their other names are missing."""
 
@@ -293,12 +299,18 @@ class _Watch(TrainerCallback):
                 progress().note(f"epoch {state.epoch:g}: {name} loss {logs[key]:.5f}")
 
 
+def _is_whole(checkpoint: Path) -> bool:
+    parts = [f"rng_state_{n}.pth" for n in range(_processes()) if _processes() > 1]
+    with suppress(FileNotFoundError):  # the first process may be removing it
+        state = (checkpoint / "trainer_state.json").read_bytes()
+        return state.rstrip().endswith(b"}") and all((checkpoint / one).is_file() for one in parts)
+    return False
+
+
 def last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint that all processes wrote whole; others are removed."""
-    count = _processes()
-    parts = ["trainer_state.json", *(f"rng_state_{n}.pth" for n in range(count) if count > 1)]
     found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    whole = [path for path in found if all((path / name).is_file() for name in parts)]
+    whole = [path for path in found if _is_whole(path)]
     for path in found:
         if path not in whole and not rank():
             shutil.rmtree(path)

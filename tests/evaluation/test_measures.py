@@ -28,12 +28,7 @@ from adducir.evaluation.measures import kind_of
 TOLERANCE = 1e-9
 
 _SWITCHES = ["", "judged_only=True", "rel=2", "rel=3,judged_only=True"]
-_GRADED = [
-    "",
-    "judged_only=True",
-    "gains={0:0,1:3,2:1,3:7}",
-    "gains={0:1,1:0},judged_only=True",
-]
+_GRADED = ["", "judged_only=True", "gains={0:0,1:3,2:1,3:7}", "gains={0:1,1:0},judged_only=True"]
 
 
 def _variants(name: str, switches: list[str], cuts: list[str]) -> list[Measure]:

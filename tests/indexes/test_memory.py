@@ -71,15 +71,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 @pytest.mark.parametrize(
     "model",
-    [
-        BM25(),
-        BM25(k1=0, b=0.5),
-        BM25(k1=12, b=1),
-        BM25(k1=3, b=0.9),
-        QLD(),
-        QLD(mu=0),
-        QLD(mu=3),
-    ],
+    [BM25(), BM25(k1=0, b=0.5), BM25(k1=12, b=1), BM25(k1=3, b=0.9), QLD(), QLD(mu=0), QLD(mu=3)],
 )
 def test_rankings_are_lucenes(both: Both, model: Model) -> None:
     weighted = [{"word3": 0.25, "word40": 3.0, "unknown": 1.0}, {"word2": 0.0, "word50": 1.0}, {}]
