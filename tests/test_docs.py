@@ -356,14 +356,10 @@ def test_the_term_weights_of_the_readme(
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
+    "name", ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"]
 )
 def test_python_lines_run(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     lines = "\n".join(blocks(name, "python"))

@@ -147,11 +147,7 @@ def test_ctrl_c_ends_the_real_program_with_130():
 )
 def test_completion_offers_commands_options_and_choices(words, offered):
     position = str(len(words.split()) - 1)
-    asked = {
-        "_ADDUCIR_COMPLETE": "complete_bash",
-        "COMP_WORDS": words,
-        "COMP_CWORD": position,
-    }
+    asked = {"_ADDUCIR_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": position}
     run = subprocess.run(
         [sys.executable, "-m", "adducir.cli.app"],
         env=os.environ | asked,

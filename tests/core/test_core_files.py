@@ -15,13 +15,7 @@ from hypothesis import strategies as st
 
 from adducir.core import files
 from adducir.core.errors import InputError, MachineError
-from adducir.core.files import (
-    file_digest,
-    read_bytes,
-    read_lines,
-    read_text,
-    writing_text,
-)
+from adducir.core.files import file_digest, read_bytes, read_lines, read_text, writing_text
 
 PACKED = {"gzip": gzip.compress, "bzip2": bz2.compress}
 

@@ -76,9 +76,7 @@ _QIDS = ["1", "2", "3", "q-4", "ü5"]
 runs = st.dictionaries(
     st.sampled_from(_QIDS),
     st.dictionaries(
-        st.sampled_from(_DOCNOS),
-        st.sampled_from([-1.5, 0.0, 1.0, 2.5, 7.0]),
-        min_size=1,
+        st.sampled_from(_DOCNOS), st.sampled_from([-1.5, 0.0, 1.0, 2.5, 7.0]), min_size=1
     ),
 )
 """Few scores, so many ties; topics that the qrels lack; no topic at all."""

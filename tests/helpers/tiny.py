@@ -15,12 +15,7 @@ PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 
 def tiny_bert(
-    folder: Path,
-    *,
-    hidden: int = 32,
-    layers: int = 2,
-    kind: str = "BertModel",
-    positions: int = 64,
+    folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "BertModel", positions: int = 64
 ) -> Path:
     """A BERT with a word-piece vocabulary of a few words, saved in ``folder``."""
     import torch

@@ -11,11 +11,7 @@ from hypothesis import strategies as st
 from adducir.core.errors import UsageError
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.candidates import (
-    CandidateSet,
-    rank,
-    rank_parts,
-)
+from adducir.indexes.candidates import CandidateSet, rank, rank_parts
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, QLD, Okapi
 from adducir.indexes.vocabulary import Vocabulary, lower_split, vocabulary_of
@@ -187,13 +183,7 @@ def test_parts_give_the_best_of_the_whole_to_the_bit(model, size: int) -> None:
             if analysis is not lower_split and not isinstance(model, BM25):
                 continue
             found = rank_parts(
-                TEXTS,
-                QUESTIONS,
-                model,
-                depth,
-                size=size,
-                analysis=analysis,
-                threads=2,
+                TEXTS, QUESTIONS, model, depth, size=size, analysis=analysis, threads=2
             )
             assert np.array_equal(found.numbers, order)
             assert np.array_equal(found.scores, best)

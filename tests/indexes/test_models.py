@@ -103,13 +103,7 @@ def dph(tf: int, length: int, term: str) -> float:
     return (1 - f) ** 2 / (tf + 1) * inner
 
 
-@pytest.mark.parametrize(
-    ("model", "part"),
-    [
-        (BM25(k1=1.7, b=0.6), bm25),
-        (DPH(), dph),
-    ],
-)
+@pytest.mark.parametrize(("model", "part"), [(BM25(k1=1.7, b=0.6), bm25), (DPH(), dph)])
 def test_models_are_their_formulas(memory: MemoryIndex, lucene, model: Model, part: Any) -> None:
     def length(count: Counter[str]) -> int:
         total = count.total()

@@ -76,8 +76,7 @@ def test_prefixes_of_wrappers_are_understood(prefix, kind, tiny, tmp_path):
     torch.manual_seed(1)
     headed = load_model(model_source(str(copy)), kind, new_head=True)
     assert equal(
-        headed.base_model,
-        load_model(model_source(str(tiny)), kind, new_head=True).base_model,
+        headed.base_model, load_model(model_source(str(tiny)), kind, new_head=True).base_model
     )
     # What is saved has plain names again.
     headed.save_pretrained(tmp_path / "saved")

@@ -9,11 +9,7 @@ from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.builders import read_kilt, read_pages, read_passages
-from adducir.studies.grounded_generation.texts import (
-    read_contexts,
-    read_generated,
-    read_references,
-)
+from adducir.studies.grounded_generation.texts import read_contexts, read_generated, read_references
 
 CONTEXT = {"id": "1", "input": "x"}
 PLACE = {"start_paragraph_id": 1, "start_character": 2, "end_paragraph_id": 1, "end_character": 3}

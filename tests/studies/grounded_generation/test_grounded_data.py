@@ -21,11 +21,7 @@ from adducir.studies.grounded_generation.builders import (
     read_pages,
 )
 from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
-from adducir.studies.grounded_generation.texts import (
-    GroundedContext,
-    read_contexts,
-    write_contexts,
-)
+from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts, write_contexts
 
 CONTEXTS = [
     GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
 from adducir.studies.literary_evidence.finding import Rules, normalise
-from adducir.studies.literary_evidence.quotations import (
-    construct,
-    find_quotations,
-)
+from adducir.studies.literary_evidence.quotations import construct, find_quotations
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_submission
 from adducir.studies.literary_evidence.shared_words import (
     SEED,
