@@ -37,10 +37,12 @@ DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
 class NamedMeasure(Measure):
     """A measure compared by name only, equal to ir_measures' of that name."""
 
-    def __init__(self, title: str, *, lower_is_better: bool | None = False) -> None:
+    def __init__(
+        self, title: str, *, lower_is_better: bool | None = False, is_descriptive: bool = False
+    ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # ir_measures has no types
         self.title = title
-        self.lower_is_better = lower_is_better
+        self.lower_is_better, self.is_descriptive = lower_is_better, is_descriptive
 
     def __repr__(self) -> str:
         return self.title
@@ -69,7 +71,7 @@ def lower_is_better(measure: Measure) -> bool:
 
 def is_descriptive(measure: Measure) -> bool:
     """Whether it does not rate systems, and so is not tested."""
-    return bool(getattr(kind_of(measure), "is_descriptive", False))
+    return bool(getattr(kind_of(measure) or measure, "is_descriptive", False))
 
 
 def is_summed(measure: Measure) -> bool:

@@ -326,4 +326,5 @@ def mass_scores(
         weights = np.exp(logs - logs[0])
         reached = np.minimum(np.cumsum(weights) / weights.sum(), 1.0)
         values[row] = [reached[k - 1] if k <= len(reached) else 1.0 for k in cutoffs]
-    return Scores.of(system, [*scores], [NamedMeasure(f"Mass@{k}") for k in cutoffs], values)
+    measures = [NamedMeasure(f"Mass@{k}", is_descriptive=True) for k in cutoffs]
+    return Scores.of(system, [*scores], measures, values)

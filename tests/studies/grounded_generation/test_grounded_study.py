@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
@@ -98,10 +99,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     (place / "experiments" / "bed.yaml").write_text(FILE)
     assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [
-        "encode encoders/bed/vectors",
-        "rank   encoders/bed/untrained/closed",
-    ]
+    assert lines[:2] == ["encode encoders/bed/vectors", "rank   encoders/bed/untrained/closed"]
     assert sum(line.startswith("train") for line in lines) == 2 * 2 * 3
     assert main(["experiment", "experiments/bed.yaml", "--threads", "1"]) == 0
     table = json.loads((place / "experiments/bed/retriever/table.json").read_text())
@@ -110,7 +108,7 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert named == [*product(["k = 2", "k = 3"], ["upper bound", *systems])]
     bound = [cell["mean"] for cell in table["rows"][0]["cells"]]
     assert bound[1:] == [pytest.approx(1 / 8), pytest.approx(5 / 8)]  # Success@1 and 5 of 8
-    assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 9)) / 8)
+    assert bound[0] == pytest.approx(sum(1 / rank for rank in range(1, 7)) / 8)  # RR@6
     assert "Runs of a system: marginal 2, elbo 2." in " ".join(table["footer"])
     check_runs(place, table)
     assert len(table["provenance"]["epochs kept"]) == 2 * 2 * 3
@@ -211,6 +209,11 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
     ("old", "new", "words"),
     [
         ("k: [2, 3]", "k: [2, 7]", "7 passages cannot be sampled from closed sets of 6"),
+        (
+            "cutoffs: [1, 5]",
+            "cutoffs: [1, 7]",
+            "Success@7 cannot be computed from closed sets of 6",
+        ),
         ("baseline: marginal", "baseline: other", "`comparison.baseline`"),
         ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
         ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` has no effect without"),
@@ -268,14 +271,17 @@ def test_parts_with_a_share_are_not_empty(place) -> None:
         data.problem()
 
 
-@pytest.mark.parametrize("wrong", ["bare", "gold", "twice"])
+@pytest.mark.parametrize("wrong", ["bare", "gold", "twice", "group"])
 def test_what_is_wrong_with_contexts_is_reported_with_their_file(place, wrong) -> None:
     _files(place)
     (place / "again.jsonl").write_bytes((place / "train.jsonl").read_bytes())
     write_contexts([GroundedContext("bare", "what")], place / "bare.jsonl")
+    own = GroundedContext("c0", "what", "it", group="g")
+    write_contexts([own], place / "own.jsonl")
+    write_contexts([replace(own, id="other")], place / "group.jsonl")
     write_contexts([GroundedContext("gold", "what", "it", ("none",))], place / "gold.jsonl")
-    test = {"bare": "test.jsonl", "gold": "gold.jsonl", "twice": "again.jsonl"}[wrong]
-    train = "bare.jsonl" if wrong == "bare" else "train.jsonl"
+    test = {"bare": "test.jsonl", "twice": "again.jsonl"}.get(wrong, f"{wrong}.jsonl")
+    train = {"bare": "bare.jsonl", "group": "own.jsonl"}.get(wrong, "train.jsonl")
     recipe = {"passages": "passages.jsonl", "train": train, "test": test}
     data = GroundedData(DataRecipe.model_validate(recipe), place)
     with pytest.raises(AdducirError) as caught:

@@ -271,7 +271,10 @@ def recipe(loss: str = "elbo", **training) -> PhaseRecipe:
 def test_frozen_parts_do_not_change_by_a_bit(loss, moved, tmp_path) -> None:
     model, data = bed()
     before = {name: one.detach().clone() for name, one in model.named_parameters()}
-    _phase(model, data, recipe(loss)).fit(tmp_path)
+    phase = _phase(model, data, recipe(loss))
+    phase.fit(tmp_path)
+    phase.loss(model.train(), phase.collate([phase.train[0]]))
+    assert {name for name, part in model.named_children() if part.training} == moved  # dropout
     changed = {
         name.partition(".")[0]
         for name, values in model.named_parameters()

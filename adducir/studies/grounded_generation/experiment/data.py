@@ -272,6 +272,16 @@ class GroundedData:
                     path=homes[context.id],
                     hint="Remove it, or use its file only as `test`.",
                 )
+        learned = {problem.contexts[number].group for number in problem.contexts_of(PARTS[:2])}
+        for number in problem.parts["test"]:
+            context = problem.contexts[number]
+            if context.group in learned - {None}:
+                raise InputError(
+                    f"the group {context.group!r} of the context {context.id!r} is also in `train` "
+                    "or `validation`.",
+                    path=homes[context.id],
+                    hint="Contexts of a group belong in one part: do not test on training data.",
+                )
         return problem
 
 

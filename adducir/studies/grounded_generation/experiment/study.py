@@ -83,6 +83,9 @@ class GroundedGeneration(Task):
         wide = [k for k in self.k or own if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled from closed sets of {depth}")
+        if max(self.cutoffs) > depth and "cutoffs" in self.model_fields_set:
+            what = f"Success@{max(self.cutoffs)} cannot be computed from closed sets of {depth}"
+            raise ValueError(f"{what}: raise `closed.depth`")
         trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not listed(self.data.train):
             raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
@@ -174,7 +177,7 @@ class ClosedStep(PartsStep):
 @dataclass(eq=False, kw_only=True)
 class PhaseStep(PartsStep):
     kind = "hindsight-weights"
-    version = 2
+    version = 3
     verb = "train"
     phase: PhaseRecipe
 

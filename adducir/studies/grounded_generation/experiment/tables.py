@@ -72,6 +72,9 @@ class Sections:
         are_many = any(len(one.qids) > 1 for one in self.scores)
         if asked is not None and not (asked.named <= names and are_many):
             asked = None
+        if self.study.recipe.unit == "group":
+            what = ", and differences are tested over groups" if asked else ""
+            notes = [*notes, f"Figures are means over groups of contexts{what}."]
         whole = replace(layout(notes=notes), places=self.places)
         return build_table(compare(self.scores, asked), whole, figures=self.figures)
 
@@ -114,10 +117,6 @@ class Tables:
         notes = [f"{len(self.test):,} test contexts, {len(problem.passages):,} passages."]
         if lacking := len(self.test) - len(self.counted):
             notes.append(f"{lacking:,} contexts without a gold passage are excluded.")
-        if recipe.unit == "group":
-            notes.append(
-                "Figures are means over groups of contexts, and differences are tested over groups."
-            )
         if who == "retriever" and problem.relevant:
             sections.figures += self._bound(sections)
             notes.append(
@@ -151,11 +150,12 @@ class Tables:
         sizes = np.array([self.problem.relevant[group] for group in named])
         for measure in dict.fromkeys(name for one in sections.scores for name in one.measures):
             name, _, cutoff = measure.partition("@")
+            reached = np.minimum(sizes, int(cutoff))
             if name == "Success":
-                value = float(np.minimum(1, int(cutoff) / sizes).mean())
+                value = float((reached / sizes).mean())
             else:
                 harmonic = np.cumsum(1 / np.arange(1, sizes.max() + 1))
-                value = float((harmonic[sizes - 1] / sizes).mean())
+                value = float((harmonic[reached - 1] / sizes).mean())
             for place in sections.places:
                 yield Figure(place, BOUND, measure, value, len(named))
 

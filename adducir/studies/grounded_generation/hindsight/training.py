@@ -108,6 +108,8 @@ class Phase:
         }
 
     def loss(self, model: torch.nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        for part in {*PARTS} - TRAINS[self.recipe.loss]:
+            getattr(self.model, part).eval()  # no dropout in what is frozen
         return self._losses(self.recipe.loss, batch).mean()
 
     def _losses(self, name: LossName, batch: dict[str, torch.Tensor]) -> torch.Tensor:
