@@ -2,6 +2,7 @@
 
 import difflib
 import re
+import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -23,6 +24,10 @@ MOST_ROWS = 10
 # C0 except tab and line feed, DEL, C1, Unicode's line separators, and characters that change the
 # direction of the text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+# Blanks and punctuation; other scripts' marks belong to their words.
+_SIGNS = re.compile(
+    rf"[\s{re.escape(string.punctuation)}¡§«¶·»¿\u2000-\u206f\u3001-\u303f\uff01-\uff0f]+"
+)
 
 
 def visible(text: str) -> str:
@@ -35,6 +40,11 @@ def visible(text: str) -> str:
 
 def same_text(text: str) -> str:
     return " ".join(text.casefold().split())
+
+
+def same_words(text: str) -> str:
+    """The same for texts that differ only in case, blanks and punctuation."""
+    return " ".join(_SIGNS.sub(" ", text.casefold()).split()) or same_text(text)
 
 
 def refuse_text(values: object, what: str) -> None:

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, ConfigDict, StringConstraints, TypeAdapter
 from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError
+from adducir.core.texts import same_words
 from adducir.corpora.records import Id, parsed_as, read_records, write_records
 
 _WORD = re.compile(r"\S+")
@@ -98,9 +99,10 @@ def context(
 
 
 def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
-    """The text of each distinct candidate by docno, in order of appearance."""
+    """Each candidate's first text by docno, in order of appearance; its words are the same."""
     texts: dict[str, str] = {}
     for span in spans:
-        if texts.setdefault(span.docno, span.text) != span.text:
+        first = texts.setdefault(span.docno, span.text)
+        if first != span.text and same_words(first) != same_words(span.text):
             raise InputError(f"the candidate {span.docno!r} has two texts.", path=path)
     return texts

@@ -19,6 +19,7 @@ from pydantic import Field
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.recipe import Recipe
+from adducir.core.texts import same_words
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
@@ -179,7 +180,8 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
             texts = self.encoder.inputs.documents([span.text for span, _ in some])
             for (span, part), context, text in zip(some, contexts, texts, strict=True):
                 groups[part].add(span.group)
-                number, same = numbers.setdefault(span.group, len(numbers)), same_number(span.text)
+                number = numbers.setdefault(span.group, len(numbers))
+                same = same_number(same_words(span.text))  # as among candidates
                 yield part, {"context": context, "span": text, "same": same, "group": number}
         counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
 

@@ -90,7 +90,7 @@ def test_a_collection_with_equal_texts(tiny):
 def test_spans_of_one_candidate_are_one():
     spans = some_spans(6)
     names = [span.candidate or span.id for span in spans]
-    twin = MaskedSpan("twin", "other", (), spans[3].span, (), names[3])
+    twin = MaskedSpan("twin", "other", (), (f"({spans[3].text.upper()}!)",), (), names[3])
     every = [*spans, twin, MaskedSpan("far", "other", (), ("nuclear !",), ())]
     task = task_among(spans[2:4], every)
     assert task.texts == [*(span.text for span in spans), "nuclear !"]

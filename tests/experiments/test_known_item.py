@@ -20,7 +20,12 @@ from adducir.encoders.reading import ContextPart
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
+from adducir.experiments.known_item.system import (
+    ContextRecipe,
+    LexicalPart,
+    lexical_ranks,
+    open_data,
+)
 from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
@@ -122,7 +127,11 @@ def test_a_study_from_one_file(here, capsys):
     assert means[0] == pytest.approx(np.mean(ranks.better + ranks.tied <= 1))
     assert means[-2] == pytest.approx(np.mean(ranks.better + ranks.tied))
     # Every context of the test part and no other, in the file's order.
-    tested = plan_experiment(here / file).study.data["A"].spans
+    tested = (data := plan_experiment(here / file).study.data["A"]).spans
+    recipe = data.recipe.model_copy(
+        update={"spans": ("spans.jsonl", "more.jsonl"), "candidates": ()}
+    )
+    assert open_data(recipe, here).identity != data.identity
     assert list(ranks.qids) == [span.id for span in tested]
     assert ranks.keys["group"] == tuple(span.group for span in tested)
     book = ranks_of(here, "study/B/zero/1_1")

@@ -131,7 +131,8 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
-    identity = fingerprint([*digests, choice | {"shares": recipe.divided}])
+    roles = [len(listed(recipe.spans)), len(listed(recipe.candidates)), *recipe.brought]
+    identity = fingerprint([*digests, choice | {"shares": recipe.divided, "roles": roles}])
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     chosen, count, known = list[MaskedSpan](), 0, set[str]()

@@ -14,6 +14,7 @@ from typing import Any
 
 from adducir.core.errors import UsageError
 from adducir.core.many_texts import TextFile
+from adducir.core.texts import same_words
 from adducir.corpora.spans import MaskedSpan
 from adducir.studies.exemplification.texts import Text
 from adducir.studies.exemplification.units import Bounds, Sentences, find_units
@@ -145,9 +146,8 @@ def _masked(
 
 
 def _digest(sentence: str) -> bytes:
-    """A 16-byte digest of a sentence's words, ignoring case, spaces and punctuation."""
-    words = " ".join(re.findall(r"\w+", sentence.casefold()))
-    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    words = same_words(sentence).encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(words, digest_size=16).digest()
 
 
 def _number(digest: bytes) -> int:
