@@ -211,7 +211,7 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
     names: set[str] = set()
     counts = Counter[str]()
     for path in paths:
-        name = "_".join(path.name.split(".")[0].split())
+        name = "_".join(re.split(r"(?<!\d)\.|\.(?!\d)", path.name)[0].split())  # multinli_1.0_dev
         if name in names:
             raise UsageError(f"two files are named {name}, but file names identify questions.")
         names.add(name)

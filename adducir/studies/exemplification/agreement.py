@@ -198,7 +198,7 @@ def agreement_of(
     highest = same.table.max(axis=1, initial=0)
     for name, votes in (("all agree", usual), ("none agree", 1)):
         found[name] = float((highest == votes).mean()) if highest.size else None
-    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what)).height:
+    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what, level)).height:
         add("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
     if unigrams:
         units = frame.group_by("item", "system", maintain_order=True).agg("label")
@@ -277,9 +277,10 @@ def alpha(counts: Counts, level: Level) -> Statistic:
     return of
 
 
-def _pairs(frame: pl.DataFrame, what: What) -> pl.DataFrame:
+def _pairs(frame: pl.DataFrame, what: What, level: Level) -> pl.DataFrame:
     """The units that both raters rated, with both ratings: columns item, 0 and 1."""
-    label = pl.col("label") if what == "rating" else pl.col("rank").fill_nan(None).cast(pl.String)
+    is_text = what == "rating" and level == "nominal"
+    label = pl.col("label") if is_text else pl.col(what).fill_nan(None).cast(pl.String)
     given = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
     by_unit = given.group_by("item", "system", maintain_order=True).agg(
         pl.col("label").sort_by("rater")

@@ -29,7 +29,7 @@ class _Masks(Recipe):
         "The sources' format; auto: by each file's content and name.", "--format", default="auto"
     )
     words: int = option(
-        "Keep whole sentences on each side, up to this many words.", default=256, ge=0
+        "Keep whole sentences on each side, until they have this many words.", default=256, ge=0
     )
 
     def texts(self, skipped: Counter[str]) -> "Iterator[Text]":

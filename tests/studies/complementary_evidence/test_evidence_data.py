@@ -192,6 +192,10 @@ def test_the_published_formats(tmp_path: Path, record: dict, wanted: tuple) -> N
     path.write_text(json.dumps(record) + "\n\n")
     ((_, pair),) = read_mnli(path)
     assert (pair.premise, pair.hypothesis, pair.label) == wanted
+    official = [tmp_path / f"multinli_1.0_dev_{half}matched.jsonl" for half in ("", "mis")]
+    for one in official:
+        one.write_text(json.dumps({**record, "gold_label": "neutral", "label": 1}))
+    assert read_premises(official)[0][0].id == "multinli_1.0_dev_matched:1"
 
 
 def test_a_file_without_pairs_is_refused(tmp_path: Path) -> None:

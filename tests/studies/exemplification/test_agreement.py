@@ -168,6 +168,8 @@ def test_cohens_kappa_of_worked_examples(written, table, kappa):
     assert found["Cohen's kappa"] == pytest.approx(kappa, abs=5e-5)
     assert found["Cohen's kappa low"] <= found["Cohen's kappa"] + 1e-12
     assert "Cohen's kappa" not in figures_of(written(csv_of(["111"])))
+    units = [(one, f"{two}.0") for one, two in units]
+    assert figures_of(written(csv_of(units)), "interval")["Cohen's kappa"] == found["Cohen's kappa"]
 
 
 def test_the_bootstrap_draws_items_whole_and_is_that_of_a_plain_loop(written):
