@@ -26,8 +26,8 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
         """The mean over this process's contexts; spans that share a label have the same text."""
         contexts, spans = (torch.cat(list(parts)) for parts in reps)
         places, device = torch.arange(len(contexts), device=labels.device), labels.device
-        counts = [len(contexts)]
-        if get_world_size() > 1:
+        first = 0
+        if get_world_size() > 1 and torch.is_grad_enabled():  # all validate the same batches
             counts = all_gather(torch.tensor([len(contexts)], device=device)).tolist()
             spans, labels = (
                 torch.cat([one, one.new_zeros((max(counts) - len(one), *one.shape[1:]))])
@@ -36,8 +36,8 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
             spans, labels = all_gather_with_grad(spans), all_gather(labels)
             # Batches of processes differ in size.
             kept = torch.cat([torch.arange(max(counts)) < count for count in counts]).to(device)
-            spans, labels = spans[kept], labels[kept]
-        own = sum(counts[: get_rank()]) + places
+            spans, labels, first = spans[kept], labels[kept], sum(counts[: get_rank()])
+        own = first + places
         false = labels[own][:, None] == labels[None, :]
         false[places, own] = False
         scores = self.similarity_fct(contexts, spans) * self.scale

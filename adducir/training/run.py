@@ -31,13 +31,20 @@ def train_model(
         )
     import torch
 
-    from adducir.training.trainer import arguments_of, fit, last_checkpoint, rank
+    from adducir.training.trainer import (
+        arguments_of,
+        checkpoints_in,
+        first_says,
+        fit,
+        last_checkpoint,
+        rank,
+    )
 
     recipe, chosen = trainable.recipe.training, choose_device(device)
 
     def trained() -> "tuple[torch.nn.Module, TrainingData, dict[str, Any]]":
         work = parts_folder(output, trainable.fingerprint)
-        checkpoints = work / "checkpoints"
+        checkpoints = checkpoints_in(work)
         with arguments_of(recipe, checkpoints, chosen).main_process_first(local=False):
             data = trainable.dataset(work / "data")
         progress().note(trainable.summary(data))
@@ -51,6 +58,7 @@ def train_model(
         return model, data, history
 
     def make(folder: Path) -> dict[str, Any]:
+        first_says(True, recipe, chosen)
         work = parts_folder(output, trainable.fingerprint)
         all_parts = f"{glob.escape(work.name.rpartition('-')[0])}-*"
         if {one.parents[1] for one in work.parent.glob(f"{all_parts}/*/checkpoint-*")} - {work}:
@@ -59,7 +67,7 @@ def train_model(
         try:
             model, data, history = trained()
         except KeyboardInterrupt as error:
-            last = last_checkpoint(work / "checkpoints") or ""
+            last = last_checkpoint(checkpoints_in(work)) or ""
             what = (
                 f"resumes after step {int(last.rpartition('-')[2]):,}" if last else "starts again"
             )
@@ -77,10 +85,10 @@ def train_model(
 
     with using_threads(recipe.threads):
         if rank():
-            if rebuild or not trainable.is_current(output):
+            while first_says(False, recipe, chosen):  # until the model is there
                 trained()
             return None
-        return build(
+        built = build(
             output,
             kind=trainable.artifact,
             recipe=trainable.canonical,
@@ -90,6 +98,8 @@ def train_model(
             rebuild=rebuild,
             versions=model_versions(),
         )
+        first_says(False, recipe, chosen)
+        return built
 
 
 def record(history: Mapping[str, Any], folder: Path) -> dict[str, Any]:

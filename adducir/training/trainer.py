@@ -4,6 +4,8 @@ Several GPUs train with ``torchrun``: each process has its own batches, gradient
 first process writes.
 """
 
+import atexit
+import json
 import math
 import os
 import shutil
@@ -24,7 +26,7 @@ from transformers import (
     TrainerCallback,
     TrainingArguments,
 )
-from transformers.trainer_callback import PrinterCallback
+from transformers.trainer_callback import PrinterCallback, TrainerState
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import progress
@@ -83,8 +85,12 @@ def fit(
     what = f"training for {recipe.epochs} epoch{'s' * (recipe.epochs != 1)}"
     if recipe.gradient_checkpointing:
         checkpoint_layers(model)
+    last = last_checkpoint(checkpoints)
     with quiet(), progress().doing(what, recipe.epochs * len(train), objective.unit):
-        trainer.train(resume_from_checkpoint=last_checkpoint(checkpoints))
+        if last and recipe.patience and _had_stopped(last, recipe.patience):
+            trainer.load_stopped(last)
+        else:
+            trainer.train(resume_from_checkpoint=last)
     model.eval()
     history = _history(trainer.state, time.monotonic() - began)
     progress().note(f"kept the weights of epoch {kept_epoch(history)}")
@@ -102,6 +108,7 @@ def arguments_of(
         ddp_timeout=_WAIT,
         num_train_epochs=recipe.epochs,
         per_device_train_batch_size=recipe.batch_size,
+        per_device_eval_batch_size=1,  # the losses are one per row
         gradient_accumulation_steps=recipe.gradient_accumulation,
         learning_rate=recipe.learning_rate,
         warmup_steps=recipe.warmup,
@@ -126,6 +133,24 @@ def arguments_of(
     # Several visible GPUs without torchrun: use one, not DataParallel over all.
     arguments._n_gpu = min(arguments.n_gpu, 1)
     return arguments
+
+
+def checkpoints_in(work: Path) -> Path:
+    """Their folder; another number of processes cannot resume them."""
+    return work / (f"checkpoints-of-{_processes()}" if _processes() > 1 else "checkpoints")
+
+
+def first_says(is_built: bool, recipe: TrainingRecipe, device: torch.device) -> bool:
+    """Whether the first process, which holds the model's lock, is about to train it."""
+    if _processes() == 1:
+        return is_built
+    is_connected = torch.distributed.is_initialized()
+    arguments = arguments_of(recipe, Path(), device)  # connects the processes
+    if not is_connected:  # else a process that ends at once is aborted
+        atexit.register(torch.distributed.destroy_process_group)
+    said = torch.tensor(float(is_built), device=arguments.device)
+    torch.distributed.broadcast(said, 0)
+    return bool(said)
 
 
 def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
@@ -177,20 +202,28 @@ def checkpoint_layers(model: torch.nn.Module) -> None:
         one.gradient_checkpointing_enable({"use_reentrant": False})
 
 
-class _Loader(DataLoader[Any]):
-    """Batches of rows from a kind; accelerate would split them again for several processes."""
+class _Batches(list[list[int]]):
+    """An epoch's batches of row numbers; on resuming, the Trainer reaches only these."""
 
-    def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
-        self._cut, self._own = partial(objective.batches, rows), list[list[int]]()
-        self.set_epoch(epoch)
-        super().__init__(rows, batch_sampler=self._own, collate_fn=objective.collate)
+    def __init__(self, objective: Any, rows: Any) -> None:
+        self._cut = partial(objective.batches, rows)
 
     def set_epoch(self, epoch: int | None) -> None:
         batches = [batch.tolist() for batch in self._cut(epoch)]
         if epoch is not None:  # all processes take the same number of steps
-            even = [*batches, *batches[: -len(batches) % _processes()]]
-            batches = even[rank() :: _processes()]
-        self._own[:] = batches
+            even = range(-(-len(batches) // _processes()) * _processes())
+            batches = [batches[number % len(batches)] for number in even][rank() :: _processes()]
+        self[:] = batches
+
+
+class _Loader(DataLoader[Any]):
+    """Batches of rows from a kind; accelerate would split them again for several processes."""
+
+    def __init__(self, objective: Any, rows: Any, epoch: int | None) -> None:
+        batches = _Batches(objective, rows)
+        self.set_epoch = batches.set_epoch
+        self.set_epoch(epoch)
+        super().__init__(rows, batch_sampler=batches, collate_fn=objective.collate)
 
 
 class _Trainer(Trainer):
@@ -200,6 +233,7 @@ class _Trainer(Trainer):
     def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
         self.objective, self.recipe = objective, recipe
         super().__init__(*given, **more)
+        self.model_accepts_loss_kwargs = False  # losses are means, divided by the accumulation
         self.remove_callback(PrinterCallback)
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -237,7 +271,8 @@ class _Trainer(Trainer):
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
         with torch.no_grad(), computing_in(self.recipe.precision, model):
             network = self.accelerator.unwrap_model(model)
-            return self.objective.loss(network, self._prepare_inputs(inputs)), None, None
+            loss = self.objective.loss(network, self._prepare_inputs(inputs))
+            return loss.repeat(len(next(iter(inputs.values())))), None, None
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         folder = Path(str(output_dir))
@@ -248,6 +283,12 @@ class _Trainer(Trainer):
         super()._save_rng_state(output_dir)
         # The trainer's state comes next and last: it says that every process wrote its part.
         self.accelerator.wait_for_everyone()
+
+    def load_stopped(self, checkpoint: str) -> None:
+        """End as the process that stopped early would have."""
+        self.state = TrainerState.load_from_json(f"{checkpoint}/trainer_state.json")
+        _find_best(self.args, self.state)
+        self._load_best_model()
 
     def _issue_warnings_after_load(self, load_result: Any) -> None:
         """None: the file stores shared weights once, so their other names are missing."""
@@ -262,6 +303,7 @@ class _Watch(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._saved, done = time.monotonic(), state.global_step
+        _find_best(args, state)
         progress().resume(round(self._per_step(args, state) * done))
         if done:
             progress().note(f"training resumes after step {done:,}")
@@ -273,8 +315,8 @@ class _Watch(TrainerCallback):
         each, step = self._per_step(args, state), state.global_step
         progress().advance(round(each * step) - round(each * (step - 1)))
         per_epoch = round(state.max_steps / args.num_train_epochs)
-        within = (round(n * per_epoch / self._validations) for n in range(1, self._validations))
-        if step % per_epoch in within and args.eval_strategy != "no":
+        within = {round(n * per_epoch / self._validations) for n in range(1, self._validations)}
+        if step % per_epoch in within - {0} and args.eval_strategy != "no":
             control.should_log = control.should_evaluate = control.should_save = True
         # By the first process's clock. An epoch's last checkpoint is written only after validation.
         due = torch.tensor(float(time.monotonic() - self._saved >= CHECKPOINT_SECONDS))
@@ -301,10 +343,22 @@ class _Watch(TrainerCallback):
 
 def _is_whole(checkpoint: Path) -> bool:
     parts = [f"rng_state_{n}.pth" for n in range(_processes()) if _processes() > 1]
-    with suppress(FileNotFoundError):  # the first process may be removing it
-        state = (checkpoint / "trainer_state.json").read_bytes()
-        return state.rstrip().endswith(b"}") and all((checkpoint / one).is_file() for one in parts)
+    with suppress(FileNotFoundError, ValueError):  # cut, or being removed by the first process
+        json.loads((checkpoint / "trainer_state.json").read_bytes())
+        return all((checkpoint / one).is_file() for one in parts)
     return False
+
+
+def _find_best(args: TrainingArguments, state: TrainerState) -> None:
+    """The best checkpoint's path, where a study may have been moved to."""
+    if state.best_global_step:
+        state.best_model_checkpoint = f"{args.output_dir}/checkpoint-{state.best_global_step}"
+
+
+def _had_stopped(checkpoint: str, patience: int) -> bool:
+    state = TrainerState.load_from_json(f"{checkpoint}/trainer_state.json")
+    kept: Any = state.stateful_callbacks.get("EarlyStoppingCallback", {})
+    return bool(kept.get("attributes", {}).get("early_stopping_patience_counter", 0) >= patience)
 
 
 def last_checkpoint(folder: Path) -> str | None:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -111,8 +113,9 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, monkeypatch):
     monkeypatch.setattr("adducir.training.trainer.CHECKPOINT_SECONDS", 0.0)
     with pytest.raises(KeyboardInterrupt, match="before the first checkpoint"), KilledAt(0):
         train(study, kind, "cut")
-    with pytest.raises(KeyboardInterrupt, match=r"resumes after step \d+$"), KilledAt(20):
-        train(study, kind, "cut")
+    for step in (6, 12, 19):  # epochs have 9
+        with pytest.raises(KeyboardInterrupt, match=rf"resumes after step {step}$"), KilledAt(50):
+            train(study, kind, "cut")
     *_, cut = sorted(
         study.glob(".cut.parts-*/checkpoints/*/trainer_state.json"), key=os.path.getmtime
     )
@@ -121,8 +124,8 @@ def test_a_killed_training_goes_on_with_the_rows_it_had(study, monkeypatch):
     monkeypatch.setattr(type(plan), "_rows", lambda *_: pytest.fail("rows were made again"))
     with KilledAt(999) as after:
         train_model(plan, study / "cut")
-    step = int(cut.parent.name.partition("-")[2])
-    assert f"training resumes after step {step - 1}" in after.notes
+    resumed = [note for note in after.notes if "resumes after step" in note]
+    assert resumed and not resumed[0].endswith(" 19")
     assert same_weights(study / "whole", study / "cut")
     assert read_manifest(study / "cut").counts == read_manifest(study / "whole").counts
     assert not list(study.glob(".cut.parts*"))
@@ -153,6 +156,11 @@ def test_half_precision_and_pieces_are_near(study):
     assert losses["again"] == pytest.approx(losses["single"], rel=1e-4)
     assert losses["half"] == pytest.approx(losses["single"], rel=0.05)
     assert losses["pieces"] == pytest.approx(losses["single"], rel=0.5)
+    train(
+        study, "cross-encoder", "four", "training.batch_size=2", "training.gradient_accumulation=4"
+    )
+    (loss, *_) = json.loads((study / "four" / "training.json").read_text())["validations"]
+    assert loss["training_loss"] == pytest.approx(np.log(2), abs=0.2)  # the mean, not the sum
     found = {str(tensor.dtype) for tensor in weights(study / "half").values()}
     assert "torch.bfloat16" not in found
 
@@ -253,7 +261,7 @@ def test_some_parameters_are_frozen_and_others_have_rates_of_their_own(line):
 
 def test_patience_ends_it_and_the_best_weights_are_kept(line, monkeypatch):
     plan = open_training(line, ("training.patience=2", "training.validations=2"))
-    monkeypatch.setattr(type(plan), "_given", iter([5.0, 3.0, 4.0, 3.5, 1.0]), raising=False)
+    monkeypatch.setattr(type(plan), "_given", cycle([5.0, 3.0, 4.0, 3.5]), raising=False)
     loss = type(plan).loss
 
     def scripted(self, model, batch):
@@ -267,6 +275,26 @@ def test_patience_ends_it_and_the_best_weights_are_kept(line, monkeypatch):
     assert [entry["validation_loss"] for entry in log["validations"]] == [5.0, 3.0, 4.0, 3.5]
     assert manifest.counts["validation_loss"] == 3.0
     assert kept_epoch(log) == "1 of 2, stopped early"
+    # Killed before the model was there, and moved: what was stopped early does not go on.
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(type(plan), "save", lambda *_: signal.raise_signal(signal.SIGINT))
+        train_model(plan, line.parent / "cut")
+    (parts,) = line.parent.glob(".cut.parts-*")
+    parts.rename(line.parent / parts.name.replace("cut", "moved"))
+    assert train_model(plan, line.parent / "moved").counts == manifest.counts
+    texts = {(line.parent / name / "line.txt").read_text() for name in ("stopped", "moved")}
+    assert len(texts) == 1
+
+
+def test_a_validation_loss_is_a_mean_over_rows_and_is_computed_once_per_step(line, monkeypatch):
+    monkeypatch.setattr("adducir.models.work.CPU_TOKENS", 3)  # batches of 3 and 1
+    plan = open_training(line, ("training.validations=99", "training.epochs=2"))
+    monkeypatch.setattr(
+        type(plan), "loss", lambda _, model, batch: model.bias.sum() * 0 + len(batch["x"])
+    )
+    with KilledAt(999) as said:
+        assert train_model(plan, line.parent / "line").counts["validation_loss"] == 2.5
+    assert sum("validation loss" in note for note in said.notes) == 2 * 4
 
 
 def test_a_loss_that_is_not_a_number_ends_it(line):
@@ -353,6 +381,8 @@ def test_several_processes_train_one_model_and_survive_a_kill(study, kind):
     done, text = by_torchrun(*arguments, study / "whole", *changes)
     assert done, text
     assert json.loads((study / "whole" / "training.json").read_text())["processes"] == 2
+    done, text = by_torchrun(*arguments, study / "whole", *changes)  # is left as it is
+    assert done, text
     done, text = by_torchrun(*arguments, study / "cut", *changes, KILL="1")
     assert not done and not (study / "cut").exists()
     done, text = by_torchrun(*arguments, study / "cut", *changes)
@@ -376,11 +406,13 @@ rows = plan.dataset(study / f"rows-{rank}").train.with_format("numpy")
 model = plan.model().double().eval()
 # Batches of 5 and 2: processes need not have equally many.
 plan.loss(model, plan.collate([rows[n] for n in ((range(5)), range(5, 7))[rank]])).backward()
+with torch.no_grad():  # all validate the same batches
+    loss = plan.loss(model, plan.collate([rows[n] for n in range(7)])).item()
 for parameter in model.parameters():
     if parameter.grad is not None:
         torch.distributed.all_reduce(parameter.grad)
 named = {name: p.grad.numpy() / count for name, p in model.named_parameters() if p.grad is not None}
-np.savez(study / f"gradient-{rank}.npz", **named)
+np.savez(study / f"gradient-{rank}.npz", loss=loss, **named)
 """
 
 
@@ -408,6 +440,7 @@ def test_negatives_are_the_spans_of_all_processes(study, tokens):
     ((losses[:5].mean() + losses[5:].mean()) / 2).backward()
     wanted = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
     assert max(np.abs(one).max() for one in wanted.values()) > 1e-3
+    wanted["loss"] = losses.mean().item()
     (study / "gradient.py").write_text(GRADIENT)
     done, text = by_torchrun(study / "gradient.py", study, *changes)
     assert done, text
