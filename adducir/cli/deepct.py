@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
 from adducir.corpora.reading import Reading
@@ -43,7 +43,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
         adducir deepct evaluate deepct/cacm.yaml
         adducir deepct evaluate deepct/cacm.yaml --set training.seed=1
     """
-    from adducir.cli.console import open_progress, show
+    from adducir.cli.console import note, open_progress, show
     from adducir.deepct.training import DeepCT, evaluate_recovery
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
@@ -58,6 +58,12 @@ def deepct_evaluate(settings: Evaluate) -> None:
             raise UsageError("the recipe does not hold out a test part: set `held_out.test`.")
         running = Running(settings.device, settings.threads, precision=settings.precision)
         model = settings.model or trained_folder(settings.recipe)
+        if not training.is_current(model):
+            what = "not trained with the recipe as it is now"
+            if settings.model is None:
+                hint = f"Train it: adducir train {settings.recipe}"
+                raise InputError(f"the model was {what}.", path=model, hint=hint)
+            note(f"{model} was {what}: it may know the passages that it is tested on")
         lines = evaluate_recovery(training, model, running)
     show("\n".join(lines))
 

@@ -61,6 +61,8 @@ class Reader:
         self.tokenizer, self.longest, self.settings = tokenizer, longest, settings
         self.max_pieces = longest - int(tokenizer.num_special_tokens_to_add(pair=False))
         self._counts: dict[str, int] = {}
+        alone, together = self.count_pieces(["a", "a\n\n   a"])
+        self._has_blanks = together > 2 * alone
 
     @classmethod
     def of(cls, source: ModelSource, settings: Settings) -> "Reader":
@@ -83,7 +85,8 @@ class Reader:
         inside = words(text, whole=settings.tokenization == "lucene")
         starts = np.array([word.start for word in inside], dtype=np.int64)
         part, found = settings.passages, []
-        for start, end in passages(text, count, length=part.length, unit=part.unit):
+        given: Any = {"length": part.length, "unit": part.unit, "blanks": self._has_blanks}
+        for start, end in passages(text, count, **given):
             first, last = np.searchsorted(starts, [start, end])
             moved = [Word(w.start - start, w.end - start, w.text) for w in inside[first:last]]
             found.append(Cut(text[start:end], moved))

@@ -29,6 +29,7 @@ import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -103,17 +104,26 @@ def match_key(word: str) -> str:
 
 
 def passages(
-    text: str, count_pieces: CountPieces, *, length: int, unit: Unit = "pieces"
+    text: str,
+    count_pieces: CountPieces,
+    *,
+    length: int,
+    unit: Unit = "pieces",
+    blanks: bool = False,
 ) -> list[tuple[int, int]]:
     """Starts and ends of passages, as long as possible within ``length`` pieces or words.
 
-    A single longer word is its own passage, and so is a text of only white space.
+    A single longer word is its own passage, and so is a text of only white space. With ``blanks``,
+    the white space before a word has pieces, too.
     """
     if unit == "words":
         count_pieces = partial(map, count_words)
     spans = [match.span() for match in _CHUNK.finditer(text)]
     steps: list[tuple[int, int]] = []  # indivisible parts: start and number of pieces
-    counts = count_pieces([text[start:end] for start, end in spans]) if spans else []
+    counts = list(count_pieces([text[start:end] for start, end in spans])) if spans else []
+    if blanks and unit == "pieces":  # a passage's first word stands without them
+        lines = (text[a:b] for (_, a), (_, b) in pairwise([(0, 0), *spans]))
+        counts = [*map(max, counts, count_pieces([*lines]))]
     for (start, end), pieces in zip(spans, counts, strict=True):
         if pieces <= length:
             steps.append((start, pieces))

@@ -308,6 +308,16 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
     """How well a model, the untrained one, tf-idf and chance recover terms of held-out passages."""
     place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
+    own = Reader.of(training.base, training.model_settings)
+    if (trained.reader.tokenizer.get_vocab(), trained.reader.longest) != (
+        own.tokenizer.get_vocab(),
+        own.longest,
+    ):
+        raise InputError(
+            "the model's tokenizer or its longest input is not that of the recipe's base.",
+            path=model,
+            hint="Evaluate a model with the recipe that it was trained with.",
+        )
     with TemporaryDirectory() as folder:
         data = training.dataset(Path(folder))
         untrained = TermWeighter(training.model(), trained.reader).to(place)

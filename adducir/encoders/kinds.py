@@ -74,6 +74,12 @@ class EncoderSource:
     def is_shared(self) -> bool:
         return self.query is self.document
 
+    @property
+    def parts(self) -> list[str]:
+        """The names of its one or two models."""
+        pair = self.texts is None and not self.is_shared
+        return [part.strip() for part in self.name.split(",")] if pair else [self.name]
+
     def identity(self) -> str:
         if self.texts is not None:
             kind = self.name.partition(":")[0]

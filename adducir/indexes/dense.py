@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -64,6 +65,8 @@ INDEX = "index.faiss"
 DETAILS = "dense.json"
 _BUILDER_VERSION = 2
 _EQUAL = 1e-5
+_TIES = 100
+"""Documents read below the depth: FAISS cuts equal scores by position, Adducir by docno."""
 
 
 class DenseIndex(Index):
@@ -101,13 +104,8 @@ class DenseIndex(Index):
         details = json_document(self.path / DETAILS)
         name = self._named or details["encoder"]
         names = [name]
-        if self._named is None and Path(name).parts[:1] == ("..",):
-            # A folder, relative to the index. If either was moved or copied, it is searched for
-            # below the current folder and the index's parent folders.
-            path = self.path.resolve()
-            below = Path(*(part for part in Path(name).parts if part != ".."))
-            places = [path / name, *(around / below for around in (Path.cwd(), *path.parents))]
-            names = [str(place) for place in dict.fromkeys(places) if place.is_dir()]
+        if self._named is None:
+            names = [",".join(some) for some in product(*map(self._places, name.split(",")))]
         for found in map(encoder_source, names):
             if found.identity() == details["identity"]:
                 return found
@@ -115,9 +113,21 @@ class DenseIndex(Index):
         raise ArtifactError(
             f"the encoder {name} {what}.",
             path=self.path,
-            hint="Work in its study's folder, name it (--encoder; in Python `encoder`), or rebuild "
-            "the index.",
+            hint="Work in its study's folder, name it (`--set encoder=…`; in Python `encoder`), or "
+            "rebuild the index.",
         )
+
+    def _places(self, name: str) -> list[str]:
+        """Where a folder may be that is named relative to the index.
+
+        If either was moved or copied, below the current folder and the index's parent folders.
+        """
+        if Path(name).parts[:1] != ("..",):
+            return [name]
+        path = self.path.resolve()
+        below = Path(*(part for part in Path(name).parts if part != ".."))
+        places = [path / name, *(around / below for around in (Path.cwd(), *path.parents))]
+        return [str(place) for place in dict.fromkeys(places) if place.is_dir()]
 
     @cached_property
     def encoder(self) -> "DualEncoder | TextEncoder":
@@ -161,17 +171,18 @@ class DenseIndex(Index):
                 f"{vectors.shape[1]}."
             )
         depth = len(self) if depth is None else min(depth, len(self))
+        read = min(depth + _TIES, len(self))
         if not len(vectors):
             vectors = np.zeros((0, self._index.d), dtype=np.float32)
         with threads_of_faiss(threads):
-            scores, numbers = nearest(self._index, vectors, depth)
-        rows = np.repeat(np.arange(len(vectors)), depth)
-        values, places = scores.ravel(), numbers.ravel()
+            scores, numbers = nearest(self._index, vectors, read)
+        order = np.lexsort((self._orders[numbers], -scores, numbers < 0))[:, :depth]
+        places = np.take_along_axis(numbers, order, axis=1)
+        values = np.take_along_axis(scores, order, axis=1)
         there = places >= 0
-        rows, values, places = rows[there], values[there], places[there]
-        order = np.lexsort((self._orders[places], -values, rows))
-        counts = np.bincount(rows, minlength=len(vectors)).astype(np.int32)
-        return Hits(counts, self.docnos.gather(places[order]), values[order])
+        return Hits(
+            there.sum(axis=1, dtype=np.int32), self.docnos.gather(places[there]), values[there]
+        )
 
     def close(self) -> None:
         self._index.reset()
@@ -195,9 +206,17 @@ def threads_of_faiss(count: int | None) -> Iterator[None]:
 
 def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np.int64]]:
     """Scores and numbers of the best vectors, each (q, depth); -1 if missing."""
-    if hasattr(index, "hnsw"):
-        index.hnsw.efSearch = max(index.hnsw.efSearch, depth)
-    return index.search(np.ascontiguousarray(queries), depth)
+    import faiss as untyped
+
+    faiss: Any = untyped
+    graph, settings = faiss.downcast_index(index), None
+    if is_behind := hasattr(graph, "chain"):  # PCA16,HNSW8
+        graph = faiss.downcast_index(graph.index)
+    if hasattr(graph, "hnsw"):  # of this call alone
+        settings = faiss.SearchParametersHNSW(efSearch=max(graph.hnsw.efSearch, depth))
+        if is_behind:
+            settings = faiss.SearchParametersPreTransform(index_params=settings)
+    return index.search(np.ascontiguousarray(queries), depth, params=settings)
 
 
 def build_dense_index(
@@ -274,11 +293,13 @@ class _DenseWork(EncodingWork):
                         path=self.corpus.source,
                     )
                 store.add(document)
-        source, name = self.source, self.source.name
-        own = source.folder or (source.query.folder if source.is_shared else None)
-        if own is not None and name != "minilm":  # a folder, relative to the index
-            name = os.path.relpath(own.resolve(), self.index.resolve())
-        details = {"encoder": name, "identity": source.identity()}
+        source, names = self.source, list[str]()
+        for name, side in zip(source.parts, (source.query, source.document), strict=False):
+            own = source.folder or side.folder
+            if own is not None and name != "minilm":  # a folder, relative to the index
+                name = os.path.relpath(own.resolve(), self.index.resolve())
+            names.append(name)
+        details = {"encoder": ",".join(names), "identity": source.identity()}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
         found = {key: counts[key] for key in ("width", "shards", "shard")}

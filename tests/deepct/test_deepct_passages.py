@@ -1,5 +1,7 @@
 """Passages: nothing lost, nothing too long, no word cut."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +29,8 @@ def test_by_hand() -> None:
     assert passages(text, pieces_of_three, length=3)[1] == (10, 20)
     assert cut("a incomprehensibilities b", 3) == ["a ", "incomprehensibilities ", "b"]
     assert (cut("", 5), cut(" \n", 5)) == ([""], [" \n"])
+    counted = partial(map, len)  # white space, too
+    assert passages("a  b", counted, length=3, blanks=True) == [(0, 3), (3, 4)]
 
 
 def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:

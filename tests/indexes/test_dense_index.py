@@ -18,6 +18,7 @@ from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import (
     DenseIndex,
     build_dense_index,
+    nearest,
     put_together,
     recall_of,
     threads_of_faiss,
@@ -56,6 +57,12 @@ def test_flat_equals_brute_force(flat, tiny):
         for place in range(6):
             if values[place] == values[place + 1]:
                 assert found[place] < found[place + 1]
+
+
+def test_equal_scores_at_the_cut_are_by_docno(tiny, tmp_path):
+    same = {f"d{n}": "cats run" for n in range(9, -1, -1)}
+    build_dense_index(ListCorpus(same), tmp_path / "i", encoder_source(str(tiny)))
+    assert DenseIndex(tmp_path / "i").search(["cat"], depth=2).docnos.to_list() == ["d0", "d1"]
 
 
 def test_all_documents_and_none(flat):
@@ -119,6 +126,17 @@ def test_recall_against_flat_is_in_the_manifest(flat, tiny, tmp_path, kind, para
     assert hits.counts.tolist() == [10] * 4
     exact = DenseIndex(flat).search(QUERIES, depth=10)
     assert len(set(hits.docnos[:10]) & set(exact.docnos[:10])) >= 3
+
+
+@pytest.mark.parametrize("kind", ["HNSW8", "PCA8,HNSW8"])
+def test_a_graph_finds_as_many_as_are_asked_for(kind):
+    vectors = np.random.default_rng(0).normal(size=(1000, 16)).astype(np.float32)
+    index = faiss.index_factory(16, kind, faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors)
+    index.add(vectors)
+    _, before = nearest(index, vectors[:20], 10)
+    assert (nearest(index, vectors[:20], 500)[1] >= 0).all()
+    np.testing.assert_array_equal(nearest(index, vectors[:20], 10)[1], before)
 
 
 def test_recall_against_a_loop():
@@ -197,7 +215,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     shutil.copytree(tiny, model)
     path = tmp_path / "indexes" / "x"
     path.parent.mkdir()
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(model)))
+    build_dense_index(ListCorpus(TEXTS), path, encoder_source(f"{model},{model}"))
     # The whole study may move: the encoder is found from the index's own place.
     (tmp_path / "moved").mkdir()
     for name in ("model", "indexes"):
@@ -207,7 +225,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     # So may the index alone: the encoder is found from the study's folder, or is named.
     copy = tmp_path / "else" / "where"
     shutil.copytree(tmp_path / "moved" / "indexes" / "x", copy)
-    with pytest.raises(ArtifactError, match="--encoder"):
+    with pytest.raises(ArtifactError, match="encoder="):
         DenseIndex(copy).search(["cat"])
     with monkeypatch.context() as there:
         there.chdir(tmp_path / "moved")
@@ -215,10 +233,11 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     (tmp_path / "topics.tsv").write_text("1\tcat\n")
     words = ["search", "-i", str(copy), "-t", str(tmp_path / "topics.tsv"), "-o"]
     assert main([*words, str(tmp_path / "a.trec")]) == 5
-    named = ["--set", f"encoder={tmp_path / 'moved' / 'model'}"]
+    moved = tmp_path / "moved" / "model"
+    named = ["--set", f"encoder={moved},{moved}"]
     assert main([*words, str(tmp_path / "a.trec"), *named]) == 0
     tiny_bert(tmp_path / "moved" / "model", layers=1)
     with pytest.raises(ArtifactError, match="is not the one"):
         DenseIndex(tmp_path / "moved" / "indexes" / "x").search(["cat"])
-    named = DenseIndex(tmp_path / "moved" / "indexes" / "x", encoder=str(tiny))
+    named = DenseIndex(tmp_path / "moved" / "indexes" / "x", encoder=f"{tiny},{tiny}")
     assert named.search(["cat"], depth=3).counts.tolist() == [3]
