@@ -56,7 +56,7 @@ def read_values(
 def read_records(
     path: Path,
     record_of: Callable[[Any], R],
-    hint: str = "Every line needs a unique id.",
+    hint: str | None = None,
     values: Iterable[tuple[int, Any]] | None = None,
 ) -> Iterator[R]:
     """Yield the values, whose ids must be unique."""
@@ -64,6 +64,7 @@ def read_records(
     for line, record in read_values(path, record_of, hint, values):
         if lines.setdefault(record.id, line) != line:
             what = f"the id {record.id!r} is already used on line {lines[record.id]}."
+            hint = hint or "Every line needs a unique id."
             raise InputError(what, path=path, line=line, hint=hint)
         yield record
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
-from adducir.core.errors import AdducirError, InputError, MachineError
+from adducir.core.errors import AdducirError, InputError, MachineError, machine_error
 from adducir.core.progress import progress
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
@@ -271,6 +271,8 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
         # tokenizers' Rust cannot be imported and is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
+        if own := machine_error(error, folder):
+            raise own from error
         raise InputError(
             f"its {what} cannot be loaded: {_first(error)}.",
             path=folder,

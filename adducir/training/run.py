@@ -27,7 +27,7 @@ def train_model(
         raise InputError(
             "the base has not been trained with its current recipe.",
             path=trainable.before[1],
-            hint=f"Train it first: adducir train {trainable.before[1].with_suffix('.yaml')}",
+            hint=f"Train it first: adducir train {trainable.before[1]}.yaml",
         )
     import torch
 
