@@ -1,6 +1,7 @@
 """A tiny study on disk, and how to change and to run it."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,13 @@ class Study:
         self.write("qrels.txt", *(f"{qid} 0 {docno} {grade}" for qid, docno, grade in QRELS))
         self.write("a.run", *run_lines({"1": "d1 d9 d8", "2": "d4 d2", "3": "d5", "4": "d8"}))
         self.write("b.run", *run_lines({"1": "d9 d1", "2": "d2 d6 d4", "3": "d7", "4": "d1"}))
+
+    def copied(self, folder: Path) -> "Study":
+        """A copy of it, to be changed."""
+        copy = object.__new__(Study)
+        copy.folder = shutil.copytree(self.folder, folder)
+        copy.file = folder / "experiments" / "pets.yaml"
+        return copy
 
     def write(self, name: str, *lines: str) -> Path:
         """Write a file below ``data``."""

@@ -37,16 +37,6 @@ comparison: {baseline: A}
 }
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return Study(tmp_path / "study")
-
-
-@pytest.fixture
-def given(tmp_path: Path) -> Study:
-    return Study(tmp_path / "study", GIVEN)
-
-
 def messages_of(study: Study, *overrides: str) -> list[str]:
     """The message's lines, with short paths; and nothing was made."""
     before = sorted(study.folder.rglob("*"))

@@ -14,16 +14,6 @@ from adducir.runs.read import read_run
 from adducir.runs.write import metadata_for
 
 
-@pytest.fixture
-def study(tmp_path: Path) -> Study:
-    return Study(tmp_path / "study")
-
-
-@pytest.fixture
-def given(tmp_path: Path) -> Study:
-    return Study(tmp_path / "study", GIVEN)
-
-
 def test_a_search_that_finds_nothing_counts_zero(study: Study) -> None:
     study.write("topics.tsv", "1\tzebra", "2\tthe", "3\t", "4\tyak")
     notes = Notes()

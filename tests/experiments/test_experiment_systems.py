@@ -71,12 +71,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture
 def study(finished: Study, tmp_path: Path) -> Study:
-    """A copy of it, to be changed."""
-    shutil.copytree(finished.folder, tmp_path / "study")
-    copy = object.__new__(Study)
-    copy.folder = tmp_path / "study"
-    copy.file = copy.folder / "experiments" / "pets.yaml"
-    return copy
+    return finished.copied(tmp_path / "study")
 
 
 @pytest.fixture(autouse=True)

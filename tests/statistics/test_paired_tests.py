@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,22 +32,17 @@ def pair(seed: int, topics: int, grid: int | None = None) -> tuple[np.ndarray, n
     return (a, b) if grid is None else (np.round(a * grid) / grid, np.round(b * grid) / grid)
 
 
-@pytest.mark.parametrize("topics", [2, 3, 10, 50, 1000])
-def test_t_is_scipys(topics: int) -> None:
+@pytest.mark.parametrize(
+    ("test", "theirs", "topics"),
+    [("t", stats.ttest_rel, n) for n in (2, 3, 10, 50, 1000)]
+    + [("wilcoxon", stats.wilcoxon, n) for n in (2, 7, 25, 50)],  # exact, without ties
+)
+def test_t_and_wilcoxon_are_scipys(test: str, theirs: Callable[..., Any], topics: int) -> None:
     for seed in range(5):
         a, b = pair(seed, topics)
-        theirs = stats.ttest_rel(a, b)
-        expected = (theirs.statistic, theirs.pvalue)
-        assert run("t", a, b) == pytest.approx(expected, rel=1e-12, abs=0)
-
-
-@pytest.mark.parametrize("topics", [2, 7, 25, 50])
-def test_wilcoxon_is_scipys_exact_without_ties(topics: int) -> None:
-    for seed in range(5):
-        a, b = pair(seed, topics)
-        theirs = stats.wilcoxon(a, b)
-        expected = (theirs.statistic, theirs.pvalue)
-        assert run("wilcoxon", a, b) == pytest.approx(expected, rel=1e-12, abs=0)
+        found = theirs(a, b)
+        wanted = (found.statistic, found.pvalue)
+        assert run(test, a, b) == pytest.approx(wanted, rel=1e-12, abs=0)
 
 
 @pytest.mark.parametrize("grid", [5, 20, None])
