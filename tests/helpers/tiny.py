@@ -14,11 +14,21 @@ WORDS = _WORDS_TEXT.split()
 PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 
+def _saved(folder: Path, tokenizer: Any, kind: str, seed: int, **settings: Any) -> Path:
+    import torch
+    import transformers
+
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(seed)
+    network = getattr(transformers, kind)
+    network(network.config_class(**settings)).save_pretrained(folder)
+    return folder
+
+
 def tiny_bert(
     folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "BertModel", positions: int = 64
 ) -> Path:
     """A BERT with a word-piece vocabulary of a few words, saved in ``folder``."""
-    import torch
     import transformers
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -27,25 +37,14 @@ def tiny_bert(
     pieces += [piece for c in letters for piece in (c, f"##{c}") if piece not in pieces]
     (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
     tokenizer = transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt"), do_lower_case=True)
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(1)
-    config = transformers.BertConfig(
-        vocab_size=len(pieces),
-        hidden_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=4,
-        intermediate_size=2 * hidden,
-        max_position_embeddings=positions,
-    )
-    if kind.endswith("ForSequenceClassification"):
-        config.id2label = {0: "irrelevant", 1: "relevant"}
-    getattr(transformers, kind)(config).save_pretrained(folder)
-    return folder
+    sizes = {"hidden_size": hidden, "intermediate_size": 2 * hidden, "num_attention_heads": 4}
+    sizes |= {"num_hidden_layers": layers, "max_position_embeddings": positions}
+    labels = {"id2label": {0: "irrelevant", 1: "relevant"}} if "Classification" in kind else {}
+    return _saved(folder, tokenizer, kind, 1, vocab_size=len(pieces), **sizes, **labels)
 
 
 def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66) -> Path:
     """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
-    import torch
     import transformers
     from tokenizers import ByteLevelBPETokenizer
 
@@ -57,19 +56,9 @@ def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: i
     tokenizer = transformers.RobertaTokenizerFast(
         vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt")
     )
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(3)
-    config = transformers.RobertaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=positions,
-        type_vocab_size=1,
-    )
-    getattr(transformers, kind)(config).save_pretrained(folder)
-    return folder
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
+    sizes |= {"num_hidden_layers": 2, "max_position_embeddings": positions, "type_vocab_size": 1}
+    return _saved(folder, tokenizer, kind, 3, vocab_size=len(tokenizer), **sizes)
 
 
 def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
@@ -108,7 +97,6 @@ def tiny_colbert(encoder: Path, folder: Path) -> Path:
 
 def tiny_t5(folder: Path) -> Path:
     """A T5 with a vocabulary of a few words, ``▁true`` and ``▁false``, saved in ``folder``."""
-    import torch
     import transformers
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -130,20 +118,9 @@ def tiny_t5(folder: Path) -> Path:
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=raw, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(2)
-    config = transformers.T5Config(
-        vocab_size=len(pieces),
-        d_model=32,
-        d_kv=8,
-        d_ff=64,
-        num_layers=2,
-        num_heads=4,
-        decoder_start_token_id=0,
-        initializer_factor=3.0,
-    )
-    transformers.T5ForConditionalGeneration(config).save_pretrained(folder)
-    return folder
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 64, "num_layers": 2, "num_heads": 4}
+    sizes |= {"vocab_size": len(pieces), "decoder_start_token_id": 0, "initializer_factor": 3.0}
+    return _saved(folder, tokenizer, "T5ForConditionalGeneration", 2, **sizes)
 
 
 def sharpened(folder: Path, only: str = "") -> Path:
@@ -163,7 +140,6 @@ def sharpened(folder: Path, only: str = "") -> Path:
 
 def tiny_bart(folder: Path, *, positions: int = 128) -> Path:
     """A BART of the real architecture with random weights, saved in ``folder``."""
-    import torch
     import transformers
     from tokenizers import ByteLevelBPETokenizer, processors
 
@@ -181,24 +157,10 @@ def tiny_bart(folder: Path, *, positions: int = 128) -> Path:
         unk_token="<unk>",
         mask_token="<mask>",
     )
-    tokenizer.save_pretrained(folder)
-    torch.manual_seed(3)
-    config = transformers.BartConfig(
-        vocab_size=raw.get_vocab_size(),
-        d_model=32,
-        encoder_layers=2,
-        decoder_layers=2,
-        encoder_attention_heads=4,
-        decoder_attention_heads=4,
-        encoder_ffn_dim=64,
-        decoder_ffn_dim=64,
-        max_position_embeddings=positions,
-        bos_token_id=0,
-        pad_token_id=1,
-        eos_token_id=2,
-        decoder_start_token_id=2,
-        forced_eos_token_id=2,
-        init_std=0.3,
-    )
-    transformers.BartForConditionalGeneration(config).save_pretrained(folder)
-    return folder
+    each = {"layers": 2, "attention_heads": 4, "ffn_dim": 64}
+    sizes = {f"{part}_{key}": n for key, n in each.items() for part in ("encoder", "decoder")}
+    tokens = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    tokens |= {"decoder_start_token_id": 2, "forced_eos_token_id": 2}
+    sizes |= {"d_model": 32, "max_position_embeddings": positions, "init_std": 0.3}
+    sizes |= {"vocab_size": raw.get_vocab_size(), **tokens}
+    return _saved(folder, tokenizer, "BartForConditionalGeneration", 3, **sizes)
