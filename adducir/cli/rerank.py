@@ -63,7 +63,7 @@ def rerank(settings: Rerank) -> None:
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.recipe import open_reranker
-    from adducir.rerankers.rerank import Texts, texts_of
+    from adducir.rerankers.rerank import Texts, refuse_absent, texts_of
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
@@ -84,11 +84,13 @@ def rerank(settings: Rerank) -> None:
         reranker.check()
         fields = settings.fields or reranker.fields
         topics = load_topics(settings.topics, field=settings.topic_field)
+        docnos = candidates.top(settings.depth).frame["docno"]
         if settings.index is not None:
             index = open_index(settings.index)
+            each = (index.documents.get(docno).fields for docno in docnos if fields)
+            refuse_absent(fields, each, settings.index)
             texts = Texts.stored(index.documents, fields or index.fields)
         else:
-            docnos = candidates.top(settings.depth).frame["docno"]
             source = settings.opened(settings.corpus or "")
             texts = texts_of(source, docnos, fields, folder=Path(scratch, "texts"))
         found = rerank_run(

@@ -144,10 +144,13 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
                 break
     finally:
         _makers.clear()
+        with suppress(OSError):  # unless it has chunks
+            folder.rmdir()
     if not made.device.startswith(("cpu", ANY)):  # free its memory for the next user
         end_processes()
     if failed:
-        lines = [f"{len(failed):,} of {len(made.names):,} chunks failed; the others are kept."]
+        others = "; the others are kept" if len(failed) < len(made.names) else ""
+        lines = [f"{len(failed):,} of {len(made.names):,} chunks failed{others}."]
         for number, wrong in sorted(failed.items())[:10]:
             reason = f"{type(wrong).__name__}: {wrong}"
             if isinstance(wrong, BrokenExecutor):

@@ -5,7 +5,7 @@ routes ``query`` and ``document`` of a Router); vectors are compared by inner pr
 Karpukhin et al., 2020; dense-RELiC; EGRET). With cosine as similarity all vectors have length 1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,13 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Side, ...] = ("query", "document")
 _MODULES, _ROUTES = "modules.json", "router_config.json"
+_STATED = "config_sentence_transformers.json"
+_OTHERS = {
+    "CrossEncoder": "Use it as a reranker: `cross-encoder:{}`.",
+    "SparseEncoder": "Use it with `adducir encode --sparse` and `adducir index --weights`.",
+    "MultiVectorEncoder": "Use it as a reranker: `colbert:{}`.",
+    "ColBERT": "Use it as a reranker: `colbert:{}`.",
+}
 _MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
 
 
@@ -78,23 +85,29 @@ class DualEncoder:
             raise InputError(f"{source.name} is not a network, which is required here.")
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
-        has_routes = source.folder is not None and (source.folder / _ROUTES).is_file()
-        is_pair = has_routes or not source.is_shared
-        if towers == "shared" and is_pair:
-            raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
         query = _loaded(source.query, pooling, seeds[0])
+        has_routes = isinstance(query[0], Router)
+        if towers == "shared" and (has_routes or not source.is_shared):
+            raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         model = document = query
-        if (is_pair or towers == "separate") and not has_routes:
+        if not source.is_shared or (towers == "separate" and not has_routes):
             document = _loaded(source.document, pooling, seeds[1])
+            if has_routes or isinstance(document[0], Router):
+                raise InputError(f"half of the pair {source.name} has two towers: name it alone.")
+            one, other = (half.get_embedding_dimension() for half in (query, document))
+            if one != other:
+                what = f"the vectors of the pair {source.name} have {one} and {other} dimensions."
+                raise InputError(what, hint="Name two encoders that were trained together.")
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
             both = zip(SIDES, (query, document), strict=True)
             prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
             model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
-        normalises = any(isinstance(module, Normalize) for module in query.modules())
-        is_cosine = "cosine" in (similarity, query.similarity_fn_name) or normalises
-        if is_cosine and not normalises:
+        of_unit = [isinstance(_tower(model, side)[-1], Normalize) for side in SIDES]
+        stated = (similarity,) if similarity else [m.similarity_fn_name for m in (query, document)]
+        is_cosine = any(of_unit) or "cosine" in stated
+        if is_cosine and not all(of_unit):
             model.append(Normalize())
         model.similarity_fn_name = "cosine" if is_cosine else "dot"
         readers = _reader(query, "query"), _reader(document, "document")
@@ -104,9 +117,11 @@ class DualEncoder:
         lengths, inputs = self.inputs.settings.lengths, self.inputs
         sides = (inputs.query.longest, lengths.context), (inputs.document.longest, lengths.span)
         both = [min(length or longest, longest) for longest, length in sides]
-        towers = [_transformer(self.model, side) for side in SIDES]
-        for tower, length in zip(towers, both, strict=True):
+        towers = [_tower(self.model, side)[0] for side in SIDES]
+        for tower, side, length in zip(towers, SIDES, both, strict=True):
             tower.max_seq_length = max(both) if towers[0] is towers[1] else length
+            if getattr(tower, f"{side}_length", None):  # it would override the maximum
+                setattr(tower, f"{side}_length", length)
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
@@ -120,10 +135,14 @@ class DualEncoder:
 
     def forward(self, inputs: Sequence[Ids], side: Side) -> "torch.Tensor":
         """Vectors (n, D) of some inputs, with any gradient."""
-        reader = self.inputs.query if side == "query" else self.inputs.document
-        ids, mask = padded(inputs, reader.padding, self.device)
-        features: Any = {"input_ids": ids, "attention_mask": mask}
-        return self.model(features, task=side)["sentence_embedding"]
+        reader: Reader = getattr(self.inputs, side)
+        features: Any = self.features(*padded(inputs, reader.padding, self.device), side)
+        return self.model(features)["sentence_embedding"]
+
+    def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
+        """What the network reads of token ids (n, T); its pooling may leave out the prompt."""
+        excluded = getattr(self.inputs, side).prompt_length
+        return {"input_ids": ids, "attention_mask": mask, "task": side, "prompt_length": excluded}
 
     def vectors(self, inputs: Sequence[Ids], side: Side, running: Running = PLAIN) -> Floats:
         """(n, D) float32 vectors of token ids, independent of batches (to 1e-5)."""
@@ -157,8 +176,7 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     from sentence_transformers import SparseEncoder
 
     folder = _folder(source)
-    own = folder / "config_sentence_transformers.json"
-    is_sparse = own.is_file() and json_object(own).get("model_type") == "SparseEncoder"
+    is_sparse = _stated(folder).get("model_type") == "SparseEncoder"
     if not is_sparse and not source.has_architecture("ForMaskedLM"):
         raise InputError(
             "this is not a learned sparse encoder.",
@@ -167,7 +185,10 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
             "language model.",
         )
     with explaining("model", folder):
-        return SparseEncoder(str(folder), device="cpu", local_files_only=True)
+        networks = _networks(source, folder)
+        model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
+        _complete(model, networks)
+    return model
 
 
 def plain_pooling(source: ModelSource) -> PoolingMode | None:
@@ -181,42 +202,95 @@ def _folder(source: ModelSource) -> Path:
     return folder if folder and (folder / _MODULES).is_file() else source.local()
 
 
+def _stated(folder: Path) -> dict[str, Any]:
+    """What sentence-transformers saved of a model as a whole."""
+    return json_object(folder / _STATED) if (folder / _STATED).is_file() else {}
+
+
+def _similarity(source: ModelSource, folder: Path) -> Similarity:
+    """The similarity that an encoder states; refuses other models of sentence-transformers."""
+    stated, path = _stated(folder), folder / _STATED
+    kind, similarity = stated.get("model_type"), stated.get("similarity_fn_name")
+    if kind not in (None, "SentenceTransformer"):
+        hint = _OTHERS.get(str(kind), "Name a SentenceTransformer.").format(source.name)
+        raise InputError(f"this is a {kind}, not a dense encoder.", path=path, hint=hint)
+    if similarity not in (None, "dot", "cosine"):
+        what = f"its vectors are compared by {similarity} distance, which is not supported."
+        raise InputError(what, path=path, hint="Name an encoder trained for dot or cosine.")
+    return "cosine" if similarity == "cosine" else "dot"
+
+
+def _networks(source: ModelSource, folder: Path) -> dict[str, ModelSource]:
+    """The transformers of an encoder by module; refuses what would not be loaded of them."""
+    parts = {"0": ("Transformer", "")}
+    if (folder / _MODULES).is_file():
+        modules = json_document(folder / _MODULES)
+        parts = {one["name"]: (one["type"], one.get("path", "")) for one in modules}
+    if (folder / _ROUTES).is_file():
+        router = json_object(folder / _ROUTES)
+        for route, names in router["structure"].items():
+            for number, name in enumerate(names):
+                parts[f"0.sub_modules.{route}.{number}"] = router["types"][name], name
+    found = {}
+    for name, (kind, place) in parts.items():
+        if kind.endswith("Transformer"):
+            found[name] = replace(source, folder=folder / place)
+            found[name].local()
+    return found
+
+
+def _complete(model: "torch.nn.Module", networks: Mapping[str, ModelSource]) -> None:
+    """Load a model's networks and tokenizers anew: complete, or refused."""
+    from sentence_transformers.sentence_transformer.modules import Transformer
+    from tokenizers.normalizers import Lowercase, Sequence
+
+    for name, module in model.named_modules():
+        if isinstance(module, Transformer):
+            source, longest = networks[name], module.max_seq_length
+            is_masked = module.transformer_task == "fill-mask"
+            kind = "AutoModelForMaskedLM" if is_masked else _kind_of(source)
+            module.model, module.processor = load_model(source, kind), load_tokenizer(source)
+            module.max_seq_length = longest
+            if module.do_lower_case:
+                backend = module.processor.backend_tokenizer
+                backend.normalizer = Sequence([Lowercase(), *filter(None, [backend.normalizer])])
+
+
 def _loaded(
     source: ModelSource, pooling: PoolingMode | None, seed: int | None
 ) -> "SentenceTransformer":
     """A model loaded by sentence-transformers, after a check that its weights are complete."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from torch import eye, nn
 
     folder, is_plain = _folder(source), plain_pooling(source) is not None
+    similarity = _similarity(source, folder)
     with explaining("model", folder):
         if is_plain:
             layers = _plain(source, pooling or "mean", seed)
             model = SentenceTransformer(modules=layers, device="cpu", similarity_fn_name="dot")
         else:
+            networks = _networks(source, folder)
             model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-            named = folder / "config_sentence_transformers.json"
-            stated = json_object(named).get("similarity_fn_name") if named.is_file() else None
-            model.similarity_fn_name = "cosine" if stated == "cosine" else "dot"
-            for name, module in model.named_modules():
-                if isinstance(module, Transformer):
-                    if (folder / _ROUTES).is_file():  # 0.sub_modules.query.0
-                        *_, route, number = name.split(".")
-                        place = f"{route}_{number}_Transformer"
-                    else:
-                        place = str(json_document(folder / _MODULES)[int(name)].get("path", ""))
-                    inner = replace(source, folder=folder / place)
-                    longest = module.max_seq_length
-                    module.model = load_model(inner, _kind_of(inner))
-                    module.processor = load_tokenizer(inner)
-                    module.max_seq_length = longest
+            model.similarity_fn_name = similarity
+            for first in (_tower(model, side)[0] for side in SIDES):
+                if not isinstance(first, Transformer):
+                    what = f"a {type(first).__name__} reads its texts, which is not supported."
+                    raise InputError(what, path=folder, hint="Name one that is a transformer.")
+            _complete(model, networks)
             modules, mode = [*model.modules()], _MODES.get(pooling or "")
             for one in modules:
                 if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
-                    one.__init__(one.embedding_dimension, mode)
+                    one.__init__(one.embedding_dimension, mode, one.include_prompt)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
                 what = "this sentence encoder lacks a pooler."
                 raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
+            kept, model.truncate_dim = model.truncate_dim, None
+            width = model.get_embedding_dimension() or 0
+            if kept and kept < width:  # as a layer, because training and towers ignore it
+                cut = Dense(width, kept, False, nn.Identity(), init_weight=eye(kept, width))
+                model.append(cut.requires_grad_(False))
     return model
 
 
@@ -257,17 +331,18 @@ def _kind_of(source: ModelSource) -> str:
     """The transformers class for a checkpoint if AutoModel would choose a wrong one."""
     config = load_config(source)
     dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
-    return {"t5": "T5EncoderModel", "dpr": dpr}.get(config.model_type, "AutoModel")
+    names = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+    return {**names, "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
-def _transformer(model: "SentenceTransformer", side: Side) -> Any:
-    """The first module of a side's tower."""
-    first: Any = model[0]
-    return first.sub_modules[side][0] if hasattr(first, "sub_modules") else first
+def _tower(model: "SentenceTransformer", side: Side) -> list[Any]:
+    """The modules that a side's texts pass through."""
+    first, *others = model.children()
+    return [*getattr(first, "sub_modules", {side: [first]})[side], *others]
 
 
 def _reader(model: "SentenceTransformer", side: Side) -> Reader:
-    module = _transformer(model, side)
+    module = _tower(model, side)[0]
     longest = longest_input(module.model.config, module.tokenizer)
-    prompt = model.prompts.get(side) or ""
-    return Reader(module.tokenizer, min(longest, module.max_seq_length or longest), prompt)
+    limits = longest, module.max_seq_length, getattr(module, f"{side}_length", None)
+    return Reader(module.tokenizer, min(filter(None, limits)), model.prompts.get(side) or "")

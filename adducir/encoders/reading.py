@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.models.artifacts import ModelSettings
+from adducir.models.work import token_ids
 
 Ids = NDArray[np.int64]
 Some = Annotated[int, Field(ge=0)] | None
@@ -64,10 +66,14 @@ class Reader:
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
         """Token ids of texts, cut at the end to ``length``, including special ones."""
         before, after, room = self._specials(length)
-        encodings = self._encode([self.prompt + text for text in texts])
-        return [
-            np.concatenate([before, one.ids[:room], after]).astype(np.int64) for one in encodings
-        ]
+        found = token_ids(self.tokenizer, [self.prompt + text for text in texts], room)
+        return [np.concatenate([before, ids, after]) for ids in found]
+
+    @cached_property
+    def prompt_length(self) -> int:
+        """The prompt's tokens, as sentence-transformers counts them for its pooling."""
+        (ids,) = self.texts([""])
+        return len(ids) - (ids[-1] in self.tokenizer.all_special_ids) if self.prompt else 0
 
     def contexts(
         self,

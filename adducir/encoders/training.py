@@ -206,11 +206,11 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from adducir.encoders.contrast import InBatchNegatives
+        from adducir.encoders.model import SIDES
 
-        keys, sides = {"input_ids": "ids", "attention_mask": "mask"}, ("query", "document")
         features = [
-            {"task": side, **{key: batch[f"{name}_{own}"] for key, own in keys.items()}}
-            for name, side in zip(("context", "span"), sides, strict=True)
+            self.encoder.features(batch[f"{name}_ids"], batch[f"{name}_mask"], side)
+            for name, side in zip(("context", "span"), SIDES, strict=True)
         ]
         is_cosine = self.encoder.model.similarity_fn_name == "cosine"
         scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0

@@ -3,6 +3,7 @@
 Batches are limited by padded tokens, so that memory is bounded.
 """
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -35,6 +36,9 @@ Arrays = Mapping[str, NDArray[Any]]
 Numbers = NDArray[np.int64]
 Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
+_BLANK = re.compile(r"\s")
+_CHARACTERS = 24
+"""Characters of a long text to read first, per requested id."""
 CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
 """Padded tokens per batch on a CPU and a GPU, which needs many to be busy. On a CPU, a layer's
 states then fit the cache: four times as many take a quarter longer (benchmarks/networks.py)."""
@@ -88,6 +92,24 @@ def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
         run = run[np.argsort(sizes[run], kind="stable")]
         batches += [run[first : first + size] for first in range(0, len(run), size)]
     return [batches[number] for number in draw.permutation(len(batches))]
+
+
+def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
+    """The first ``most`` ids of texts, without special ones; long texts are read in part."""
+
+    def read(some: list[str]) -> list[Numbers]:
+        encode = tokenizer.backend_tokenizer.encode_batch_fast
+        encodings = encode(some, add_special_tokens=False) if some else []
+        return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
+
+    ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
+    starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
+    found = read(starts)
+    cut = [number for number, start in enumerate(starts) if len(start) < len(texts[number])]
+    short = [number for number in cut if len(found[number]) < most]
+    for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
+        found[number] = ids
+    return found
 
 
 def padded(

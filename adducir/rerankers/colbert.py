@@ -15,6 +15,7 @@ projection; special tokens do not count, because they are not trained for matchi
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,13 +31,17 @@ from adducir.models.loading import (
     read_weights,
 )
 from adducir.models.sources import ModelSource
-from adducir.models.work import Numbers, computed, padded
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores, token_ids
+from adducir.models.work import Numbers, computed, padded, token_ids
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
 
 if TYPE_CHECKING:
     import torch
 
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
+_PARTS = ("sentence_bert_config.json", "1_Dense/config.json", "2_MultiVectorMask/config.json")
+_PUBLISHED = {"parts": ["1_Dense", "2_MultiVectorMask", "3_Normalize"], "bias": False}
+_PUBLISHED |= {"activation_function": "torch.nn.modules.linear.Identity"}
+_PUBLISHED |= {"skiplist_tasks": ["document"], "keep_only_token_ids": None, "measure": "maxsim"}
 
 
 class MaxSimRecipe(RerankerRecipe):
@@ -80,7 +85,25 @@ class ColBERTRecipe(MaxSimRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        return source.has_architecture("ColBERT")
+        said = cls.sentence_settings(source.local()).get("model_type")
+        return said == "MultiVectorEncoder" or source.has_architecture("ColBERT")
+
+    def refuse_deviations(self, folder: Path) -> None:
+        """Refuse a MultiVectorEncoder of sentence-transformers that computes something else."""
+        said = self.sentence_settings(folder, *_PARTS)
+        said["measure"] = said.get("similarity_fn_name") or "maxsim"
+        said["parts"] = sorted(path.parent.name for path in folder.glob("*/config.json"))
+        expansion = {"strategy": "fixed", "length": self.query_length, "token": None}
+        wanted = _PUBLISHED | {
+            "prompts": dict(zip(("query", "document"), self.markers, strict=True)),
+            "query_expansion": {**expansion, "attend": self.attend_to_masks},
+            "document_length": self.document_length,
+            "skiplist_words": [*string.punctuation] if self.skip_punctuation else [],
+        }
+        if other := [f"`{key}`" for key, value in wanted.items() if said.get(key) != value]:
+            what = f"this MultiVectorEncoder differs from a ColBERT in {', '.join(other)}."
+            hint = "A recipe can change markers, lengths, attention and punctuation, nothing else."
+            raise InputError(what, path=folder, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -113,6 +136,7 @@ class LateInteraction(Pointwise):
             if token not in known:
                 raise InputError(
                     f"the vocabulary lacks the marker {token!r}.",
+                    path=tokenizer.name_or_path,
                     hint="Name this checkpoint's markers with `markers:` in a recipe; for an "
                     "encoder without markers use maxsim.",
                 )
@@ -126,12 +150,19 @@ class LateInteraction(Pointwise):
         longest = longest_input(network.config, tokenizer)
         lengths = recipe.query_length, recipe.document_length or longest
         self._lengths = min(lengths[0], longest), min(lengths[1], longest)
+        special = len(self._opening) + len(self._markers[:1]) + len(self._closing)
+        self.room_of_queries = self.room(self._lengths[0], special, "query_length", 1)
+        of_documents = self.room(self._lengths[1], special, "document_length", 1)
+        self._rooms = self.room_of_queries, of_documents
 
     @classmethod
     def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
         """An encoder with its projection; for maxsim, without one."""
         folder, projection = source.local(), None
+        kind = str(recipe.sentence_settings(folder).get("model_type", "SentenceTransformer"))
         if isinstance(recipe, ColBERTRecipe):  # weights in ColBERT's or PyLate's layout
+            if kind == "MultiVectorEncoder":
+                recipe.refuse_deviations(folder)
             with explaining("projection", folder):
                 for one in (folder, folder / "1_Dense"):
                     if one.is_dir() and projection is None:
@@ -147,8 +178,9 @@ class LateInteraction(Pointwise):
             config = load_config(source)
             classes = [*map(str, config.architectures or ())]
             other = [name for name in classes if not name.endswith("Model")]
-            is_sentence_encoder = (folder / "modules.json").is_file()
-            if (other and not is_sentence_encoder) or config.is_encoder_decoder:
+            if (folder / "modules.json").is_file():  # such as a CrossEncoder
+                other = [kind] if kind != "SentenceTransformer" else []
+            if other or config.is_encoder_decoder:
                 what = (other or classes or ["model with a decoder"])[0]
                 raise InputError(
                     f"this should be an encoder of texts, not a {what}.",
@@ -159,23 +191,14 @@ class LateInteraction(Pointwise):
         network: Any = load_model(source)
         hidden = network.config.hidden_size
         if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
-            raise InputError(
-                f"its projection has the shape {tuple(projection.shape)}, which does not fit "
-                f"vectors of {hidden} numbers.",
-                path=folder,
-            )
+            what = f"its projection has the shape {tuple(projection.shape)}, which does not fit "
+            raise InputError(f"{what}vectors of {hidden} numbers.", path=folder)
         return cls(network, load_tokenizer(source), projection, recipe)
 
     def to(self, device: "torch.device") -> None:
         super().to(device)
         if self.projection is not None:
             self.projection = self.projection.to(device)
-
-    @property
-    def room_of_queries(self) -> int:
-        """The maximum tokens of a query's own text."""
-        markers = len(self._markers[:1])
-        return max(1, self._lengths[0] - len(self._opening) - markers - len(self._closing))
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
         return self._read(texts, 0)
@@ -185,9 +208,8 @@ class LateInteraction(Pointwise):
 
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
         opening = np.append(self._opening, self._markers[side : side + 1]).astype(np.int64)
-        room = self._lengths[side] - len(opening) - len(self._closing)
         found = []
-        for own in token_ids(self.tokenizer, texts, room):
+        for own in token_ids(self.tokenizer, texts, self._rooms[side]):
             ids = np.concatenate((opening, own, self._closing))
             attended, counts = np.ones_like(ids), np.ones_like(ids)
             if not isinstance(self.recipe, ColBERTRecipe):

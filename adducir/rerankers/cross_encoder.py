@@ -18,7 +18,6 @@ import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
 from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
@@ -105,13 +104,16 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         names = [_plain(name) for name in _class_names(config)]
         if not _RELEVANT.isdisjoint(names):
             return len(names) <= 2
-        own = source.local() / "config_sentence_transformers.json"
-        said = own.is_file() and json_object(own).get("model_type") == "CrossEncoder"
+        said = cls.sentence_settings(source.local()).get("model_type") == "CrossEncoder"
         is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
         return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
     def load(self, source: ModelSource) -> "CrossEncoder":
-        return CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
+        model = CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
+        if (said := self.sentence_settings(source.local())).get("model_type") == "CrossEncoder":
+            # As there, before each query.
+            model.prompt = (said.get("prompts") or {}).get(said.get("default_prompt_name"), "")
+        return model
 
     def scale(self, source: ModelSource) -> str:
         names = _class_names(load_config(source))
@@ -168,7 +170,7 @@ class PairReader:
         both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
         self._ids, self._types = (np.split(some, cuts) for some in both)
         special = sum(map(len, self._ids[::2]))
-        self._room = longest_input(config, tokenizer, length) - special
+        self._room = Pointwise.room(longest_input(config, tokenizer, length), special)
 
     def read(self, pairs: Sequence[Pair]) -> list[Encoded]:
         (one, _, two, _, three), (types_1, own, types_2, other, types_3) = self._ids, self._types
@@ -190,12 +192,13 @@ class PairReader:
 
 class CrossEncoder(Pointwise):
     def __init__(self, network: Any, tokenizer: Any, recipe: CrossEncoderRecipe) -> None:
-        self.network, self.tokenizer = network, tokenizer
-        self.label = relevant_class(_class_names(network.config), recipe.label)
+        self.network, self.tokenizer, self.prompt = network, tokenizer, ""
+        names = _class_names(network.config)
+        self.label = relevant_class(names, recipe.label, network.name_or_path)
         self._reader = PairReader(tokenizer, network.config, recipe.length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        return self._reader.read(pairs)
+        return self._reader.read([(self.prompt + query, text) for query, text in pairs])
 
     def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) the logit, or the log-probability of the class."""
@@ -205,23 +208,22 @@ class CrossEncoder(Pointwise):
         return logits[:, 0] if is_logit else logits.log_softmax(dim=-1)[:, self.label]
 
 
-def relevant_class(names: Sequence[str], label: int | str | None = None) -> int:
+def relevant_class(names: Sequence[str], label: int | str | None, path: str | None = None) -> int:
     shown = shortened(", ".join(f"{number}: {name}" for number, name in enumerate(names)))
     if label is not None:
         number = names.index(label) if label in names else label
         if isinstance(number, int) and 0 <= number < len(names):
             return number
-        raise InputError(f"unknown class {label!r}: the model has {shown}.")
+        what = f"unknown class {label!r}: the model has {shown}."
+        raise InputError(what, path=path, hint="Correct `label:` in the recipe.")
     plain = [_plain(name) for name in names]
     relevant = [number for number, name in enumerate(plain) if name in _RELEVANT]
     if len(names) <= 2 and len(relevant) == 1:
         return relevant[0]
     if len(names) <= 2 and all(map(_UNNAMED.fullmatch, plain)):
         return len(names) - 1
-    raise InputError(
-        f"this classifier does not name its relevant class: {shown}.",
-        hint="Name it with `label:` in a recipe.",
-    )
+    what = f"this classifier does not name its relevant class: {shown}."
+    raise InputError(what, path=path, hint="Name it with `label:` in a recipe.")
 
 
 def _class_names(config: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -24,7 +25,7 @@ from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
-from adducir.models.work import PLAIN, Numbers, Running, computed
+from adducir.models.work import PLAIN, Numbers, Running, computed, token_ids
 from adducir.training.recipe import Several, kind_of, listed
 
 if TYPE_CHECKING:
@@ -37,9 +38,6 @@ Scores = NDArray[np.float64]
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: stored beside its weights."""
 _OFFLINE = "maxsim:minilm"
-_BLANK = re.compile(r"\s")
-_CHARACTERS = 24
-"""Characters of a long text to read first, per requested id."""
 _OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
 
 
@@ -53,6 +51,14 @@ class Pointwise(ABC):
     def to(self, device: "torch.device") -> None:
         if self.network is not None:
             self.network.to(device)
+
+    @staticmethod
+    def room(most: int, special: int, key: str = "length", least: int = 4) -> int:
+        """The tokens left for texts; with 4, a text keeps one beside any query (``fitted``)."""
+        if most - special < least:
+            what = f"{most} tokens leave no room for texts besides the {special} in every input."
+            raise InputError(what, hint=f"Raise `{key}` in the recipe.")
+        return most - special
 
     def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
         """The network's input for each pair; its ``len()`` is in tokens."""
@@ -109,6 +115,12 @@ class RerankerRecipe(Recipe):
     def save(self, folder: Path) -> None:
         write_settings(folder / SETTINGS_FILE, self.model_dump(mode="json", exclude=_OF_TRAINING))
 
+    @staticmethod
+    def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
+        """What sentence-transformers stored about a model; empty if it did not save it."""
+        paths = [folder / name for name in (*others, "config_sentence_transformers.json")]
+        return dict(ChainMap(*(json_object(path) for path in paths if path.is_file())))
+
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """Whether a model without a recipe is of this kind, by its name and files."""
@@ -122,24 +134,6 @@ class RerankerRecipe(Recipe):
     def scale(self, source: ModelSource) -> str:
         """What its scores mean, briefly, without loading the model."""
         return self.scores
-
-
-def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
-    """The first ``most`` ids of texts, without special ones; long texts are read in part."""
-
-    def read(some: list[str]) -> list[Numbers]:
-        encode = tokenizer.backend_tokenizer.encode_batch_fast
-        encodings = encode(some, add_special_tokens=False) if some else []
-        return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
-
-    ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
-    starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
-    found = read(starts)
-    cut = [number for number, start in enumerate(starts) if len(start) < len(texts[number])]
-    short = [number for number in cut if len(found[number]) < most]
-    for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
-        found[number] = ids
-    return found
 
 
 def fitted(query: Numbers, text: Numbers, room: int) -> tuple[Numbers, Numbers]:
@@ -171,7 +165,7 @@ RERANKERS = Family(
 )
 """Every kind by name, in the order tried for a model without a recipe."""
 
-_VERSION = 4
+_VERSION = 5
 """Raised when a model's scores change."""
 
 
@@ -309,7 +303,7 @@ def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Rer
     refuse_damaged(model)
     settings = {**json_object(path), "base": str(model)}
     if Path(name).suffix in RECIPES:
-        own_keys = {"fields", "precision", "batch_tokens"}
+        own_keys = {"fields", "precision", "label", "batch_tokens"}
         settings |= read_recipe(Path(name)).model_dump(include=own_keys)
     kind = str(settings.get("model"))
     if kind not in RERANKERS:

@@ -70,11 +70,23 @@ def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str
     return None if found is None else text_of(found, fields)
 
 
+def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str) -> None:
+    """Refuse a field that no document has, given each one's; reads no more than needed."""
+    known = set[str]()
+    for some in names:
+        known.update(some)
+        if known.issuperset(fields):
+            return
+    if known:
+        what = f"the documents lack the field {min(set(fields) - known)!r}."
+        raise InputError(what, path=path, hint=f"The fields are {', '.join(sorted(known))}.")
+
+
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:
     """Texts, read in one pass into a new folder; a missing one is an error on access."""
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
-    chosen, missing = tuple(fields) or corpus.default_fields, set(docnos)
+    chosen, missing, known = tuple(fields) or corpus.default_fields, set(docnos), set[str]()
     folder.mkdir()
     with (
         DocumentWriter(folder) as writer,
@@ -84,10 +96,12 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
             progress().advance(1)
             if document.docno in missing:  # the first of duplicates
                 missing.remove(document.docno)
+                known |= document.fields.keys()
                 texts = {name: document.fields[name] for name in chosen if name in document.fields}
                 writer.add(Document(document.docno, texts))
             if not missing:
                 break
+    refuse_absent(fields, [known], corpus.source)
     return Texts.stored(DocumentStore(folder), chosen, corpus.source)
 
 
@@ -201,6 +215,7 @@ class _Reranking(ModelWork):
         reranker = self.reranker
         if choose_device(reranker.running.device) != device:
             reranker = replace(reranker, running=replace(self.running, device=str(device)))
+        _ = reranker.model  # one that cannot be loaded is not a fault of the first topics
 
         def arrays(topics: Sequence[_Topic]) -> Arrays:
             pairs = [(query, text) for _, query, names in topics for text in self.texts.get(names)]

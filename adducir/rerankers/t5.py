@@ -23,13 +23,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError
+from adducir.corpora.sources import expanded
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
-from adducir.models.work import Numbers, computed, padded
+from adducir.models.work import Numbers, computed, padded, token_ids
 from adducir.rerankers.recipe import (
     Length,
     Pair,
@@ -38,7 +39,6 @@ from adducir.rerankers.recipe import (
     Scores,
     fitted,
     fitted_pairs,
-    token_ids,
 )
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ class MonoT5Recipe(RerankerRecipe):
     model: Literal["monot5"] = "monot5"
     base: str = "castorini/monot5-3b-msmarco-10k"
     length: Length = 512
-    tokens: tuple[str, str] | None = None
+    tokens: tuple[str, str] = Field(default_factory=lambda data: tokens_of(data.get("base", "")))
 
     def load(self, source: ModelSource) -> "MonoT5":
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
-        return MonoT5(network, tokenizer, self.tokens or tokens_of(source.name), self.length)
+        return MonoT5(network, tokenizer, self.tokens, self.length)
 
 
 class _T5(Pointwise):
@@ -95,15 +95,14 @@ class MonoT5(_T5):
         known = tokenizer.get_vocab()
         for token in tokens:
             if token not in known:
-                raise InputError(
-                    f"the vocabulary lacks the token {token!r}.",
-                    hint="Name this checkpoint's two tokens with `tokens:` in a recipe.",
-                )
+                what, path = f"the vocabulary lacks the token {token!r}.", tokenizer.name_or_path
+                hint = "Name this checkpoint's two tokens with `tokens:` in a recipe."
+                raise InputError(what, path=path, hint=hint)
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._prompt = (*parts[:2], np.append(parts[2], self._end))
         longest = longest_input(network.config, tokenizer, length)
-        self._room = longest - sum(map(len, self._prompt))
+        self._room = self.room(longest, sum(map(len, self._prompt)))
 
     def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
         before, between, after = self._prompt
@@ -125,7 +124,7 @@ class MonoT5(_T5):
 
 
 def tokens_of(name: str) -> tuple[str, str]:
-    last = f"/{Path(name).name.lower()}"
+    last = f"/{Path(expanded(name)).name.lower()}"
     return next(tokens for part, tokens in TOKENS if part in last)
 
 
@@ -137,7 +136,7 @@ class LiT5Recipe(RerankerRecipe):
         window: Passages ranked at once.
         stride: Distance between successive windows.
         length: Tokens of one passage's input.
-        answer_length: Maximum tokens of the answer.
+        answer_length: Maximum tokens of the answer; by default 140, or 7 per passage of a window.
     """
 
     is_listwise: ClassVar[bool] = True
@@ -150,7 +149,8 @@ class LiT5Recipe(RerankerRecipe):
     window: Length = 20
     stride: Length = 10
     length: Length = 150
-    answer_length: Length = 140
+    # A passage's number takes at most 7: "[", three digits, "]", a blank and ">".
+    answer_length: Length = Field(default_factory=lambda data: 7 * max(20, data.get("window", 0)))
 
     @model_validator(mode="after")
     def _overlaps(self) -> "LiT5Recipe":
@@ -189,6 +189,7 @@ class LiT5(_T5):
         )
         # generate() falls back to the model's own settings.
         network.generation_config = self._plain
+        self.read("", [""] * recipe.window)  # refuses too short a length
 
     def read(self, query: str, texts: Sequence[str]) -> list[Numbers]:
         """Token ids of a window's passages, numbered from 1."""
@@ -198,8 +199,8 @@ class LiT5(_T5):
         closing = np.append(closing, self._end)
         found = []
         for label, text in zip(rest[: len(texts)], rest[len(texts) :], strict=True):
-            room = most - len(opening) - len(label) - len(closing)
-            cut, passage = fitted(asked, text, max(0, room))
+            room = self.room(most, len(opening) + len(label) + len(closing))
+            cut, passage = fitted(asked, text, room)
             found.append(np.concatenate((opening, cut, label, passage, closing)))
         return found
 

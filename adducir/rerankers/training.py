@@ -27,7 +27,7 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
-from adducir.models.loading import load_config, load_model, load_tokenizer
+from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
 from adducir.models.machine import seed_of
 from adducir.rerankers.cross_encoder import (
     CLASSIFIER,
@@ -37,7 +37,7 @@ from adducir.rerankers.cross_encoder import (
     MonoBERTRecipe,
     PairReader,
 )
-from adducir.rerankers.rerank import texts_of
+from adducir.rerankers.rerank import refuse_absent, texts_of
 from adducir.runs.read import read_run
 from adducir.training.data import Rows, TrainingData, same_number, stored
 from adducir.training.leaks import documents_left
@@ -101,7 +101,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     @property
     def settings(self) -> dict[str, Any]:
-        values = self.recipe.fingerprinted({"kind": True, "examples": True, "batch_tokens": True})
+        of_use = ("precision", "label", "batch_tokens")  # read from the current recipe
+        values = self.recipe.fingerprinted(dict.fromkeys(("kind", "examples", *of_use), True))
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
         examples = self.part.model_dump(mode="json", exclude=named, exclude_none=True)
         return values | {"examples": examples}
@@ -214,10 +215,11 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         if not fields:
             raise InputError(f"the text's only field is {field!r}, which is the query.")
         docnos, queries, texts = list[str](), list[int](), list[int]()
-        same, excluded = dict[int, set[int]](), dict[str, Any]()
+        same, excluded, known = dict[int, set[int]](), dict[str, Any](), set[str]()
         for document in documents_left(
             self._corpus, self._documents, lambda document: text_of(document, fields), excluded
         ):
+            known |= document.fields.keys()
             query, text = document.fields.get(field, ""), text_of(document, fields)
             if not query.strip() or not text.strip():
                 self.counts["without_positive"] += 1
@@ -228,6 +230,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 queries.append(same_number(query))
                 texts.append(same_number(text))
                 same.setdefault(queries[-1], set()).add(texts[-1])
+        refuse_absent([field, *listed(self.recipe.fields)], [known], self._corpus.source)
         self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
         drawn = dict[int, list[int]]()
@@ -266,6 +269,12 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
         return cast("torch.nn.Module", network)
+
+    def save(self, model: Any, folder: Path) -> None:
+        super().save(model, folder)
+        tokenizer = load_tokenizer(self.base)  # sentence-transformers cuts inputs as it says
+        tokenizer.model_max_length = longest_input(model.config, tokenizer, self.recipe.length)
+        tokenizer.save_pretrained(folder)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch

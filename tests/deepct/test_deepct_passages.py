@@ -41,12 +41,8 @@ def test_a_chunk_that_is_too_long_is_cut_between_its_words() -> None:
 
 
 @given(TEXTS, st.integers(1, 8))
-def test_without_overlap_they_are_the_text_again(text: str, length: int) -> None:
+def test_they_are_the_text_and_none_is_too_long_but_a_word(text: str, length: int) -> None:
     assert "".join(cut(text, length)) == text
-
-
-@given(TEXTS, st.integers(1, 8))
-def test_none_is_too_long_unless_it_is_one_word(text: str, length: int) -> None:
     for passage in cut(text, length):
         assert pieces_of_three([passage])[0] <= length or len(basic_words(passage)) == 1
 

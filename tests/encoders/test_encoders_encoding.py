@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from some_spans import some_spans
 from tiny import tiny_bert
 
@@ -121,6 +122,9 @@ def test_from_texts_to_a_run(encoder, tmp_path, monkeypatch):
     for qid, row in zip(QUERIES, scores.tolist(), strict=True):
         for docno, score in zip(DOCUMENTS, row, strict=True):
             assert found.get((qid, docno), 0.0) == pytest.approx(score, abs=1e-4)
+    path = (*encoder.glob("document_0*/*.safetensors"), encoder / "model.safetensors")[0]
+    save_file(dict([*load_file(path).items()][1:]), path, metadata={"format": "pt"})
+    assert main([*encode, "--corpus", "corpus.jsonl", "-o", "weights/corpus"]) == 3
 
 
 def test_what_is_not_a_sparse_encoder_is_refused(tmp_path, monkeypatch):

@@ -96,6 +96,7 @@ def test_two_saved_towers_and_their_settings(tiny, tmp_path):
     np.testing.assert_allclose(again.encode_documents(TEXTS[:2]), ours, atol=1e-6)
     theirs = SentenceTransformer(str(tmp_path), device="cpu")
     np.testing.assert_allclose(theirs.encode_document(TEXTS[:2]), ours, atol=1e-5)
+    (tmp_path / "encoder.json").unlink()  # as if it were another program's
     with pytest.raises(InputError, match="cannot be merged"):
         load(tmp_path, towers="shared")
 
@@ -155,16 +156,25 @@ def test_contexts_read_what_the_settings_say(tiny):
 
 
 def test_a_sentence_encoder_s_own_modules_and_prompts(tiny, tmp_path):
+    def state(file, **values):
+        (path := tmp_path / file).write_text(json.dumps(json.loads(path.read_text()) | values))
+
     encoder = load(tiny, pooling="mean", similarity="cosine")
     encoder.save(tmp_path)
-    general = json.loads((tmp_path / "config_sentence_transformers.json").read_text())
-    general["prompts"] = {"query": "the cat ", "passage": "a dog "}
-    (tmp_path / "config_sentence_transformers.json").write_text(json.dumps(general))
     (tmp_path / "encoder.json").unlink()
-    again = load(tmp_path)
-    np.testing.assert_allclose(
-        again.encode_queries(["runs"]), encoder.encode_documents(["the cat runs"]), atol=1e-6
-    )
+    general = "config_sentence_transformers.json"
+    state(general, prompts={"query": "the cat ", "passage": "a dog "}, truncate_dim=8)
+    state("1_Pooling/config.json", include_prompt=False)
+    state("sentence_bert_config.json", query_length=6)
+    again, theirs = load(tmp_path), type(encoder.model)(str(tmp_path), device="cpu")
+    wanted = theirs.encode_query(TEXTS, normalize_embeddings=True)
+    np.testing.assert_allclose(again.encode_queries(TEXTS), wanted, atol=1e-6)
+    with pytest.raises(InputError, match="have 8 and 32 dimensions"):
+        load(f"{tmp_path},{tiny}")
+    for key, value in (("similarity_fn_name", "euclidean"), ("model_type", "CrossEncoder")):
+        state(general, **{key: value})
+        with pytest.raises(InputError, match=value):
+            load(tmp_path)
 
 
 def test_a_pair_of_dpr_loads_each_side_s_own_weights(tiny, tmp_path):

@@ -87,7 +87,7 @@ def test_the_query_stays_whole_and_the_text_is_cut(classifier):
 
 
 def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
-    from adducir.rerankers.recipe import token_ids
+    from adducir.models.work import token_ids
 
     tokenizer = load_tokenizer(model_source(str(classifier)))
     for text in ("x " * 3000, "energy\n" * 50 + " " * 3000 + "cats " * 30, "q" * 2000):
@@ -105,7 +105,8 @@ def test_one_label_gives_the_logit(tmp_path):
     config = AutoConfig.from_pretrained(folder, num_labels=1)
     BertForSequenceClassification(config).save_pretrained(folder)
     sharpened(folder)
-    peer = CrossEncoder(str(folder), device="cpu", max_length=64)
+    prompts = {"prompts": {"own": "energy: "}, "default_prompt_name": "own"}
+    peer = CrossEncoder(str(folder), device="cpu", max_length=64, **prompts)
     saved = tmp_path / "saved-by-the-peer"
     peer.save_pretrained(str(saved))
     pairs = [pair for pair in PAIRS if len(pair[1]) < 200]
@@ -161,7 +162,7 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
 def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
     from adducir.rerankers.t5 import tokens_of
 
-    assert tokens_of("castorini/monot5-base-msmarco") == ("▁false", "▁true")
+    assert open_reranker(f"monot5:{t5}").identity["settings"]["tokens"] == ["▁false", "▁true"]
     assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")
     assert tokens_of("unicamp-dl/ptt5-base-pt-msmarco-100k-v2") == ("▁não", "▁sim")
     assert tokens_of("unicamp-dl/mt5-3B-mmarco-en-pt") == ("▁", "▁true")
@@ -249,6 +250,8 @@ def test_colbert_needs_its_markers_and_its_projection(tiny, colbert, tmp_path):
         _ = open_reranker(str(colbert)).model
     with pytest.raises(InputError, match="lacks a projection"):
         _ = opened(tmp_path, f"model: colbert\nbase: {tiny}\nmarkers: [e, t]\n").model
+    with pytest.raises(InputError, match="no room"):
+        _ = opened(tmp_path, f"model: maxsim\nbase: {tiny}\nquery_length: 2\n").model
 
 
 def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
@@ -281,7 +284,8 @@ def test_lit5_fuses_what_it_read_apart(t5, tmp_path):
 
 
 def test_lit5_keeps_the_end_of_its_prompt(t5, tmp_path):
-    model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\n").model
+    model = opened(tmp_path, f"model: lit5\nbase: {t5}\nlength: 30\nwindow: 100\n").model
+    assert model.recipe.answer_length == 700
     for ids in model.read(QUERIES[0], [LONG, "cats"]):
         message = model.tokenizer.convert_ids_to_tokens(ids.tolist())
         assert len(ids) <= 30

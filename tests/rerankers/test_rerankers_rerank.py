@@ -92,7 +92,7 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
 
     broken = CrossEncoder.values
     monkeypatch.setattr(CrossEncoder, "values", lambda self, batch: broken(self, batch) * np.nan)
-    with pytest.raises(IncompleteError, match=r"chunk 0 \(1, 2, 3\): .*finite number"):
+    with pytest.raises(IncompleteError, match=r"1 of 1 chunks failed.\s+chunk 0 \(1, .*finite"):
         rerank(run, topics, KNOWN, open_reranker(str(classifier)))
 
 
@@ -146,6 +146,10 @@ def test_how_the_candidates_were_found_is_handed_on(study, arguments):
     assert facts["method"]["retrieval"] == read_metadata(run)["method"]["retrieval"]
     assert facts["data"]["topics"]["source"].endswith("topics.tsv")
     again = study / "runs" / "three.trec"
+    for words in (["--index", str(index)], ["--corpus", str(study / "corpus.jsonl")]):
+        assert main([*arguments, *words, "--fields", "text,foo", "--output", str(again)]) == 3
+    wrong = [f"maxsim:{arguments[-1]}", "--index", str(index), "--output", str(again)]
+    assert (main([*arguments[:-1], *wrong]), [*again.parent.glob(".*.parts-*")]) == (3, [])
     arguments[arguments.index("--run") + 1] = str(output)
     assert main([*arguments, "--index", str(index), "--depth", "2", "--output", str(again)]) == 0
     stages = read_metadata(again)["method"]["reranking"]

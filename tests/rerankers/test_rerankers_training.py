@@ -61,6 +61,7 @@ training: {{epochs: 2, batch_size: 4, patience: null}}
 def examples(path, folder, *changes):
     """By query the positives and the negatives; and what became of the sources."""
     training = open_training(path, changes)
+    assert open_training(path, (*changes, "precision=bfloat16")).settings == training.settings
     folder.mkdir()
     found = {}
     for query, text, label in training.examples(folder):
@@ -144,6 +145,7 @@ def test_it_learns_to_tell_texts_apart(kind, judged, study):
     assert model.scale == ("logit" if is_logit else "log-probability of class relevant")
     scores = model.score("energy 3", ["dogs run 5", "cats run 5"])
     assert scores[1] > scores[0] + 1
+    assert model.model.tokenizer.model_max_length == 40  # read by sentence-transformers
 
 
 def test_losses_by_hand(alone):
@@ -166,7 +168,7 @@ def test_losses_by_hand(alone):
 @pytest.mark.parametrize(
     ("changes", "key"),
     [
-        (("examples.query_field=absent",), "query"),
+        (("examples.query_field=absent",), "lack the field 'absent'"),
         (("fields=title",), "title"),
         (("examples.without.pools=absent.txt",), "absent.txt"),
         (("examples.most=1", "examples.query_field=null"), "most"),

@@ -54,6 +54,13 @@ def opened(place, name="ours", *changes):
     return open_training(place / "rerankers" / f"{name}.yaml", changes)
 
 
+def loss_of(training, model):
+    questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
+    rows = [{"question": orjson.dumps(one)} for one in questions]
+    with torch.no_grad():
+        return questions, training.loss(model, training.collate(rows)).item()
+
+
 def plain_vector(folder, encoder, question, text=None) -> np.ndarray:
     """The vector of one input by transformers alone, without any batch."""
     inputs = AutoTokenizer.from_pretrained(folder)(question, text, return_tensors="pt")
@@ -139,10 +146,7 @@ def test_the_loss_is_that_of_the_equations(tiny, place, pooling, diversity, comp
     weights = f"weights={{diversity: {diversity}, compactness: {compactness}}}"
     training = opened(place, "ours", weights, "margin=0.2", f"pooling={pooling}")
     model = training.model()
-    questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    rows = [{"question": orjson.dumps(one)} for one in questions]
-    with torch.no_grad():
-        found = training.loss(model, training.collate(rows)).item()
+    questions, found = loss_of(training, model)
     wanted = [plain_loss(tiny, model, one, diversity, compactness, 0.2) for one in questions]
     assert found == pytest.approx(sum(wanted) / 3, abs=2e-4)
 
@@ -174,10 +178,7 @@ def drn(tiny) -> DRNModel:
 def test_drn_learns_relevance_and_novelty(tiny, place) -> None:
     training = opened(place, "drn")
     model = steep(training.model())
-    questions = [*some_questions(2), *some_questions(1, passages=3, seed=4)]
-    rows = [{"question": orjson.dumps(one)} for one in questions]
-    with torch.no_grad():
-        found = training.loss(model, training.collate(rows)).item()
+    questions, found = loss_of(training, model)
     wanted = [plain_drn_loss(tiny, model, one) for one in questions]
     assert found == pytest.approx(sum(wanted) / 3, abs=1e-3)
 
