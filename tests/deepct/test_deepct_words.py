@@ -45,11 +45,8 @@ def test_words_by_hand(text: str, expected: list[str]) -> None:
     assert texts(text) == expected
 
 
-def test_places() -> None:
+def test_places_and_a_word_beyond_lucenes_limit() -> None:
     assert words("A dog's é") == [Word(0, 1, "A"), Word(2, 7, "dog's"), Word(8, 9, "é")]
-
-
-def test_a_word_beyond_lucenes_limit_is_cut() -> None:
     assert LONGEST == 255
     long = "x" * (2 * LONGEST + 3)
     assert [(w.start, len(w.text)) for w in words(f"a {long} b")] == [
