@@ -38,7 +38,7 @@ class Trainable(ABC, Generic[R]):
 
     recipe_type: ClassVar[type[ModelRecipe]]
     artifact: ClassVar[str]  # the trained model's kind in manifests
-    version: ClassVar[int] = 3  # raised when the same recipe yields other weights
+    version: ClassVar[int] = 4  # raised when the same recipe yields other weights
     columns: ClassVar[tuple[str, ...] | None] = None  # read by the loss; None for all
     unit: ClassVar[str] = "examples"  # the unit of rows in progress
     card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
