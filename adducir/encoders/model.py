@@ -28,12 +28,14 @@ from adducir.encoders.reading import (
     Towers,
 )
 from adducir.models.loading import (
+    SENTENCE_SETTINGS,
     explaining,
     load_config,
     load_model,
     load_tokenizer,
     loading,
     longest_input,
+    sentence_settings,
 )
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 
 SIDES: tuple[Side, ...] = ("query", "document")
 _MODULES, _ROUTES = "modules.json", "router_config.json"
-_STATED = "config_sentence_transformers.json"
 _OTHERS = {
     "CrossEncoder": "Use it as a reranker: `cross-encoder:{}`.",
     "SparseEncoder": "Use it with `adducir encode --sparse` and `adducir index --weights`.",
@@ -176,7 +177,7 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     from sentence_transformers import SparseEncoder
 
     folder = _folder(source)
-    is_sparse = _stated(folder).get("model_type") == "SparseEncoder"
+    is_sparse = sentence_settings(folder).get("model_type") == "SparseEncoder"
     if not is_sparse and not source.has_architecture("ForMaskedLM"):
         raise InputError(
             "this is not a learned sparse encoder.",
@@ -202,14 +203,9 @@ def _folder(source: ModelSource) -> Path:
     return folder if folder and (folder / _MODULES).is_file() else source.local()
 
 
-def _stated(folder: Path) -> dict[str, Any]:
-    """What sentence-transformers saved of a model as a whole."""
-    return json_object(folder / _STATED) if (folder / _STATED).is_file() else {}
-
-
 def _similarity(source: ModelSource, folder: Path) -> Similarity:
     """The similarity that an encoder states; refuses other models of sentence-transformers."""
-    stated, path = _stated(folder), folder / _STATED
+    stated, path = sentence_settings(folder), folder / SENTENCE_SETTINGS
     kind, similarity = stated.get("model_type"), stated.get("similarity_fn_name")
     if kind not in (None, "SentenceTransformer"):
         hint = _OTHERS.get(str(kind), "Name a SentenceTransformer.").format(source.name)

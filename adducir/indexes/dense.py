@@ -171,7 +171,8 @@ class DenseIndex(Index):
                 f"{vectors.shape[1]}."
             )
         depth = len(self) if depth is None else min(depth, len(self))
-        read = min(depth + _TIES, len(self))
+        is_exact = self.manifest.recipe["kind"] == EXACT  # elsewhere a greater depth finds more
+        read = min(depth + _TIES * is_exact, len(self))
         if not len(vectors):
             vectors = np.zeros((0, self._index.d), dtype=np.float32)
         with threads_of_faiss(threads):

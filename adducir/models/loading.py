@@ -8,6 +8,7 @@ not run code.
 
 import gc
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import signature
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError, machine_error
+from adducir.core.json_lines import json_object
 from adducir.core.progress import progress
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
+SENTENCE_SETTINGS = "config_sentence_transformers.json"
 _NAME_A_TOKENIZER = (
     "Name the model whose tokenizer it uses, for example `tokenizer: bert-large-uncased` in a "
     "recipe, or copy the files of that tokenizer into the folder."
@@ -251,6 +254,12 @@ def loading(what: str) -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
+    """What sentence-transformers stored about a model; empty if it did not save it."""
+    paths = [folder / name for name in (*others, SENTENCE_SETTINGS)]
+    return dict(ChainMap(*(json_object(path) for path in paths if path.is_file())))
 
 
 @contextmanager

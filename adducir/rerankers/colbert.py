@@ -29,6 +29,7 @@ from adducir.models.loading import (
     load_tokenizer,
     longest_input,
     read_weights,
+    sentence_settings,
 )
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
@@ -85,12 +86,12 @@ class ColBERTRecipe(MaxSimRecipe):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        said = cls.sentence_settings(source.local()).get("model_type")
+        said = sentence_settings(source.local()).get("model_type")
         return said == "MultiVectorEncoder" or source.has_architecture("ColBERT")
 
     def refuse_deviations(self, folder: Path) -> None:
         """Refuse a MultiVectorEncoder of sentence-transformers that computes something else."""
-        said = self.sentence_settings(folder, *_PARTS)
+        said = sentence_settings(folder, *_PARTS)
         said["measure"] = said.get("similarity_fn_name") or "maxsim"
         said["parts"] = sorted(path.parent.name for path in folder.glob("*/config.json"))
         expansion = {"strategy": "fixed", "length": self.query_length, "token": None}
@@ -159,7 +160,7 @@ class LateInteraction(Pointwise):
     def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
         """An encoder with its projection; for maxsim, without one."""
         folder, projection = source.local(), None
-        kind = str(recipe.sentence_settings(folder).get("model_type", "SentenceTransformer"))
+        kind = str(sentence_settings(folder).get("model_type", "SentenceTransformer"))
         if isinstance(recipe, ColBERTRecipe):  # weights in ColBERT's or PyLate's layout
             if kind == "MultiVectorEncoder":
                 recipe.refuse_deviations(folder)

@@ -20,7 +20,13 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import (
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_input,
+    sentence_settings,
+)
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, padded
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
@@ -104,13 +110,13 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         names = [_plain(name) for name in _class_names(config)]
         if not _RELEVANT.isdisjoint(names):
             return len(names) <= 2
-        said = cls.sentence_settings(source.local()).get("model_type") == "CrossEncoder"
+        said = sentence_settings(source.local()).get("model_type") == "CrossEncoder"
         is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
         return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
     def load(self, source: ModelSource) -> "CrossEncoder":
         model = CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
-        if (said := self.sentence_settings(source.local())).get("model_type") == "CrossEncoder":
+        if (said := sentence_settings(source.local())).get("model_type") == "CrossEncoder":
             # As there, before each query.
             model.prompt = (said.get("prompts") or {}).get(said.get("default_prompt_name"), "")
         return model

@@ -2,7 +2,6 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -114,12 +113,6 @@ class RerankerRecipe(Recipe):
 
     def save(self, folder: Path) -> None:
         write_settings(folder / SETTINGS_FILE, self.model_dump(mode="json", exclude=_OF_TRAINING))
-
-    @staticmethod
-    def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
-        """What sentence-transformers stored about a model; empty if it did not save it."""
-        paths = [folder / name for name in (*others, "config_sentence_transformers.json")]
-        return dict(ChainMap(*(json_object(path) for path in paths if path.is_file())))
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
