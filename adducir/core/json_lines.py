@@ -12,6 +12,7 @@ from typing import Any
 
 from adducir.core.errors import InputError
 from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
+from adducir.core.texts import repeated
 
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -46,6 +47,19 @@ def json_value(text: str, path: Path, line: int | None = None, hint: str | None 
 
 def json_document(path: Path) -> Any:
     return json_value(read_text(path), path)
+
+
+def json_unique(text: str, path: Path) -> Any:
+    """The value of a whole file, no object of which may repeat a key."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(found := dict(pairs)) < len(pairs):
+            twice = repeated(key for key, _ in pairs)
+            raise InputError(f"the key {twice[0]!r} is repeated.", path=path)
+        return found
+
+    json_value(text, path)  # whose errors name the line
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def json_object(path: Path) -> dict[str, Any]:

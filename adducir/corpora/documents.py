@@ -98,7 +98,7 @@ def as_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return str(value)
+        return str(value) if value == value else ""  # NaN: missing in pandas
     if isinstance(value, list | tuple):
         texts = [None if isinstance(item, list | tuple) else as_text(item) for item in value]
         if None not in texts:

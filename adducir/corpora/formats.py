@@ -131,9 +131,10 @@ def tsv_records(
         cells = line.split("\t")
         if not line.strip():
             continue
-        if is_first and (has_header or cells[0].strip().lower() in ids):
+        if is_first and (has_header or _is_header(cells, ids)):
             header = [cell.strip() for cell in cells]
-            key = next((header.index(name) for name in ids if name in header), 0)
+            lower = [cell.lower() for cell in header]
+            key = next((lower.index(name) for name in ids if name in lower), 0)
             if (has_header and header[key] not in ids) or len(set(header)) < max(2, len(cells)):
                 what = f"the header must name {' or '.join(ids)} and other columns, each once."
                 raise InputError(what, path=path, line=number)
@@ -150,6 +151,12 @@ def tsv_records(
         else:
             yield number, cells[0], {text_name: "\t".join(cells[1:])}
         is_first = False
+
+
+def _is_header(cells: Sequence[str], ids: Sequence[str]) -> bool:
+    names = [cell.strip().lower() for cell in cells]
+    are_words = all(name.replace("-", "_").isidentifier() for name in names)
+    return names[0] in ids or (are_words and not {*names}.isdisjoint(ids))
 
 
 class Text(CorpusFormat):

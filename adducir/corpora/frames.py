@@ -87,6 +87,9 @@ def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataF
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
     else:
         qids, docnos, values = (column_of(data, names, what) for names in (QID, DOCNO, value))
+    values = [*values]
+    if nested := [one for one in values if isinstance(one, list | dict | tuple)]:
+        raise UsageError(f"a {value[0]} must be a number, not {nested[0]!r}.")
     ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
     return pl.DataFrame(ids).with_columns(pl.Series(value[0], values, strict=False))
 

@@ -170,7 +170,8 @@ class IrdsCorpus:
                 given["premises"] = premises
             elif "default_text" in searched:
                 given["default_text"] = record.default_text()
-            yield from passages_of(Document(record.doc_id, fields_of(given)), self.passages)
+            document = Document(record.doc_id, fields_of(given))
+            yield from passages_of(document, self.passages, searched)
         if record is None:
             raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 
@@ -184,7 +185,7 @@ class IrdsCorpus:
                 owner = self.source
         count, version = self.size_hint(), ir_datasets.__version__
         found = {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
-        return found | ({"passages": self.passages} if self.passages else {})
+        return found | ({"words": self.passages} if self.passages else {})
 
     def size_hint(self) -> int | None:
         stated = getattr(self.dataset, "docs_metadata", None)

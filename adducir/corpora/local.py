@@ -57,10 +57,11 @@ class LocalCorpus:
     def default_fields(self) -> tuple[str, ...]:
         if self._reader.default_fields is not None:
             return self._reader.default_fields
-        first: Iterable[Document] = islice(self, _PEEKED)
+        whole = replace(self, passages=None)
+        first: Iterable[Document] = islice(whole, _PEEKED)
         if self._reader.is_whole_file:  # pages have other fields than plain texts
             kinds = {suffix_of(path): path for path in reversed(self.paths)}
-            first = replace(self, paths=tuple(kinds.values()))
+            first = replace(whole, paths=tuple(kinds.values()))
         return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
 
     def identity(self) -> dict[str, Any]:
@@ -72,7 +73,7 @@ class LocalCorpus:
             "docno_field": self.docno_field,
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
-            **({"passages": self.passages} if self.passages else {}),
+            **({"words": self.passages} if self.passages else {}),
         }
 
     def size_hint(self) -> int | None:
@@ -83,9 +84,10 @@ class LocalCorpus:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
+        searched = self.default_fields if self.passages else ()
         for path in self.paths:
             for line, document in self._reader.read(path, self.docno_field, self.folder):
-                for passage in passages_of(document, self.passages):
+                for passage in passages_of(document, self.passages, searched):
                     yield path, line, passage
 
     @cached_property
@@ -133,6 +135,10 @@ def open_local(
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
     """A folder's format, its files in that format, and those that are ignored."""
     files = sorted(files_below(folder))
+    beir = {path.name.partition(".")[0]: path for path in files if path.parent == folder}
+    if {"corpus", "queries"} <= beir.keys():
+        what = "this folder has BEIR's layout, whose queries are not documents."
+        raise InputError(what, path=folder, hint=f"Name the corpus: {beir['corpus']}")
     by_format: dict[str, list[Path]] = {}
     for file in files:
         if kind := _format_of(file):
@@ -185,6 +191,8 @@ def files_below(folder: Path) -> Iterable[Path]:
             continue
         folders[:] = [name for name in folders if not name.startswith(".")]
         for path in (Path(where, name) for name in names if not name.startswith(".")):
+            if path.name == MANIFEST:
+                continue
             if path.is_file() or not path.exists():  # its reader reports a broken link
                 yield path
 

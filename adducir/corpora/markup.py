@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 # Adjacent repeats are possessive (*+); otherwise a long unclosed tag takes quadratic time.
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*+)[^<>]*+>")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);")
 
 
@@ -50,6 +51,11 @@ def without_comments(body: str) -> str:
         kept += [body[position:start], "\n" * body.count("\n", start, end)]
         position = end + 3
     return "".join([*kept, body[position:]])
+
+
+def with_plain_text(body: str) -> str:
+    """The SGML with its CDATA sections as escaped text."""
+    return _CDATA.sub(lambda match: html.escape(match[1]), body) if "<![CDATA[" in body else body
 
 
 def plain(content: str) -> str:

@@ -24,15 +24,20 @@ _WORD = re.compile(rf"[{_CJK}][^\s\w]*|[^\s{_CJK}]+")
 _SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)\]」』]*$""")
 
 
-def passages_of(document: Document, words: int | None) -> Sequence[Document]:
+def passages_of(
+    document: Document, words: int | None, searched: Sequence[str]
+) -> Sequence[Document]:
     """A document cut into passages ``DOCNO#1``, ``DOCNO#2``, ...; None: the document itself.
 
-    Texts that fit, such as a title, are repeated in each passage; each of the others is cut.
+    Texts that fit, such as a title, are repeated in each passage; each of the others is cut. The
+    fields ``searched`` determine the number of passages; the last has the rest of other fields.
     """
     if words is None:
         return (document,)
     texts = {name: cut(text, words) for name, text in document.fields.items()}
-    count = max(map(len, texts.values()), default=1)
+    count = max((len(texts[name]) for name in searched if name in texts), default=1)
+    for name, some in texts.items():
+        texts[name] = [*some[: count - 1], "\n".join(some[count - 1 :])] if some[count:] else some
     columns = {name: some * (count if len(some) == 1 else 1) for name, some in texts.items()}
     rows = [
         {name: some[n] for name, some in columns.items() if n < len(some)} for n in range(count)

@@ -17,7 +17,7 @@ import polars as pl
 
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.fingerprint import digest_of
-from adducir.core.json_lines import json_value
+from adducir.core.json_lines import json_unique
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.columns import QRELS, Columns, read_columns
@@ -51,7 +51,8 @@ class Qrels:
         """
         rows = rows_of(data, GRADE, "qrels")
         grades = rows["grade"].cast(pl.Float64, strict=False)
-        wrong = rows.filter(grades.is_null() | (grades != grades.floor()) | grades.is_infinite())
+        is_whole = grades.is_finite() & (grades == grades.floor()) & (grades.abs() < 2**53)
+        wrong = rows.filter(~is_whole.fill_null(value=False))
         for qid, docno, grade in wrong.head(1).rows():
             raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, not an integer.")
         for row in repeated_rows(rows)[:1]:
@@ -118,7 +119,7 @@ def _read(found: Path | str) -> Columns:
     judged: Any = given
     if data[:64].lstrip()[:1] == b"{":
         try:
-            judged = json_value(data.decode(), found)
+            judged = json_unique(data.decode(), found)
         except InputError as error:  # usually documents
             what = "these are not qrels: use TREC's columns or {qid: {docno: grade}}."
             raise InputError(what, path=found, line=1) from error

@@ -29,17 +29,20 @@ _ROWS = 10_000
 
 
 def table_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The line (in Parquet, the row) and values of each row; empty cells are left out."""
+    """The line (in Parquet, the row) and values of each row; a missing one is ``""``.
+
+    Columns without a name, such as a pandas index, are left out.
+    """
     rows = _parquet_rows(path) if suffix_of(path) == PARQUET else _csv_rows(path)
     for line, record in rows:
-        yield line, {name: value for name, value in record.items() if value not in (None, "")}
+        yield line, {n: "" if value is None else value for n, value in record.items() if n}
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     csv.field_size_limit(LONGEST_CELL)
     lines = (f"{line}\n" for _, line in read_lines(path))
     first = next(lines, "")
-    header = next(csv.reader([first], delimiter=delimiter_of(first)), [])
+    header = _header(first, delimiter_of(first), path)
     names = [name.strip() for name in header]
     if len(names) < 2 or len(set(names)) < len(names):
         what = f"the first line must name at least two different columns; it is {first.strip()!r}."
@@ -57,9 +60,17 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"this is not CSV: {error}.", path=path, line=begin) from error
 
 
+def _header(line: str, delimiter: str, path: Path) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error as error:
+        hint = "Save it with the line ends of Unix or Windows."
+        raise InputError(f"this is not CSV: {error}.", path=path, line=1, hint=hint) from error
+
+
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        table = pl.scan_parquet(path)
+        table = pl.scan_parquet(path, glob=False)
         count = table.select(pl.len()).collect().item()
         for start in range(0, count, _ROWS):
             rows = table.slice(start, _ROWS).collect().iter_rows(named=True)
@@ -86,7 +97,7 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
     separator = delimiter_of(first)
     cells = [cell.strip(' "\r').lower() for cell in first.split(separator)]
     if len(cells) > 1 and {*cells} & {*QID}:
-        header = next(csv.reader([first], delimiter=separator))
+        header = _header(first, separator, path)
         if twice := repeated(name.strip().lower() for name in header if name.strip()):
             raise InputError(f"the column {twice[0]!r} is repeated.", path=path, line=1)
         try:
@@ -94,7 +105,9 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
         except pl.exceptions.PolarsError as error:
             what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
             raise InputError(f"this table cannot be read: {what}.", path=path) from error
-        return data, frame.rename(str.lower)
+        frame = frame.rename(lambda name: name.strip().lower())
+        frame = frame.with_columns(pl.all().str.strip_chars())
+        return data, frame.filter(~pl.all_horizontal(pl.all().is_null()))
     cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
     cells = cell.findall(first)
     if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
@@ -136,10 +149,11 @@ class FrameCorpus:
         for docno, row in zip(docnos, rows, strict=True):
             check_docno(docno)
             fields = {name: value for name, value in row.items() if name not in DOCNO}
-            documents += passages_of(Document(docno, fields_of(fields)), passages)
+            documents.append(Document(docno, fields_of(fields)))
         if not documents:
             raise UsageError("the frame has no rows.")
-        return cls(documents)
+        whole = cls(documents)
+        return cls([p for one in whole for p in passages_of(one, passages, whole.default_fields)])
 
     @property
     def default_fields(self) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ uniCOIL, DeepImpact, ...), or as ``adducir deepct expand --pairs`` writes it::
 A source is a file, also compressed, or a folder of them. Weights are 0 or more.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -62,8 +61,8 @@ def weights_in(
         raise InputError(what, path=path, line=line, hint=_SHAPE)
     for token, weight in found.items():
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not (is_number and math.isfinite(weight) and weight >= 0):
-            what = f"the weight of {token!r} must be a number of 0 or more, not {weight!r}."
+        if not (is_number and 0 <= weight <= 3e38):
+            what = f"the weight of {token!r} must be a number from 0 to 3e38, not {weight!r}."
             raise InputError(what, path=path, line=line, hint=_SHAPE)
         if "\n" in token or "\r" in token:
             what = f"the token {token!r} contains a line break."

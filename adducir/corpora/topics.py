@@ -9,7 +9,6 @@ HTML's entities are decoded; a file that declares others is refused. White space
 becomes single blanks. An empty query is kept, because its topic counts in every mean.
 """
 
-import html
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value, read_objects
 from adducir.core.texts import repeated
 from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
-from adducir.corpora.markup import collapse, elements, plain, without_comments
+from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
 from adducir.corpora.sources import resolve
 
 if TYPE_CHECKING:
@@ -36,7 +35,6 @@ _QID_TAGS = ("number", "num", "qid", "query_id", "id")
 _LONG_NAMES = {"desc": "description", "narr": "narrative", "con": "concepts", "dom": "domain"}
 _FORM = re.compile(r"<(topics?|top|doc)[\s>]", re.IGNORECASE)
 _ENTITY = re.compile(r"<!\s*ENTITY", re.IGNORECASE)
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
 _TOPIC = re.compile(r"<(/?)(topic|top)((?:\s[^<>]*+)?)>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"([\w-]++)\s*=\s*[\"']([^\"']*+)[\"']")
 _LABEL = re.compile(
@@ -45,7 +43,9 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 
-_JUDGED = re.compile(r"\s*\S+\s+(?:Q0|[0-9]+)\s+\S+\s+-?[0-9.]+\s|\S+\t\S+\t-?[0-9]+\r?\n")
+_JUDGED = re.compile(
+    r"\s*\S+\s+(?:[0-9]+\s+\S+\s+-?[0-9.]+|Q0\s+\S+\s+-?[0-9.]+(?:\s+\S+)*)\s*|\S+\t\S+\t-?[0-9]+\s*"
+)
 _NO_TOPICS = "these are qrels or a run, not topics:"
 
 
@@ -133,7 +133,7 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
     found = resolve(source)
     raw = _read_topics(found) if isinstance(found, Path) else _from_dataset(found)
     for topic in raw[:1]:
-        if foreign := [name for name in topic.fields if name in DOCNO]:
+        if foreign := [n for n in topic.fields if n in DOCNO and n not in QID_FIELDS]:
             raise InputError(f"{_NO_TOPICS} it has a column {foreign[0]}.", path=found)
     lines, present = dict[str, int | None](), dict[str, str]()
     vectors: list[Mapping[str, float]] = []
@@ -215,7 +215,8 @@ def _read_topics(path: Path) -> list[_RawTopic]:
         return [_RawTopic(*one, line) for line, one in trec_documents(lines, path)]
     from adducir.corpora.formats import tsv_records
 
-    if _JUDGED.match(text):
+    start = [line for line in text.split("\n", 5)[:5] if line.strip()]
+    if start and all(map(_JUDGED.fullmatch, start)):
         raise InputError(f"{_NO_TOPICS} its lines contain docnos.", path=path, line=1)
     return [
         _RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
@@ -234,7 +235,7 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
     if qid is None:
         hint = f"Add it as one of {', '.join(QID_FIELDS)}."
         raise InputError("this topic lacks a qid.", path=path, line=line, hint=hint)
-    fields = fields_of(record)
+    fields = {name: "" for name, value in record.items() if value is None} | fields_of(record)
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
     vector = weights_in(record, path, line, tuple(objects))
     if not fields and vector is None:
@@ -244,7 +245,7 @@ def _json_topic(record: Any, path: Path, line: int) -> _RawTopic:
 
 def _tagged_topics(text: str, path: Path) -> list[_RawTopic]:
     """Topics in ``<topic>`` (XML) or ``<top>`` (TREC's classic form, without end tags)."""
-    text = _CDATA.sub(lambda match: html.escape(match[1]), without_comments(text))
+    text = with_plain_text(without_comments(text))
     if declared := _ENTITY.search(text):
         what, hint = (
             "declared entities are not supported.",

@@ -16,10 +16,10 @@ from adducir.core.errors import InputError
 from adducir.core.files import BrokenStream, blocks, read_lines, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
-from adducir.corpora.markup import collapse, elements, plain, without_comments
+from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
 
-_BEGINS = re.compile(rb"(?:^|>)[ \t]*<doc>", re.IGNORECASE | re.MULTILINE)
-_EDGE = re.compile(r"<(/?)(?:DOC|doc)>")
+_BEGINS = re.compile(rb"(?:^|>)[ \t]*<doc\s*>", re.IGNORECASE | re.MULTILINE)
+_EDGE = re.compile(r"<(/?)(doc)\s*+>", re.IGNORECASE)
 
 
 class TREC(CorpusFormat):
@@ -49,7 +49,7 @@ def trec_documents(
     key = re.escape(docno_field or "docno")
     # Two searches: one pattern for both would search for the end again from every beginning.
     opening, closing = re.compile(f"<{key}>", re.I), re.compile(rf"</{key}\s*+>", re.I)
-    start, parts = 0, list[str]()
+    start, tag, parts = 0, "", list[str]()
     found = strayed = False
 
     def unclosed(where: str) -> InputError:
@@ -57,12 +57,14 @@ def trec_documents(
 
     for number, line in lines:
         position = 0
-        for edge in _EDGE.finditer(line) if "DOC>" in line or "doc>" in line else ():
+        for edge in _EDGE.finditer(line) if "<" in line else ():
+            if start and edge[2] != tag:  # part of a web page
+                continue
             if edge[1]:
                 if not start:
                     raise InputError("this </DOC> has no matching <DOC>.", path=path, line=number)
                 parts.append(line[position : edge.start()])
-                body = without_comments("\n".join(parts))
+                body = with_plain_text(without_comments("\n".join(parts)))
                 first = opening.search(body)
                 last = first and closing.search(body, first.end())
                 if first is None or last is None:
@@ -76,7 +78,7 @@ def trec_documents(
             elif start:
                 raise unclosed(f"the next one on line {number}")
             else:
-                start, parts = number, []
+                start, tag, parts = number, edge[2], []
             position = edge.end()
         if start:
             parts.append(line[position:])

@@ -169,14 +169,15 @@ class CandidateSet:
     def _impacts(self, model: Model) -> Impacts:
         if not isinstance(model, Model) or "memory" not in model.engines():
             raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
-        if self._applied is None or self._applied[0] != model:
+        applied = self._applied  # of this thread, whatever another one sets
+        if applied is None or applied[0] != model:
             if self._collection is None:
                 of_set = self.segment.statistics
                 factors = model.term_factors(of_set), model.length_factors(of_set)
             else:
                 factors = self._collection.factors(self.segment, self._rows, model)
-            self._applied = model, weighed(self.segment, model, *factors)
-        return self._applied[1]
+            applied = self._applied = model, weighed(self.segment, model, *factors)
+        return applied[1]
 
 
 def rank_parts(

@@ -41,7 +41,7 @@ class DocumentWriter:
 
     def add(self, document: Document) -> None:
         try:
-            line = orjson.dumps({"docno": document.docno, **document.fields}) + b"\n"
+            line = orjson.dumps({**document.fields, "docno": document.docno}) + b"\n"
         except TypeError as error:
             raise InputError(
                 f"the document {document.docno!r} cannot be stored: {error}."

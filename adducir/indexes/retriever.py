@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
 from adducir.indexes.engines import open_index
@@ -25,6 +26,8 @@ from adducir.indexes.models import Model
 class _OverIndex(pt.Transformer):
     """A transformer with a kind's hyperparameters as attributes, for grid searches."""
 
+    _is_dense = False
+
     def __init__(
         self,
         index: Index | Path | str,
@@ -36,6 +39,10 @@ class _OverIndex(pt.Transformer):
     ) -> None:
         super().__init__()
         self.index = index if isinstance(index, Index) else open_index(index, device=device)
+        if self._is_dense is bool(self.index.default_model):
+            what = f"{type(self).__name__} cannot search this index."
+            other = LexicalRetriever if self._is_dense else DenseRetriever
+            raise UsageError(what, hint=f"Use {other.__name__}.")
         self.depth, self.threads = depth, threads
         self._kind: Any = type(kind)
         for name, value in kind or ():
@@ -81,6 +88,8 @@ class DenseRetriever(_OverIndex):
     ``score`` and ``rank`` (from 0). The encoder of a folder runs on ``device``.
     """
 
+    _is_dense = True
+
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         return self._ranked(inp)
 
@@ -93,7 +102,7 @@ class LexicalRetriever(_OverIndex):
     row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
-        model: A retrieval model or its name.
+        model: A retrieval model or its name; by default the index's.
         feedback: A feedback method or its name, to search twice in one step.
         depth: Maximum hits per query; None for all documents with a query term.
         hyperparameters: The model's; they become attributes.
@@ -102,15 +111,16 @@ class LexicalRetriever(_OverIndex):
     def __init__(
         self,
         index: Index | Path | str,
-        model: str | Model = "bm25",
+        model: str | Model | None = None,
         *,
         feedback: str | FeedbackMethod | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
         **hyperparameters: float,
     ) -> None:
-        kind = _chosen(MODELS, model, hyperparameters)
-        super().__init__(index, depth=depth, threads=threads, kind=kind)
+        opened = index if isinstance(index, Index) else open_index(index)
+        kind = _chosen(MODELS, model or opened.default_model or "bm25", hyperparameters)
+        super().__init__(opened, depth=depth, threads=threads, kind=kind)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:

@@ -133,11 +133,16 @@ def test_documents_of_trecs_disks(corpus_of):
             *("c.trec", {}, [("w", {"text": "Page", "html": "Page"})]),
         ),
         (
+            "<Doc ><DOCNO>w</DOCNO>a <doc> tag</Doc><DOC><DOCNO>v</DOCNO><![CDATA[3 < 4]]></DOC>",
+            *("c.trec", {}, [("w", {"text": "a   tag"}), ("v", {"text": "3 < 4"})]),
+        ),
+        (
             "<doc><header><docno> x1 </docno></header>Text <A>x<B>y</A></doc>",
             *("c.trec", {}, [("x1", {"text": "Text  x y", "header": "", "a": "x y"})]),
         ),
         ("<DOC><DOCID>7</DOCID>A</DOC>", "c.xml", {"docno_field": "docid"}, [("7", {"text": "A"})]),
         ("a\tone\ttwo\r\n\nb\t\n", "c.tsv", {}, [("a", {"text": "one\ttwo"}), ("b", {"text": ""})]),
+        ("title\tdocno\nT\ta\n", "c.tsv", {}, [("a", {"title": "T"})]),
         ("docno\ttitle\ttext\na\tT\tX\n", "c.tsv", {}, [("a", {"title": "T", "text": "X"})]),
         (
             "url\tkey\tbody\nhttp://x\tk1\tX\n",

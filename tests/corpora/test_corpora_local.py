@@ -50,6 +50,7 @@ DISKS = {"FT1": doc("a"), "FT2": gzip.compress(doc("b").encode(), mtime=0), "REA
         (MIXED, "text", ["README.txt", "notes.md"]),
         ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, None, "several formats"),
         ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, "tsv", ["b"]),
+        ({"corpus.jsonl": ["a"], "queries.jsonl": ["q"]}, None, "Name the corpus: .*corpus.jsonl"),
         (DISKS, None, "of the 3 files"),
         (DISKS, "trec", ["a", "b"]),
         ({"wiki_00": ["a"], "b.txt": "[1] not JSON"}, None, ["a"]),
@@ -134,12 +135,14 @@ def test_passages_are_whole_sentences(tmp_path):
     found = {one.docno: one.fields["text"] for one in corpus}
     assert list(found.values()) == [*SENTENCES, "W W W W W", "W W W W", "Short.", ""]
     assert list(found)[-3:] == ["a.txt#5", "b.txt#1", "c.md#1"]
-    assert corpus.identity() == open_corpus(tmp_path).identity() | {"passages": 5}
+    assert corpus.identity() == open_corpus(tmp_path).identity() | {"words": 5}
     assert (corpus.size_hint(), corpus.places("a.txt#5")) == (None, [(tmp_path / "a.txt", 1)])
-    frame = pl.DataFrame({"docno": ["a"], "title": ["T"], "text": ["One. Two."], "body": ["B b."]})
+    frame = pl.DataFrame(
+        {"docno": ["a"], "title": ["T"], "text": ["One. Two."], "body": ["B b c."]}
+    )
     assert [tuple(one.fields.values()) for one in open_corpus(frame, passages=1)] == [
         ("T", "One.", "B"),
-        ("T", "Two.", "b."),
+        ("T", "Two.", "b\nc."),  # which is not searched
     ]
 
 

@@ -11,7 +11,7 @@ from adducir.core.errors import InputError, UsageError
 CSV = 'id,title,text,url\na,Cats,"like fish, and\nsleep ""a lot"".",http://x\nb,Dogs,walk,\n'
 DOCUMENTS = [
     ("a", {"title": "Cats", "text": 'like fish, and\nsleep "a lot".', "url": "http://x"}),
-    ("b", {"title": "Dogs", "text": "walk"}),
+    ("b", {"title": "Dogs", "text": "walk", "url": ""}),
 ]
 JUDGED = [("1", "a", 2), ("2", "b", 0)]
 RANKED = [("1", "a", 2.5), ("1", "b", 1.5), ("2", "b", 1.0)]
@@ -30,11 +30,12 @@ def written(path, rows, names):
     return path
 
 
-@pytest.mark.parametrize("name", ["corpus.csv", "corpus.parquet", "corpus.csv.gz"])
+@pytest.mark.parametrize("name", ["corpus.csv", "c[1].parquet", "corpus.csv.gz"])
 def test_documents(tmp_path, name):
     path = tmp_path / name
     if name.endswith(".parquet"):
         pl.read_csv(CSV.encode()).write_parquet(path)
+        pl.DataFrame({"id": ["x"], "text": ["y"]}).write_parquet(tmp_path / "c1.parquet")
     else:
         import gzip
 
@@ -52,6 +53,7 @@ def test_documents(tmp_path, name):
         ("id,id\na,b\n", 1),
         ("text,url\na,b\n", 2),
         ('id,text\na,"x"y\n', 2),
+        ("id,text\ra,x\r", 1),
     ],
 )
 def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):
@@ -70,6 +72,7 @@ def test_a_frame_is_a_corpus_and_semicolons_separate_columns(tmp_path):
     assert corpus.identity() == same.identity()
     with pytest.raises(UsageError):
         open_corpus(frame.drop("id"))
+    assert next(iter(open_corpus(frame.with_columns(url=float("nan"))))).fields["url"] == ""
 
 
 @pytest.mark.parametrize("name", ["topics.csv", "topics.parquet", "topics.json"])
@@ -117,6 +120,9 @@ def test_ranks_of_ms_marco_are_an_order(tmp_path):
         ("q.csv", "qid,label\n1,1\n"),
         ("q.tsv", "1\ta\t1\n1\tb\n"),
         ("q.json", '{"1": 2}'),
+        ("q.csv", "qid,docno,label\n1,a,nan\n"),
+        ("q.json", '{"1": {"a": [1]}}'),
+        ("q.json", '{"1": {"a": 1}, "1": {"b": 1}}'),
     ],
 )
 def test_qrels_that_are_none_are_refused(tmp_path, name, text):

@@ -77,7 +77,8 @@ def topics_of(tmp_path):
             *(None, {"1": "what is it", "2": "", "3": "a b"}),
         ),
         ("QID\tQuery\tdescription\n1\tq\td\n", None, {"1": "q"}),
-        ('{"qid": 1, "query": "a"}\n', None, {"1": "a"}),
+        ('{"qid": 1, "id": "x", "query": null}\n', "query", {"1": ""}),
+        ("1\t10 best 2019 movies\n2\t2008\n", None, {"1": "10 best 2019 movies", "2": "2008"}),
         (
             '{"_id": "x", "text": " a  b ", "metadata": {}}\n\n{"id": "y", "text": ""}\n',
             *(None, {"x": "a b", "y": ""}),

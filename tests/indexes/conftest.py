@@ -26,5 +26,4 @@ def make_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Lucene
 
 @pytest.fixture(scope="session")
 def pets(make_index: Callable[..., LuceneIndex]) -> LuceneIndex:
-    """The index of ``TEXTS``."""
     return make_index(TEXTS)

@@ -62,7 +62,6 @@ class ListCorpus:
 def weighted_index(
     documents: Iterable[tuple[str, Mapping[str, float]]], folder: Path, own: IndexSettings
 ) -> MemoryIndex:
-    """A memory index of weights of tokens."""
     docnos, weights = [], folder / "weights.jsonl"
     with weights.open("w") as file:
         for docno, vector in documents:

@@ -26,7 +26,6 @@ def fake_java(home: Path, version: str, library: bool = True) -> Path:
 
 @pytest.fixture
 def only_java_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
-    """A machine where nothing but JAVA_HOME can lead to a Java."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("ADDUCIR_JAVA_HOME", raising=False)
     monkeypatch.delenv("JAVA_HOME", raising=False)

@@ -121,7 +121,6 @@ def frequencies(documents: int, terms: int, *, whole: bool = True) -> Matrix:
 
 
 def random_queries(count: int, terms: int, length: int) -> list[dict[int, float]]:
-    """Queries of up to ``length`` terms with weights, some of them 0."""
     draw = np.random.default_rng(1)
     found = []
     for _ in range(count):

@@ -11,6 +11,7 @@ import pandas as pd
 import pyterrier as pt
 import pytest
 
+from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import documents
@@ -18,7 +19,7 @@ from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
 from adducir.indexes.feedback import RM3
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25
-from adducir.indexes.retriever import LexicalRetriever
+from adducir.indexes.retriever import DenseRetriever, LexicalRetriever
 
 TOPICS = pd.DataFrame({"qid": ["1", "2", "3"], "query": ["leash", "noise1 noise2", "the"]})
 
@@ -41,6 +42,17 @@ def test_columns_order_and_ranks(index: LuceneIndex) -> None:
         assert ranking["score"].is_monotonic_decreasing
         assert len(ranking) <= 7
     assert set(found["qid"]) == {"1", "2"}
+
+
+def test_a_retriever_fits_its_index(tmp_path: Path) -> None:
+    (tmp_path / "w.jsonl").write_text('{"id": "a", "vector": {"leash": 2, "law": 1}}')
+    assert main(["index", "--weights", str(tmp_path / "w.jsonl"), "-o", f"{tmp_path}/w"]) == 0
+    found = LexicalRetriever(tmp_path / "w")(TOPICS.assign(query_toks=[{"leash": 3.0}] * 3))
+    assert found["score"].tolist() == [6.0] * 3  # by the index's own model, impact
+    with pytest.raises(UsageError, match="Use LexicalRetriever"):
+        DenseRetriever(tmp_path / "w")
+    with pytest.raises(UsageError, match="must be 0 to 3e"):
+        LexicalRetriever(tmp_path / "w")(TOPICS.assign(query_toks=[{"leash": 1e39}] * 3))
 
 
 def test_texts_follow_the_hits(index: LuceneIndex) -> None:
@@ -125,8 +137,8 @@ def test_documents_are_found(folder):
 def test_docnos_of_one_digest_are_distinguished(tmp_path, monkeypatch):
     monkeypatch.setattr(documents, "_digest", len)
     with DocumentWriter(tmp_path) as writer:
-        for one in SOME:
-            writer.add(one)
+        for one in SOME:  # one field of which was once the docno
+            writer.add(one._replace(fields={"docno": "D1", **one.fields}))
     store = DocumentStore(tmp_path)
     assert [store.get(one.docno) for one in SOME] == SOME
     assert store.find("D9") is None
