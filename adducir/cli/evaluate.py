@@ -136,9 +136,10 @@ def evaluate(settings: Evaluate) -> None:
         comparison = compare(
             scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
         )
+        names = _shown(settings.names, comparison.systems)
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
-            notes=facts.notes(comparison, settings.style),
+            notes=facts.notes(comparison, settings.style, names=names),
             qrels=judged.source,
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
@@ -146,7 +147,6 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems
             },
         )
-        names = _shown(settings.names, comparison.systems)
         layout = replace(layout, title=settings.caption, system_names=names)
         table = build_table(comparison, layout)
     settings.print(table, per_topic=settings.per_topic)

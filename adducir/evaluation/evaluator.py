@@ -115,7 +115,7 @@ class Bounds:
         return float(self.low.mean()), float(self.value.mean()), float(self.high.mean())
 
     def surely_better(self, other: "Bounds") -> bool:
-        """Whether this mean is certainly greater; False leaves it open."""
+        """Whether this mean of RBP is certainly greater; False leaves it open."""
         return bool(self.low.mean() > other.high.mean())
 
 
@@ -141,7 +141,8 @@ def bounds_of(run: Run, qrels: Qrels, measures: Iterable[Measure]) -> dict[str, 
             for qid in qrels.qids:
                 own, known = seen.get(qid, nothing), judged.get(qid, nothing)
                 if measure.NAME == "RBP":
-                    rows.append(_rbp(own, measure.params.get("p", 0.8)))
+                    cutoff = measure.params.get("cutoff")
+                    rows.append(_rbp(own, measure.params.get("p", 0.8), cutoff))
                 elif measure.NAME == "nDCG":
                     rows.append(_extremes(own, known, max(1, top), k, _ndcg))
                 else:
@@ -197,9 +198,10 @@ def _ap(ranked: Integers, every: Integers, k: int) -> Floats:
     return np.asarray(np.divide(gained, total, out=np.zeros(len(gained)), where=total > 0))
 
 
-def _rbp(seen: Integers, p: float) -> tuple[float, float, float, int]:
+def _rbp(seen: Integers, p: float, cutoff: int | None) -> tuple[float, float, float, int]:
     """RBP, twice, RBP with its residual, and the number of unjudged documents."""
     weights = (1 - p) * p ** np.arange(seen.size)
     base = float(weights[seen > 0].sum())
-    residual = float(weights[seen == UNJUDGED].sum() + p**seen.size)
+    beyond = p**seen.size - (0.0 if cutoff is None else p**cutoff)
+    residual = float(weights[seen == UNJUDGED].sum() + beyond)
     return base, base, base + residual, int((seen == UNJUDGED).sum())

@@ -19,8 +19,8 @@ from ir_measures import Measure
 
 from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import read_lines
-from adducir.core.json_lines import json_document
+from adducir.core.files import read_lines, read_text
+from adducir.core.json_lines import json_document, json_unique
 from adducir.evaluation.measures import NamedMeasure, parse_measure
 from adducir.evaluation.scores import SCHEMA, Scores
 
@@ -124,7 +124,9 @@ def measure_of(name: str) -> Measure:
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
         spelt = f"{_NAMES[match['name'].lower()]}@{match['at']}"
-    for one in (name, spelt):
+    if match and match["name"] == "hits":  # ranx counts them
+        return NamedMeasure(name, lower_is_better=False)
+    for one in (spelt, name) if name.islower() else (name, spelt):
         try:
             return parse_measure(one)
         except UsageError:
@@ -168,7 +170,9 @@ def _values(path: Path) -> Iterable[Value]:
 
 
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
-    for line, record in records(path):
+    rows = list(records(path))
+    numeric = {name for _, one in rows for name, text in one.items() if _number(text) is not None}
+    for line, record in rows:
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:
             raise _refused(path, f"{', '.join(record)} are not values of a topic", line)
@@ -179,9 +183,8 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
             yield *place, record["measure"], _number(record["value"]), line, higher
             continue
         for name, text in record.items():
-            number = _number(text)
-            if name not in _OTHERS and not (is_json and number is None):
-                yield *place, name, number, line, None
+            if name not in _OTHERS and (name in numeric or not is_json):
+                yield *place, name, _number(text), line, None
 
 
 def _from_leaderboard(path: Path) -> Iterator[Value]:
@@ -211,6 +214,7 @@ def _from_lines(path: Path) -> Iterator[Value]:
     swapped: bool | None = None
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
+        is_padded = cells[:1] != [cell.strip() for cell in cells[:1]]  # by trec_eval: a measure
         cells = [cell.strip() for cell in cells]
         if not any(cells):
             continue
@@ -220,14 +224,14 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if cells[0] == "runid" or _MEANS[0] in cells[:2]:
             continue
         if swapped is None:
-            swapped = is_known(measure_of(cells[0]))
+            swapped = is_padded or is_known(measure_of(cells[0]))
         qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
         yield "", "", "", qid, measure, _number(cells[2]), line, None
 
 
 def _from_json(path: Path) -> Iterator[Value]:
     """``{qid: {measure: value}}`` or ``{measure: {qid: value}}``: whichever keys are measures."""
-    found = json_document(path)
+    found = json_unique(read_text(path), path)
     inner: list[Any] = list(found.values()) if isinstance(found, dict) else [None]
     values = [one for each in inner if isinstance(each, dict) for one in each.values()]
     if not all(isinstance(one, dict) for one in inner) or any(isinstance(v, dict) for v in values):

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.json_lines import WHOLE, json_value
-from adducir.corpora.columns import RUN, Columns, read_columns
+from adducir.core.json_lines import WHOLE, json_unique, json_value
+from adducir.corpora.columns import RUN, Columns, Fault, read_columns
 from adducir.corpora.frames import SCORE, repeated_rows, rows_of
 from adducir.corpora.tables import read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered
@@ -59,7 +59,8 @@ def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
     else:
         return read_columns(data, RUN, names)
     more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
-    return Columns(frame.with_columns(**more).select(names))
+    empty = [Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
+    return Columns(frame.with_columns(**more).select(names), faults=empty)
 
 
 def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
@@ -80,6 +81,14 @@ def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
     for row in repeated_rows(frame)[:1]:
         qid, docno, _ = frame.row(int(row))
         raise InputError(f"document {docno} of topic {qid} is repeated.", path=path)
+    if ranks_alone:
+        odd = frame.group_by("qid", maintain_order=True).agg(
+            (pl.col("rank").min() == 1) & (pl.col("rank").n_unique() == pl.len())
+        )
+        for (qid,) in odd.filter(~pl.col("rank")).select("qid").head(1).rows():
+            hint = "If these are scores, name the columns: qid, docno, score."
+            what = f"the numbers of topic {qid} are not ranks from 1 on."
+            raise InputError(what, path=path, hint=hint)
     return frame.select("qid", "docno", score=1 / numbers if ranks_alone else numbers)
 
 
@@ -103,7 +112,7 @@ def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], s
             except (KeyError, TypeError):
                 raise _refused(path, "this is not a prediction", number) from None
     else:
-        found = json_value(text, path)
+        found = json_unique(text, path)
         if isinstance(found, dict) and isinstance(model := found.pop(_MODEL, None), dict):
             tag = str(model.get("model_name") or tag)
             for what in ("subset", "split"):

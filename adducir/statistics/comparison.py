@@ -22,7 +22,7 @@ from adducir.corpora.frames import Framed
 from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix, Scores
 from adducir.statistics.corrections import confidence_sets, error_variance
-from adducir.statistics.differences import Floats, Rows, constant_rows, tolerance
+from adducir.statistics.differences import NOISE, Floats, Rows, constant_rows, tolerance
 from adducir.statistics.equivalence import FEW_RUNS, Tost, tost, tost_of_runs, two_level
 from adducir.statistics.settings import CORRECTIONS, FOR_RUNS, TESTS, PairFamily, Testing
 
@@ -75,6 +75,7 @@ class SetTests:
         self.average = matrix.values.mean(axis=2)
         low, high = self.average.min(axis=1), self.average.max(axis=1)
         self.top = np.where(self.falls, low, high)[:, None]
+        self.leads = np.abs(self.average - self.top) <= NOISE * np.abs(self.top)
         # A row of scores per measure and system, grouped by measure.
         self.rows = matrix.values.reshape(-1, self.topics)
 
@@ -88,7 +89,7 @@ class SetTests:
                 samples=self.asked.samples,
                 seed=self.asked.seed,
             )
-        best = (self.average == self.top) & self.rates[:, None]
+        best = self.leads & self.rates[:, None]
         return pl.DataFrame(
             {
                 "set": self.name,
@@ -150,6 +151,8 @@ class SetTests:
         lower = (-difference > noise[:, None]).sum(axis=1)
         falls = self.falls[first // len(self.systems)]
         verdict = np.where((mean > 0) != falls, "better", "worse")
+        direction = asked.made(TESTS, asked.test).direction(difference, noise)
+        opposed = np.sign(direction) != np.sign(np.where(np.abs(mean) > noise, mean, 0.0))
         identical = np.abs(difference).max(axis=1) <= noise
         spread = np.where((sd > 0) & ~constant, sd, np.nan)
         return self._framed(
@@ -162,7 +165,7 @@ class SetTests:
             statistic=statistic,
             p=np.where(kept, p, np.nan),
             p_corrected=corrected,
-            verdict=np.where(mean == 0, "", verdict),
+            verdict=np.where(opposed | (mean == 0), "", verdict),
             effect=np.where(identical, 0.0, mean / spread),
             wins=np.where(falls, lower, higher),
             ties=topics - higher - lower,
@@ -228,8 +231,7 @@ class SetTests:
         too_few = [1 < size < FEW_RUNS for size in sizes]
         firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()
         for measure in self.tested:
-            means = self.average[measure]
-            target = int(np.argmax(means == self.top[measure]))
+            target = int(np.argmax(self.leads[measure]))
             if asked.against != "best":
                 target = self.systems.index(asked.against)
             others = [
@@ -299,7 +301,8 @@ class Comparison(Framed):
         tests: A row per tested pair: set, measure, claim ("difference", "equivalence" or
             "non-inferiority"), system, reference, difference (of their means), low and high (its
             interval, uncorrected), statistic, p, p_corrected, verdict ("better" or "worse" in
-            quality, "equivalent", or null), effect (Cohen's d_z), wins, ties and losses
+            quality, "equivalent", or null: also where test and means point in opposite
+            directions), effect (Cohen's d_z), wins, ties and losses
             (topics on which the system is better, equal, worse), method (how it was tested;
             "refused" if there was too little to test: p is then null for a difference, 1 for an
             equivalence), constant (whether the difference is the same on every topic).

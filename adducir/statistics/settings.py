@@ -48,6 +48,10 @@ class SignificanceTest(Recipe):
         ``first`` and ``second`` are (K, T) finite scores on T topics, at least two.
         """
 
+    def direction(self, difference: "FloatArray", noise: "FloatArray") -> "FloatArray":
+        """(K,) the sign of what is tested, by default the mean of (K, T) differences."""
+        return difference.mean(axis=1)
+
     def pairs(
         self, values: "FloatArray", first: "NDArray[np.intp]", second: "NDArray[np.intp]"
     ) -> "tuple[FloatArray, FloatArray]":

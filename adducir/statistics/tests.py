@@ -63,6 +63,10 @@ class Sign(SignificanceTest):
         p = 2.0 * bdtr(np.minimum(wins, losses), wins + losses, 0.5)
         return wins.astype(np.float64), np.where(wins == losses, 1.0, np.minimum(p, 1.0))
 
+    def direction(self, difference: Floats, noise: Floats) -> Floats:
+        wins, losses = difference > noise[:, None], difference < -noise[:, None]
+        return np.asarray(wins.sum(axis=1) - losses.sum(axis=1), dtype=np.float64)
+
 
 class Wilcoxon(SignificanceTest):
     """Wilcoxon's signed-rank test; zero differences are dropped."""
@@ -76,6 +80,12 @@ class Wilcoxon(SignificanceTest):
         found = [_wilcoxon(settled(*one)) for one in zip(first - second, noise, strict=True)]
         statistics, ps = zip(*found, strict=True)
         return np.array(statistics), np.array(ps)
+
+    def direction(self, difference: Floats, noise: Floats) -> Floats:
+        from scipy.stats import rankdata
+
+        each = [settled(*one) for one in zip(difference, noise, strict=True)]
+        return np.array([(np.sign(one) * rankdata(np.abs(one))).sum() for one in each])
 
 
 def _wilcoxon(difference: Floats) -> tuple[float, float]:

@@ -89,7 +89,8 @@ def _bound_notes(
         means = ((system, *map(style.number, one.means)) for system, one in own.items())
         ranges = "; ".join(f"{system} {low} to {high}" for system, low, _, high in means)
         sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
-        if len(own) > 1:
+        # Another run's unjudged documents would lower nDCG and AP, too, if they were relevant.
+        if len(own) > 1 and measure.startswith("RBP"):
             pairs = permutations(own, 2)
             above = (f"{a} above {b}" for a, b in pairs if own[a].surely_better(own[b]))
             sure = ", ".join(above) or "no two systems"

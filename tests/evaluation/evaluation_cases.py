@@ -62,7 +62,6 @@ def by_ir_measures(
 
 
 def table_of(scores: Scores) -> np.ndarray:
-    """(T, M) the values of one system."""
     return scores.matrix().values[:, 0].T
 
 

@@ -96,7 +96,6 @@ def _all(run: Run) -> Run:
 
 
 def _run(path: Path, folder: Path) -> Run:
-    """The run without what trec_eval ignores behind the tag."""
     rows = (line.split()[:6] for line in path.read_text().splitlines())
     (folder / "run.trec").write_text("".join(" ".join(row) + "\n" for row in rows))
     return read_run(folder / "run.trec")

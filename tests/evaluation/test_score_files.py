@@ -68,6 +68,10 @@ def test_one_known_measure_tells_topics_from_measures(tmp_path: Path) -> None:
     path.write_text(json.dumps({"ndcg_burges": {"1": 0.5, "2": 0.6}, "map": {"1": 1.0, "2": 0.0}}))
     one = read_scores(path, "s")
     assert (one.qids, [*one.measures]) == (("1", "2"), ["ndcg_burges", "AP"])
+    path.with_suffix(".txt").write_text(
+        "utility               \t1\t5\nmap                   \t1\t1\n"
+    )
+    assert read_scores(path.with_suffix(".txt"), "s").qids == ("1",)
 
 
 def test_several_systems_and_topic_sets(tmp_path: Path) -> None:
@@ -84,6 +88,7 @@ def test_names_of_measures() -> None:
     assert str(measure_of("dot-MRR@10")) == "RR@10"
     assert str(measure_of("hit_rate@5")) == "Success@5"
     assert str(measure_of("P_5")) == "P@5"
+    assert str(measure_of("hits@5")) == "hits@5"
     assert str(measure_of("helpfulness")) == "helpfulness"
 
 
@@ -100,6 +105,7 @@ def test_names_of_measures() -> None:
         ("a.csv", "qid,AP,AP\n1,.1,.2\n", 1),
         ("a.csv", "qid,AP\n1,x\n", 2),
         ("a.csv", "qid,AP\n1,nan\n", 2),
+        ("a.jsonl", '{"qid": "1", "AP": 1}\n{"qid": "2", "AP": null}\n', 2),
         ("a.json", '{"a": {"1": 0.5}, "b": {"1": 0.5}}', None),
         ("a.txt", "1 Q0 d 1 2.0 bm25\n", 1),
         ("a.csv", "qid,measure,value\n1,AP,.1\n1,AP,.2\n", 3),

@@ -23,7 +23,6 @@ def scores_of(values: Any, measures: str = "AP P@5", names: Sequence[str] = ()) 
 
 
 def compared(values: Any, measures: str = "AP P@5", **settings: Any) -> Comparison:
-    """A comparison of them."""
     return compare(scores_of(values, measures), **settings)
 
 

@@ -23,7 +23,6 @@ MEASURES = ("AP", "P@5")
 
 @pytest.fixture(scope="module")
 def values() -> np.ndarray:
-    """(S, T, M)."""
     rng = np.random.default_rng(3)
     topic = rng.beta(2, 3, (TOPICS, 1))
     shifts = [(0, 0), (0.01, 0.0), (0.06, 0.03), (-0.08, 0.2)]
@@ -40,7 +39,6 @@ def column(values: np.ndarray, system: str, measure: str) -> np.ndarray:
 
 
 def row_of(found: Comparison, system: str, measure: str, **where: str) -> dict[str, Any]:
-    """The one test of a system on a measure."""
     where = {"claim": "difference"} | where
     return found.tests.row(
         by_predicate=pl.all_horizontal(
@@ -81,6 +79,16 @@ def test_each_measure_is_a_family_by_default(systems: list[Scores], values: np.n
     assert set(found.tests["verdict"]) == {"better", "worse", None}
 
 
+@pytest.mark.parametrize("test", ["sign", "wilcoxon"])
+def test_no_verdict_contradicts_the_mean_or_the_test(test: str) -> None:
+    new = [-0.001 * (n % 9 + 1) for n in range(34)] + [0.45] * 6
+    (row,) = compared([[0.5] * 40, np.add(0.5, new)], baseline="s0", test=test).tests.rows(
+        named=True
+    )
+    assert (row["wins"], row["losses"], row["verdict"]) == (6, 34, None)
+    assert row["p"] < 0.05 and row["difference"] > 0
+
+
 def test_means_say_which_is_best(systems: list[Scores], values: np.ndarray) -> None:
     found = compare(systems)
     assert found.tests.height == 0
@@ -89,7 +97,8 @@ def test_means_say_which_is_best(systems: list[Scores], values: np.ndarray) -> N
     tops = found.means.filter("best").select("system", "measure").rows()
     assert tops == [("bm25+rm3", "AP"), ("qld+rm3", "P@5")]
     assert [found.best(measure) for measure in MEASURES] == ["bm25+rm3", "qld+rm3"]
-    twin = compare([*systems, systems[2].renamed("twin")])
+    near = replace(systems[2], frame=systems[2].frame.with_columns(pl.col("value") * (1 - 1e-15)))
+    twin = compare([*systems, near.renamed("twin")])
     assert set(twin.means.filter("best", measure="AP")["system"]) == {"bm25+rm3", "twin"}
     assert twin.best("AP") == "bm25+rm3"
 

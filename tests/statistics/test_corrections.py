@@ -25,7 +25,6 @@ def correct(p: list[float], name: str) -> np.ndarray:
 
 
 def of_pairs(name: str, values: np.ndarray, pairs: object = None, **options: int) -> np.ndarray:
-    """Adjusted p of pairs of systems, by default of all."""
     first, second = np.triu_indices(len(values), 1) if pairs is None else np.array(pairs).T
     family = PairFamily(np.ones(first.size), values, first, second)
     return CORRECTIONS.make(name, options).of_pairs(family)

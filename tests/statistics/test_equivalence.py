@@ -15,7 +15,6 @@ from adducir.statistics.equivalence import Tost, tost
 
 
 def of_pair(a: object, b: object, delta: float, **options: str) -> tuple[float, bool]:
-    """P and whether it is refused."""
     rows = (np.array([side], dtype=float) for side in (a, b))
     found: Tost = tost(*rows, delta, **options)  # type: ignore[arg-type]
     return float(found.p[0]), bool(found.refused[0])

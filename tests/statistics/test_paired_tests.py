@@ -19,7 +19,6 @@ NAMES = ("t", "wilcoxon", "sign", "randomisation")
 
 
 def run(name: str, a: object, b: object, **options: int) -> tuple[float, float]:
-    """Statistic and p of one pair."""
     rows = (np.array([side], dtype=float) for side in (a, b))
     statistic, p = TESTS.make(name, options).rows(*rows)
     return float(statistic[0]), float(p[0])

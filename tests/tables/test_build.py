@@ -150,7 +150,6 @@ def lines(table: ResultTable) -> list[str]:
 
 
 def of(values: Any, measures: str = "AP", layout: Layout | None = None, **asked: Any) -> list[str]:
-    """The lines of a comparison of systems a, b, ..."""
     named = dict(zip("abcd", np.asarray(values, dtype=float), strict=False))
     named = {k: np.repeat(v[:, None], len(measures.split()), axis=1) for k, v in named.items()}
     return lines(build_table(compare(scores_of(named, measures), **asked), layout))
@@ -217,12 +216,14 @@ def test_judgements_of_a_model_must_be_of_all_topics_and_of_more() -> None:
 
 def test_bounds_from_unjudged_documents_are_stated() -> None:
     qrels = Qrels.of({"q": {"d0": 1, "d9": 1}})
-    notes = RunFacts(qrels, Evaluator(qrels, "nDCG@2 P@2").measures, unjudged=True)
+    notes = RunFacts(qrels, Evaluator(qrels, "RBP(rel=1)@2 P@2").measures, unjudged=True)
     for name, docnos in (("full", ("d0", "d9")), ("open", ("x", "y"))):
         notes.add(Run.of({"q": dict(zip(docnos, (2.0, 1.0), strict=True))}, tag=name), name)
     comparison = compare(scores_of({"full": [1.0, 1.0], "open": [0.0, 0.0]}, "AP"))
     (text,) = notes.notes(comparison, Style())
-    assert text.startswith("Bounds of nDCG@2 over all grades of unjudged documents: full 1.000 to")
+    assert text.startswith(
+        "Bounds of RBP(rel=1)@2 over all grades of unjudged documents: full 0.360 to"
+    )
     assert text.endswith("no two systems.")
     with pytest.raises(UsageError, match="none of the measures has bounds"):
         RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison, Style())

@@ -25,7 +25,6 @@ from adducir.tables.style import Style
 from adducir.tables.table import Column, Layout, ResultTable
 
 FIGURE = re.compile(r"\d\.\d{3}")
-ANSI = re.compile(r"\x1b\[[0-9;]*m")
 UNESCAPED_PIPE = re.compile(r"(?<!\\)(?:\\\\)*\|")
 DETAILS = Style(2, False, ("difference", "ci", "effect", "wins", "p_corrected", "equivalence_p"))
 
@@ -96,19 +95,6 @@ def test_lines_of_the_terminal_fit_and_every_figure_is_there(width: int) -> None
     assert len(FIGURE.findall(body)) == len(table.rows) * len(table.columns)
     for row in table.rows:  # names that were cut are given in full below
         assert row.title in notes
-
-
-def test_colour_adds_only_escape_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    bare = render(wide(), "terminal", width=100)
-    coloured = render(wide(), "terminal", width=100, color=True)
-    assert "\x1b" not in bare
-    assert "\x1b[32m" in coloured
-    stripped = [line.rstrip() for line in ANSI.sub("", coloured).splitlines()]
-    assert stripped == bare.splitlines()
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", render(wide(), "terminal", color=True))
 
 
 def test_the_terminal_spells_what_it_must() -> None:
@@ -185,7 +171,6 @@ def test_escaping_of_latex(text: str, expected: str) -> None:
 
 
 def compiled(folder: Path, *tables: ResultTable, options: str = "") -> str:
-    """The log of a compilation without errors."""
     body = "\n\\clearpage\n".join(render(table, "latex") for table in tables)
     head = f"\\documentclass{options}{{article}}\n\\usepackage{{booktabs,graphicx}}\n"
     source = f"{head}\\begin{{document}}\n{body}\n\\end{{document}}\n"

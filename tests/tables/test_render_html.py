@@ -47,7 +47,6 @@ class Page(HTMLParser):
 
 
 def data_of(source: str) -> dict[str, Any]:
-    """What the page's script draws from."""
     (block,) = re.findall(r'id="data">([^<]*)<', source)
     found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(block)))
     return found

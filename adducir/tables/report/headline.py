@@ -23,7 +23,7 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     mean = f"{leader.text.replace('-', '−')}{topics}"
     if len(order) == 1:
         return f"{names[order[0]]} has {title} {mean}; with one system there is nothing to compare."
-    tied = data["means"][place].count(leader.mean) - 1
+    tied = sum(cell.best for cell in cells) - 1
     first = f"{names[order[0]]} leads on {title}: {mean}."
     if tied:
         others = f"{tied} other{'s' * (tied > 1)}"
@@ -31,7 +31,7 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     told = list(_confidence(table, cells)) or ["No difference was tested."]
     leads: dict[int, list[str]] = {order[0]: []}
     for at in orders:
-        if at != place:
+        if at != place and sum(row.cells[at].best for row in table.rows) == 1:
             leads.setdefault(orders[at][0], []).append(data["columns"][at]["title"])
     elsewhere = list[str]()
     for at, titles in leads.items():
