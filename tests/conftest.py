@@ -128,19 +128,16 @@ def collections() -> Path:
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for tiny models, which no test changes."""
     return tmp_path_factory.mktemp("models")
 
 
 @pytest.fixture(scope="session")
 def tiny(models: Path) -> Path:
-    """A BERT without a head."""
     return made.tiny_bert(models / "tiny-bert")
 
 
 @pytest.fixture(scope="session")
 def classifier(models: Path) -> Path:
-    """A BERT of two classes."""
     kind = "BertForSequenceClassification"
     return made.sharpened(made.tiny_bert(models / "tiny-classifier", kind=kind))
 
@@ -153,5 +150,4 @@ def t5(models: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def roberta(models: Path) -> Path:
-    """A RoBERTa without a pooler."""
     return made.tiny_roberta(models / "tiny-roberta")

@@ -84,7 +84,6 @@ def options_of(command: Any) -> set[str]:
 
 
 def rows_of(page: str) -> Iterator[list[str]]:
-    """The cells of every table row that begins with code."""
     for row in page.splitlines():
         if row.startswith("| `"):
             yield [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
@@ -138,7 +137,6 @@ def test_relative_links_lead_somewhere(name: str) -> None:
 
 
 def anchors(file: Path) -> set[str]:
-    """The anchors that GitHub gives a file's headings."""
     headings = re.findall(r"^#+ (.+)$", _BLOCK.sub("", file.read_text(encoding="utf-8")), re.M)
     kept = (re.sub(r"[^\w\- ]", "", heading.strip().lower()) for heading in headings)
     return {heading.replace(" ", "-") for heading in kept}

@@ -30,12 +30,19 @@ def _depth(value: Any) -> Any:
 Names = Annotated[tuple[str, ...], BeforeValidator(items)]
 """Comma-separated or repeated texts."""
 Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
+
+
+def _without_metadata(given: tuple[Path, ...]) -> tuple[Path, ...]:
+    """The runs, without metadata files matched by ``runs/*``."""
+    runs = tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
+    if given and not runs:
+        raise ValueError("these are metadata, not runs")
+    return runs
+
+
 Runs = Annotated[
     tuple[Path, ...],
-    # Metadata files matched by ``runs/*`` are skipped.
-    AfterValidator(
-        lambda given: tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
-    ),
+    AfterValidator(_without_metadata),
     option(
         "Runs of TREC, MS MARCO, PyTerrier (CSV), ranx (Parquet), MTEB; also .gz. Metadata beside "
         f"them ({METADATA_ENDING}) is ignored.",

@@ -61,7 +61,7 @@ def _meaning(error: BaseException) -> AdducirError | None:
     if isinstance(error, AdducirError):
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line
-        what = " ".join(str(error.format_message()).split())
+        what = " ".join(str(error.format_message()).split()) or "a command is missing"
         what = what if what.endswith((".", "?", "!")) else f"{what}."
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "adducir"

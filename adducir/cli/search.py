@@ -50,7 +50,7 @@ class Search(Recipe):
         default=None,
         writes=Writes("run"),
     )
-    topic_field: str | None = option(
+    topic_field: Annotated[str | None, needs("topics")] = option(
         "The field to search with, such as title, description or title+narrative.",
         default=None,
         shown="title, query or text",
@@ -70,7 +70,7 @@ class Search(Recipe):
         metavar="KEY=VALUE",
         default={},
     )
-    show_expansion: Annotated[bool, needs("feedback")] = option(
+    show_expansion: Annotated[bool, needs("feedback"), needs("output")] = option(
         "Print the terms that feedback adds.", default=False
     )
     encoder: str | None = option(
@@ -79,7 +79,7 @@ class Search(Recipe):
     stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
     depth: common.Depth = 1000
     threads: common.Threads = None
-    tag: common.Tag = None
+    tag: Annotated[common.Tag, needs("output")] = None
 
 
 def search(settings: Search) -> None:

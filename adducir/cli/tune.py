@@ -66,11 +66,15 @@ class Tune(Recipe):
     )
 
 
+class SaidTopics(Recipe):
+    field: str | None = None
+
+
 class Said(Recipe):
     """Keys of ``--set``; ``system`` as in an experiment file."""
 
     system: dict[str, Any]
-    topics: dict[str, str] = {}  # noqa: RUF012  (pydantic copies it)
+    topics: SaidTopics = SaidTopics()
     negative_grades: NegativeGrades = "zero"
 
 
@@ -96,12 +100,13 @@ def tune(settings: Tune) -> None:
     from adducir.indexes.engines import open_index
 
     depth, output = settings.depth, settings.output
+    tag = common.tag_of(output, None)
     objective = parse_measure(system.tune.objective)
     if depth is not None and objective.params.get("cutoff", 0) > depth:
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(settings.topics, settings.qrels, said.topics.get("field")))
+        pool = Pool.of(_topic_sets(settings.topics, settings.qrels, said.topics.field))
         tuning = tune_grid(
             system.tunable(open_index(settings.index), depth, settings.threads),
             Grid.of(system.tune.values, system.hyperparameters),
@@ -109,7 +114,7 @@ def tune(settings: Tune) -> None:
             system.tune.make_folds(pool, str),
             objective,
             negative=said.negative_grades,
-            tag=output.name,
+            tag=tag,
         )
         files = write_report(tuning, output)
         for line in (*tuning.warnings(), f"{output}: {', '.join(files)}"):
@@ -148,7 +153,7 @@ def _system(settings: Tune) -> tuple[Said, Any]:
             data, override = apply(data, text)
         except OverrideError as error:
             raise UsageError(f"--set {text}: {error}.") from error
-        own = ("index", "seeds", "group")
+        own = ("index", "seeds", "group", "tune")
         if override.path in (("system",), *(("system", key) for key in own)):
             raise UsageError(f"--set {text} has no effect here.")
     said, errors = validated(Said, data)

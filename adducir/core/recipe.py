@@ -158,7 +158,7 @@ def errors_of(
             if part == "[key]":
                 break
             try:
-                here = None if here is None else here[part]
+                here = None if data is None else here[part]
             except (KeyError, IndexError, TypeError):
                 if not is_told or number < len(detail["loc"]) or "[" in str(part):
                     continue

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,6 +21,8 @@ from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.packages import raised_in
 from adducir.core.texts import nearest
+
+_functions: dict[tuple[Path, str], tuple[str, Any]] = {}  # by folder and name: digest, function
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,13 @@ class Code:
 
         The study's modules that it imports by statements count, too, also indirectly.
         """
+        contents = {
+            Path(os.path.relpath(path, self.root.parent)).as_posix(): file_digest(path)
+            for path in sorted(self._files())
+        }
+        return {"function": self.name, "sha256": fingerprint(contents)}
+
+    def _files(self) -> list[Path]:
         files = _sources(self.root)
         for path in files:
             tops = set[str]()
@@ -55,29 +64,44 @@ class Code:
             for top in tops - {"adducir"}:
                 own = _sources(self.folder / top) + _sources(self.folder / f"{top}.py")
                 files += [one for one in own if one not in files]
-        contents = {
-            Path(os.path.relpath(path, self.root.parent)).as_posix(): file_digest(path)
-            for path in sorted(files)
-        }
-        return {"function": self.name, "sha256": fingerprint(contents)}
+        return files
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
+        digest, function = _functions.get((self.folder, self.name), ("", None))
+        if digest != self.identity()["sha256"]:
+            function = self._imported()
+            _functions[self.folder, self.name] = self.identity()["sha256"], function
+        try:
+            return function(**arguments)
+        except Exception as error:
+            raise self.error("raised", error) from error
+
+    def _imported(self) -> Any:
+        """The function as its files are now, whatever Python has loaded or compiled before."""
+        own = set[str]()
+        for path in self._files() if self.is_of_study else ():
+            if path.is_relative_to(self.folder):
+                parts = path.relative_to(self.folder).with_suffix("").parts
+                own.add(".".join(parts).removesuffix(".__init__"))
+                with suppress(OSError, NotImplementedError):  # trusted by time and size alone
+                    Path(cache_from_source(str(path))).unlink(missing_ok=True)
+        before = {name: sys.modules.pop(name) for name in own & sys.modules.keys()}
+        importlib.invalidate_caches()
         sys.path.insert(0, str(self.folder))
         try:
             name = self.module or f"_adducir_study_{fingerprint(str(self.path))[:12]}"
             if self.module is None and (spec := spec_from_file_location(name, self.path)):
                 sys.modules[name] = module_from_spec(spec)
                 cast("Any", spec.loader).exec_module(sys.modules[name])
-            function = getattr(importlib.import_module(name), self.function)
+            return getattr(importlib.import_module(name), self.function)
         except Exception as error:
             raise self.error("cannot be imported:", error) from error
         finally:
             with suppress(ValueError):
                 sys.path.remove(str(self.folder))
-        try:
-            return function(**arguments)
-        except Exception as error:
-            raise self.error("raised", error) from error
+            for name, module in before.items():  # such as Python's own `statistics`
+                if not Path(getattr(module, "__file__", None) or "").is_relative_to(self.folder):
+                    sys.modules[name] = module
 
     def error(self, what: str, error: Exception) -> InputError:
         """The error for an exception, with the innermost line in the study's or package's code."""
@@ -127,7 +151,8 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
         here = base.joinpath(*parts)
         for path in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
             if path.is_file():
-                return path, base / parts[0] if len(parts) > 1 or here.is_dir() else path
+                is_package = len(parts) > 1 or path.name == "__init__.py"
+                return path, base / parts[0] if is_package else path
     raise InputError(
         f"the module {module!r} is neither in the study's folder nor installed.",
         hint="Name it as `module:function`, or its file as `folder/file.py:function`.",

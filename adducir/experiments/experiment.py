@@ -45,7 +45,7 @@ def plan_experiment(
     """
     document = load(path)
     try:
-        task = TASKS.kind(document.data.get("task", "retrieval"))
+        task = TASKS.kind(str(document.data.get("task", "retrieval")))
     except UsageError as error:
         line = document.line_of(("task",))
         raise InputError(error.what, path=path, line=line, hint=error.hint) from error

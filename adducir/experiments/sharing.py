@@ -25,8 +25,10 @@ from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError, reading_error
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text
 from adducir.core.json_lines import json_document
+from adducir.corpora.local import files_below
 from adducir.evaluation.scores import run_name
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.models.sources import RECIPES
 from adducir.runs.write import SUFFIX, part_of, read_metadata
 
 SUMS, GUIDE = "SHA256SUMS", "VERIFY.md"
@@ -38,7 +40,7 @@ def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
     """A study's files to share, and data left out because it is too large."""
     found, recipes, large = dict[Path, None](), list[Path](), list[Path]()
     for name in FOLDERS:
-        recipes += sorted((study / name).glob("*.yaml"))
+        recipes += sorted(one for end in RECIPES for one in (study / name).glob(f"*{end}"))
     if not any(path.parent.name == "experiments" for path in recipes):
         hint = "Name the folder that contains experiments/."
         raise InputError("this folder does not contain an experiment file.", path=study, hint=hint)
@@ -64,8 +66,11 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
             yield from _named_in(one, study)
     elif isinstance(value, str) and 0 < len(value) < 250 and "\0" not in value:
         path = study / value
-        if path.is_file() and path.resolve().is_relative_to(study.resolve()):
-            yield path
+        if path.resolve().is_relative_to(study.resolve()) and path.resolve() != study.resolve():
+            if path.is_file():
+                yield path
+            elif path.is_dir() and path.relative_to(study).parts[0] not in FOLDERS:
+                yield from () if (path / MANIFEST).is_file() else files_below(path)
 
 
 def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:
@@ -96,7 +101,7 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
     with TemporaryDirectory() as scratch:
         study = Path(scratch, "study")
         if archive.is_dir():
-            shutil.copytree(archive, study)
+            shutil.copytree(archive, study, symlinks=True)  # a broken link is a missing file
         else:
             try:
                 with zipfile.ZipFile(archive) as packed:

@@ -234,7 +234,7 @@ class Study(ABC):
         title = table.caption or title or self.recipe.description
         own = {"measure_names": table.measure_names, "system_names": table.system_names}
         return Layout(
-            title=f"{title.rstrip('.')}: {of}" if of else title,
+            title=f"{title.rstrip('.')}: {of}" if of and title else title or of,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
             style=table.style,
             notes=list(notes),

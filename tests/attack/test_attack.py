@@ -71,7 +71,6 @@ comparison: {baseline: BM25}
 
 
 def make_study(folder: Path) -> Path:
-    """Write the study into a new folder."""
     for name in ("encoders", "rerankers", "deepct", "experiments", "models", "books"):
         (folder / name).mkdir(parents=True)
     tiny_bert(folder / "models" / "bert")
@@ -93,7 +92,6 @@ def _text(draw: random.Random, words: int) -> str:
 
 
 def run_text(tag: str, depth: int, seed: int) -> str:
-    """A run that ranks random documents."""
     draw, lines = random.Random(seed), []
     for qid in range(1, TOPICS + 1):
         for rank, number in enumerate(draw.sample(range(DOCUMENTS), depth), 1):
@@ -253,7 +251,6 @@ _CONTEXT.set_forkserver_preload(["torch", "transformers.models.bert.modeling_ber
 
 
 def run(line: str, folder: Path, stop: int = -1) -> int:
-    """The exit code of a command, or minus the signal that ended it."""
     process = _CONTEXT.Process(target=_child, args=(line, folder, stop))
     process.start()
     process.join(180)
@@ -262,7 +259,6 @@ def run(line: str, folder: Path, stop: int = -1) -> int:
 
 
 def unmake(artifact: Artifact, folder: Path) -> None:
-    """Remove an artifact and the figures that were got from it."""
     shutil.rmtree(folder / artifact.folder)
     for name in artifact.figures:
         (folder / name).unlink(missing_ok=True)

@@ -61,7 +61,6 @@ class Opened:
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    """Opens the report of a table, in a window as wanted."""
     contexts = []
 
     def open_table(table: ResultTable, **window: Any) -> Opened:

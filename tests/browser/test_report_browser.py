@@ -23,7 +23,6 @@ FIGURES = (
 
 
 def means_of(page: Any, column: int) -> list[str]:
-    """The figures of a column of the table, from the top."""
     cells = page.locator(f"table.results tbody tr:visible td:nth-child({column + 3})")
     return [re.match(r"[−\d.]+", text)[0] for text in cells.all_inner_texts()]  # type: ignore[index]
 

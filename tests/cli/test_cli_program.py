@@ -22,7 +22,6 @@ DEMO = Path(__file__).parents[2] / "experiments" / "demo.yaml"
 
 @pytest.fixture
 def failing(monkeypatch):
-    """Make a command line raise an error."""
 
     def fail(error):
         def run(arguments):

@@ -24,7 +24,6 @@ QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Two runs, qrels, a corpus and topics in the current folder."""
     monkeypatch.chdir(tmp_path)
     Path("a.trec").write_text("1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n")
     Path("b.trec").write_text("1 Q0 d2 1 3.5 b\n1 Q0 d4 2 1 b\n")

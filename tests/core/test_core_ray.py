@@ -17,7 +17,6 @@ from adducir.indexes import jvm
 
 @pytest.fixture
 def cluster(monkeypatch):
-    """Of one node, to which a test adds others."""
     pytest.importorskip("ray")
     import ray
     from ray.cluster_utils import Cluster

@@ -32,7 +32,6 @@ SETTINGS = Settings(text=("conclusion", "premise"), passages=PassageRecipe(lengt
 
 @pytest.fixture
 def model(study):
-    """An untrained term weighter of two fields."""
     training = open_training(study / "deepct" / "tiny.yaml")
     folder = study / "deepct" / "model"
     folder.mkdir()

@@ -10,7 +10,6 @@ from adducir.corpora.spans import write_spans
 
 @pytest.fixture
 def study(tmp_path: Path, tiny: Path) -> Path:
-    """A study with spans of four books and a recipe."""
     (tmp_path / "encoders").mkdir()
     write_spans(some_spans(40), tmp_path / "spans.jsonl")
     write_spans(some_spans(12, groups=1), tmp_path / "other.jsonl")

@@ -78,20 +78,17 @@ class Study:
         self.write("b.run", *run_lines({"1": "d9 d1", "2": "d2 d6 d4", "3": "d7", "4": "d1"}))
 
     def copied(self, folder: Path) -> "Study":
-        """A copy of it, to be changed."""
         copy = object.__new__(Study)
         copy.folder = shutil.copytree(self.folder, folder)
         copy.file = folder / "experiments" / "pets.yaml"
         return copy
 
     def write(self, name: str, *lines: str) -> Path:
-        """Write a file below ``data``."""
         path = self.folder / "data" / name
         path.write_text("".join(f"{line}\n" for line in lines))
         return path
 
     def change(self, old: str, new: str) -> None:
-        """Change the experiment file."""
         text = self.file.read_text()
         assert old in text
         self.file.write_text(text.replace(old, new))
@@ -103,11 +100,9 @@ class Study:
         return run_experiment(self.plan(*overrides), context=Context(threads=1), **options)
 
     def path(self, system: str, topic_set: str = "t") -> Path:
-        """A run's file."""
         return self.folder / "runs" / "pets" / f"{system}.{topic_set}.trec.gz"
 
     def verbs(self, *overrides: str, **options: Any) -> dict[str, str]:
-        """What is planned: the verb of each index and run by name."""
         found = {}
         for line in self.plan(*overrides, **options).lines():
             words = line.split()
@@ -118,7 +113,6 @@ class Study:
 
 
 def run_lines(ranking: dict[str, str]) -> list[str]:
-    """The lines of a TREC run that ranks these documents."""
     return [
         f"{qid} Q0 {docno} {rank} {100 - rank} given"
         for qid, docnos in ranking.items()
@@ -140,5 +134,4 @@ class Notes(Progress):
 
 
 def notes_of(table) -> str:
-    """The lines below a table, without their marks."""
     return " ".join("".join(part for part in note if isinstance(part, str)) for note in table.below)

@@ -190,7 +190,6 @@ sys.addaudithook(_heard)
 
 @contextmanager
 def opened() -> Iterator[list[str]]:
-    """The files that are opened within the block, by any means."""
     global _opened
     found: list[str] = []
     _opened = found

@@ -38,7 +38,6 @@ comparison: {baseline: A}
 
 
 def messages_of(study: Study, *overrides: str) -> list[str]:
-    """The message's lines, with short paths; and nothing was made."""
     before = sorted(study.folder.rglob("*"))
     with pytest.raises(AdducirError) as caught:
         study.plan(*overrides)
@@ -82,6 +81,13 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [1]}", "F`.*one number"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F`.*k"),
+        (
+            "index: pets, model: qld",
+            "fuse: [BM25, B], tune: {grid: {weights.BM25: [0], weights.B: [0]}, folds: {k: 2}}}\n"
+            "  B: {index: pets",
+            "QLD.tune.grid`.*all weights are 0",
+        ),
+        ("index: pets, model: qld", "python: 'json:loads', arguments: {x: .inf}", "finite numbers"),
         ("model: qld", "rm3: {}, rocchio: {}", "QLD`.*only one feedback method"),
         ("model: qld", "rm3: 3", "QLD.rm3`.*'key: value' lines"),
         ("model: qld", "rm3: {fb_terms: 0}", "QLD.rm3.fb_terms`"),
@@ -274,7 +280,13 @@ ARGUMENTS, SPANS = "data: {arguments: data/arguments.jsonl}", "spans: data/spans
         ("known-item", SPANS, f"{SPANS}, pools: data", "data.A`: one of `spans`"),
         ("known-item", SPANS, "pools: data, candidates: data/x", "no effect without `spans`"),
         ("known-item", SPANS, "pools: data, groups: [a]", "`pools` lacks groups"),
-        ("known-item", SPANS, f"{SPANS}, shares: {{train: 1}}", "`shares` need `part`"),
+        (
+            "known-item",
+            SPANS,
+            f"{SPANS}, shares: {{train: 1}}",
+            "`shares` has no effect without `part`",
+        ),
+        ("known-item", SPANS, f"{SPANS}, seed: 1", "`seed` has no effect without `part`"),
         ("known-item", "{A: {bm25: {}}", "{A: {train: []}", "systems.A`: `train` must name"),
         ("known-item", "data/spans.jsonl", "data/pets.jsonl", "data/pets.jsonl:1"),
         ("known-item", SPANS, f"{SPANS}, groups: [x]", "unknown group 'x'; the groups are book0"),

@@ -60,7 +60,6 @@ class Child:
         return self
 
     def end(self, how: int | None = None) -> None:
-        """Wait for its end, after a signal if one is given."""
         if how is not None:
             self.process.send_signal(how)
         self.process.wait()
@@ -83,7 +82,6 @@ def leftovers(study: Study) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    """What a study that nobody kills has in the end."""
     study = Study(tmp_path_factory.mktemp("undisturbed") / "study", GIVEN)
     study.run()
     return results(study)

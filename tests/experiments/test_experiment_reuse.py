@@ -7,7 +7,7 @@ import pytest
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
 from adducir.core.errors import ArtifactError, InputError
-from adducir.experiments.experiment import run_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.step import Context
 from adducir.runs.write import metadata_for
 
@@ -18,7 +18,6 @@ ALL = {"pets": "build", **RUNS}
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A study that was run."""
     study = Study(tmp_path_factory.mktemp("finished") / "study")
     study.run()
     return study
@@ -145,6 +144,14 @@ def test_an_index_that_another_experiment_replaces_is_not_searched(study: Study)
         run_experiment(plan, context=Context(threads=1))
     assert refused.value.path == study.folder / "indexes" / "pets"
     assert not study.path("QLD").exists()
+
+
+def test_a_report_is_not_of_an_index_that_another_experiment_replaced(study: Study) -> None:
+    other = study.file.with_name("other.yaml")
+    other.write_text(study.file.read_text().replace("fields: [text]", "stemmer: none"))
+    for file, has_index in ((study.file, True), (other, True), (study.file, False)):
+        material = run_experiment(plan_experiment(file)).table.material
+        assert (material.costs["BM25"].index_bytes is not None) is has_index
 
 
 def test_fusions_depend_on_the_content_of_their_members(tmp_path: Path) -> None:

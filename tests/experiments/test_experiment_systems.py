@@ -1,6 +1,7 @@
 """Systems of every kind in one experiment file: dense, hybrid, Python, side by side."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -61,7 +62,6 @@ def longest():
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    """A study that was run."""
     study = Study(tmp_path_factory.mktemp("systems") / "study", EXPERIMENT)
     (study.folder / "mine.py").write_text(MINE)
     (study.folder / "experiments" / "more.py").write_text(MORE)
@@ -76,7 +76,6 @@ def study(finished: Study, tmp_path: Path) -> Study:
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing was allowed before."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
@@ -127,6 +126,18 @@ def test_code_runs_with_consent_only_and_a_plan_never_imports_it(study: Study, c
     assert run_experiment(plan_experiment(other)).runs == []
     with pytest.raises(UsageError):
         run_experiment(plan_experiment(other, rebuild=True))
+
+
+def test_code_is_run_as_it_is_now_whatever_python_has_loaded(study: Study) -> None:
+    code = study.folder / "mine.py"
+    (study.folder / "mine").mkdir()  # which is not the module
+    for depth in ("1         ", "self.depth"):
+        before = code.stat()
+        code.write_text(MINE.replace("depth=self.depth", f"depth={depth}"))
+        os.utime(code, ns=(before.st_atime_ns, before.st_mtime_ns))
+        study.run(allow_code=True)
+        most = max(map(len, ranking(study, "Mine").values()))
+        assert most == (2 if depth == "self.depth" else 1)
 
 
 @pytest.mark.parametrize(

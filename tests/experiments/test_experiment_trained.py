@@ -91,7 +91,6 @@ RECIPES = {
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory):
-    """A study that has not been run."""
     folder = tmp_path_factory.mktemp("study")
     tiny_bert(folder / "bert")
     sharpened(tiny_bert(folder / "classifier", kind="BertForSequenceClassification"))
@@ -113,7 +112,6 @@ def bare(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def finished(bare, tmp_path_factory):
-    """The same, with its reranked runs."""
     folder = shutil.copytree(bare, tmp_path_factory.mktemp("finished") / "study")
     run(folder)
     return folder
@@ -121,7 +119,6 @@ def finished(bare, tmp_path_factory):
 
 @pytest.fixture
 def study(finished, tmp_path):
-    """A copy of it, to be changed."""
     return shutil.copytree(finished, tmp_path / "study")
 
 
@@ -130,7 +127,6 @@ def planned(study, *changes, name="reranked", **options):
 
 
 def run(study, *changes, name="reranked", **options):
-    """The plan's lines, the outcome, and what was reported of it."""
     plan, notes = planned(study, *changes, name=name, **options), Notes()
     lines = plan.lines()
     with notes:
@@ -143,7 +139,6 @@ def made(outcome):
 
 
 def ranking(study, system):
-    """Docnos and scores of a run by qid."""
     found = {}
     for qid, docno, score in read_run(study / f"runs/reranked/{system}.t.trec.gz").frame.rows():
         found.setdefault(qid, []).append((docno, score))
@@ -251,7 +246,6 @@ def test_a_corpus_is_weighted_once_for_each_model(study):
 
 @pytest.fixture(scope="module")
 def seeds(bare, tmp_path_factory):
-    """A copy of the study, for the runs of seeds."""
     return shutil.copytree(bare, tmp_path_factory.mktemp("seeds") / "study")
 
 

@@ -35,7 +35,6 @@ def means(outcome: Outcome) -> dict[tuple[str, str, str], float]:
 
 @pytest.fixture(scope="module")
 def cacm(collections: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, Path]:
-    """``experiments/cacm.yaml``, run as a user runs it."""
     folder = tmp_path_factory.mktemp("cacm")
     plan = plan_experiment(EXPERIMENTS / "cacm.yaml", folder=folder)
     return run_experiment(plan), folder

@@ -15,8 +15,13 @@ METADATA, TABLE = f"{RUN}.ir-metadata.yml", f"{RESULTS}/table.csv"
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     study = Study(tmp_path_factory.mktemp("sharing") / "study", GIVEN)
+    (study.folder / "data" / "docs").mkdir()
+    (study.folder / "data" / "docs" / "a.jsonl").write_text("{}")
     study.run()
+    (study.folder / "experiments" / "more.yml").write_text("corpora: {c: {source: data/docs}}")
     share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
+    shared = {"study/data/docs/a.jsonl", "study/experiments/more.yml"}
+    assert shared <= {*zipfile.ZipFile(archive).namelist()}
     return archive
 
 
@@ -52,3 +57,6 @@ def test_what_is_no_archive_of_a_study(archive, tmp_path):
     for name, what in {**told, "": "lacks SHA256SUMS", "none": "no such file"}.items():
         with pytest.raises(InputError, match=what):
             list(verify(tmp_path / name))
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(InputError, match="lacks SHA256SUMS"):
+        list(verify(tmp_path))

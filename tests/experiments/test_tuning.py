@@ -4,6 +4,7 @@ import csv
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from statistics import fmean
 
@@ -35,7 +36,6 @@ DOCUMENTS = 12
 
 
 def topic_set(name, qids, seed=1, *, searched=None, queries=None):
-    """A topic set with random grades of every document."""
     draw = random.Random(f"{name} {seed}")
     rows = [
         (qid, f"d{doc}", draw.choice([-2, 0, 0, 1, 2])) for qid in qids for doc in range(DOCUMENTS)
@@ -48,7 +48,6 @@ def topic_set(name, qids, seed=1, *, searched=None, queries=None):
 
 
 def pool_of(topics=10, seed=1):
-    """One topic set of so many topics."""
     return Pool.of([topic_set("one", [str(qid) for qid in range(1, topics + 1)], seed)])
 
 
@@ -94,7 +93,6 @@ class Toy:
 
 
 def tuned(values, pool, folds, objective, toy=None, **options):
-    """A tuning of a toy."""
     toy = toy or Toy()
     return tune(toy.open(), toy.grid(values), pool, folds, objective, **options)
 
@@ -189,7 +187,6 @@ def test_topics_without_query_count_0_and_those_without_judgements_do_not_count(
 def test_edges_are_counted():
     class Peak(Toy):
         def run(self, setting, topics):
-            """The ideal ranking for x = 3, by chance else."""
             return best if setting["x"] == 3 else super().run(setting, topics)
 
     pool = pool_of(12)
@@ -270,7 +267,7 @@ def test_each_year_is_a_fold():
         by_topic_set(pool_of(4))
 
 
-def test_a_topic_of_two_sets_is_in_one_fold():
+def test_a_topic_of_two_sets_is_in_one_fold(tmp_path):
     """A topic must not be tuned on its own labels of the other set."""
     qids = [str(qid) for qid in range(9)]
     queries = [f"q{qid}" for qid in qids]
@@ -281,6 +278,14 @@ def test_a_topic_of_two_sets_is_in_one_fold():
     assert sorted(Counter(folds.of.tolist()).values()) == [6, 6, 6]
     with pytest.raises(UsageError, match="topic 0 is in two folds: original and padded"):
         by_topic_set(pool)
+    # So is a topic with two queries, by its judgements, and in folds from a file.
+    one, two = topic_set("a", qids, queries=queries), topic_set("b", qids, queries=[*"abcdefghi"])
+    forms = Pool.of([one, replace(two, qrels=one.qrels)])
+    assert forms.same.tolist()[:9] == forms.same.tolist()[9:]
+    path = tmp_path / "folds.json"
+    path.write_text(json.dumps([[f"a:{qid}" for qid in qids], [f"b:{qid}" for qid in qids]]))
+    with pytest.raises(InputError, match="topic 0 is in two folds: 1 and 2"):
+        from_file(forms, path)
     # The same qid with another query is another topic.
     pool = Pool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "2"])])
     assert len(set(pool.same.tolist())) == 4

@@ -62,7 +62,6 @@ def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: i
 
 
 def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:
-    """A copy of a model whose weights, a mapping by name, are changed."""
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(folder, copy)
@@ -72,7 +71,6 @@ def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[
 
 
 def without_tokenizer(folder: Path, copy: Path) -> Path:
-    """A copy of a model with its configuration and its weights alone."""
     copy.mkdir()
     for name in ("config.json", "model.safetensors"):
         shutil.copyfile(folder / name, copy / name)

@@ -31,7 +31,6 @@ TIMES = re.compile(r"\b(in )?[\d.,]+ (s|ms|min|seconds?|minutes?|MB|GB|kB)\b")
 
 
 def stdout(text: str, line: str, near: float, *, words: bool = False) -> list[str]:
-    """What a command printed; with ``words`` its prose too."""
     if not text.strip():
         return []
     if words:
@@ -52,7 +51,6 @@ def stdout(text: str, line: str, near: float, *, words: bool = False) -> list[st
 
 
 def file(path: Path, near: float) -> list[str]:
-    """What a file holds, by the ending of its name."""
     text = _content(path)
     kind = Path(path.name.removesuffix(".gz")).suffix
     if near and kind == ".json" and path.with_suffix(".csv").exists():
@@ -82,7 +80,6 @@ def _content(path: Path) -> str:
 
 
 def untagged(path: Path) -> str:
-    """A run without its tag, which names the file by default."""
     return "\n".join(line.rsplit(maxsplit=1)[0] for line in _content(path).splitlines() if line)
 
 
@@ -150,7 +147,6 @@ def _leaves(value: Any, place: str = "") -> Iterator[str]:
 
 
 def _brief(text: str) -> str:
-    """A long value by its beginning and its digest."""
     if len(text) <= LONG:
         return text
     return f"{text[: LONG // 2]} … sha256 {hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -81,7 +81,6 @@ class Journey:
     difference has no effect size); so are those of the sentences below a table."""
 
     def told(self, name: str, lines: list[str]) -> list[str]:
-        """What is told of a file, or of a stream, which has no name."""
         words = "|".join(map(re.escape, self.loose))
         if not words:
             return lines
@@ -199,7 +198,6 @@ def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def _walked(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Every folder with its folders and files, but hidden ones."""
     for place, folders, files in os.walk(folder):
         folders[:] = [one for one in folders if not one.startswith(".")]
         yield place, folders, [one for one in files if not one.startswith(".")]
@@ -289,7 +287,6 @@ class Parts:
         self.recipes = {one.name: one for one in read(HERE / "parts.yaml")}
 
     def put(self, name: str, folder: Path) -> None:
-        """Copy a part into a folder, after it was made if it is missing."""
         if name == "data":
             shutil.copytree(HERE / "data", folder, dirs_exist_ok=True)
             return

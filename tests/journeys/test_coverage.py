@@ -31,7 +31,6 @@ TESTS = {
 
 @pytest.fixture(scope="module")
 def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[set[str]]]:
-    """The names of each option of the program, by command."""
     folder = tmp_path_factory.mktemp("help") / "study"
     folder.mkdir()
 
@@ -63,7 +62,6 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[set[str]
 
 
 def typed() -> dict[str, set[str]]:
-    """The options that journeys type, by command."""
     found: dict[str, set[str]] = {}
     for journey in [*all_journeys(), *read(HERE / "parts.yaml")]:
         for step in journey.run:

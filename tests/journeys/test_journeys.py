@@ -62,7 +62,6 @@ def test_journey(
 
 
 def _lines(text: str) -> list[str]:
-    """All but command lines: these may be typed in another way."""
     return [line for line in text.splitlines() if not line.startswith("$ ")]
 
 
@@ -87,7 +86,6 @@ def _close(a: str, b: str, near: float) -> bool:
 
 
 def _context(expected: str, told: str) -> str:
-    """The command whose output differs first."""
     command = ""
     for a, b in zip(expected.splitlines(), told.splitlines(), strict=False):
         command = b if b.startswith("$ ") else command

@@ -44,7 +44,6 @@ def hub(folder: Path) -> Path:
 
 
 def _place(home: Path, name: str, commit: str = "0123456789abcdef0123456789abcdef01234567") -> Path:
-    """The folder of a model's main branch."""
     repository = home / "hub" / f"models--{name.replace('/', '--')}"
     (repository / "refs").mkdir(parents=True)
     (repository / "refs/main").write_text(commit)
@@ -73,7 +72,6 @@ def _fusion_in_decoder(name: str) -> str:
 
 
 def _pickled(folder: Path, name_of: Callable[[str], str] = str) -> Path:
-    """Weights in pytorch_model.bin and not in safetensors."""
     import torch
     from safetensors.torch import load_file
 
@@ -85,7 +83,6 @@ def _pickled(folder: Path, name_of: Callable[[str], str] = str) -> Path:
 
 
 def _without_labels(folder: Path) -> None:
-    """Classes of which nothing but the number is known."""
     path = folder / "config.json"
     config = json.loads(path.read_text())
     for name in ("id2label", "label2id"):

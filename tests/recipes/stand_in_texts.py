@@ -16,7 +16,6 @@ STOPWORDS = "a an and be because for in is not of on should the to"
 
 
 def text(draw: random.Random, sentences: int = 1, words: int = 9) -> str:
-    """So many sentences."""
     found = []
     for _ in range(sentences):
         chosen = [draw.choice(_RARE if draw.random() < 0.3 else _WORDS) for _ in range(words)]
@@ -39,7 +38,6 @@ def _answer(draw: random.Random) -> str:
 
 
 def exemplification(study: Path) -> None:
-    """KILT's ELI5 and a folder of books."""
     draw = random.Random(1)
     for part, count in (("train", 100), ("dev", 12)):
         records = [
@@ -54,7 +52,6 @@ def exemplification(study: Path) -> None:
 
 
 def literary(study: Path) -> None:
-    """RELiC's train.json and val.json."""
     draw = random.Random(2)
     for part, books in (("train", 10), ("val", 2)):
         data = {}
@@ -122,7 +119,6 @@ def complementary(study: Path) -> None:
 
 
 def hindsight_wow(study: Path) -> None:
-    """KILT's knowledge source and Wizard of Wikipedia."""
     draw = random.Random(4)
     folder = study / "data/hindsight"
     pages = []
@@ -161,7 +157,6 @@ def hindsight_wow(study: Path) -> None:
 
 
 def hindsight_nlgen(study: Path) -> None:
-    """MS MARCO's collection and its question answering files."""
     draw = random.Random(5)
     folder = study / "data/hindsight"
     folder.mkdir(parents=True)

@@ -9,7 +9,6 @@ from rerank_texts import QUERIES, TEXTS
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    """A study with eight documents, three topics, judgements and a run."""
     (tmp_path / "rerankers").mkdir()
     (tmp_path / "runs").mkdir()
     lines = [json.dumps({"docno": f"d{n}", "text": text}) for n, text in enumerate(TEXTS)]

@@ -14,7 +14,6 @@ QUERY, TEXTS = "cats run fast", ["the cats run", "nuclear power is cheap", "a sl
 
 
 def with_config(source, folder, **changes):
-    """A copy of a model with other values in its config.json."""
     shutil.copytree(source, folder)
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | changes))
@@ -29,7 +28,6 @@ def named(source, folder, *names, **more):
 
 @pytest.fixture(scope="module")
 def heads(tmp_path_factory):
-    """A tiny classifier by its number of classes."""
     from transformers import AutoConfig, BertForSequenceClassification
 
     folder = tmp_path_factory.mktemp("heads")

@@ -27,7 +27,6 @@ LONG = "should nuclear power be banned because energy plants run on and on " * 4
 
 @pytest.fixture(scope="module")
 def colbert(tiny, tmp_path_factory):
-    """A tiny ColBERT whose markers are letters."""
     folder = tiny_colbert(tiny, tmp_path_factory.mktemp("models") / "tiny-colbert")
     shutil.copyfile(tiny / "tokenizer.json", folder / "tokenizer.json")
     config = json.loads((folder / "config.json").read_text())

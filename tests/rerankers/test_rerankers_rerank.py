@@ -113,7 +113,6 @@ def test_the_transformer_of_pyterrier_does_the_same(classifier, t5, run, topics)
 
 @pytest.fixture
 def arguments(study, classifier):
-    """The words of a command that reranks."""
     return [
         *("rerank", "--run", str(study / "runs" / "bm25.trec")),
         *("--topics", str(study / "topics.tsv"), "--model", str(classifier)),

@@ -17,7 +17,6 @@ from adducir.runs.write import write_run
 
 
 def nested(text):
-    """Scores by topic and document of ``1 x 9 y 7; 2 x 3``."""
     found = {}
     for qid, *words in map(str.split, text.split(";")):
         found[qid] = dict(zip(words[::2], map(float, words[1::2]), strict=True))

@@ -12,7 +12,6 @@ RUN = ["1 Q0 D1 1 9 x", "1 Q0 D2 2 8 x", "1 Q0 D3 3 8 x", "1 Q0 D4 4 7 x", "2 Q0
 
 
 def named(folder: Path, name: str, *lines: str, **depth: int) -> Excluded:
-    """What a file names that ``without`` has as qrels, pool or run."""
     (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return WithoutPart(**{name: name}, **depth).excluded(folder)
 

@@ -34,7 +34,6 @@ RECIPES = {
 
 @pytest.fixture
 def study(tmp_path, tiny):
-    """A study with ``KIND.yaml`` for every kind, and data."""
     pets = [
         {
             "docno": f"d{n}",

@@ -80,8 +80,9 @@ class DataRecipe(GroupShares):
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
             raise ValueError(f"`{min(self.brought)}` lacks groups: leave out `part` and `groups`")
-        if self.shares and not self.part:
-            raise ValueError("`shares` need `part`")
+        for key in {"shares", "seed"} & self.model_fields_set:
+            if not self.part:
+                raise ValueError(f"`{key}` has no effect without `part`")
         return self
 
     def files(self, folder: Path) -> list[Path]:
@@ -169,7 +170,7 @@ def _keys(spans: Sequence[MaskedSpan]) -> dict[str, list[str]]:
     }
 
 
-ContextName = Annotated[str, Field(pattern=r"^[\w.+/][\w .+/-]*$", max_length=40)]
+ContextName = Annotated[str, Field(pattern=r"^\.*[\w+/][\w .+/-]*$", max_length=40)]
 """As in the papers: ``L+R``, ``4/4``."""
 RANKS_FILE = "ranks.tsv"
 SCORES = 1 << 22

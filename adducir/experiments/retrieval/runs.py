@@ -8,14 +8,14 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import file_digest
-from adducir.core.fingerprint import fingerprint, is_known
+from adducir.core.fingerprint import canonical, fingerprint, is_known
 from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
@@ -292,6 +292,14 @@ def run_facts(path: Path) -> dict[str, Any] | None:
     return facts if is_ours else None
 
 
+def _storable(arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        canonical(arguments)
+    except (TypeError, ValueError) as error:
+        raise ValueError("should hold finite numbers, texts, lists and mappings") from error
+    return arguments
+
+
 class Python(System):
     """A function that returns a transformer, or a transformer's class.
 
@@ -307,7 +315,8 @@ class Python(System):
         "searches": "indexes",
     }
     python: str  # ``module:function``, or ``folder/file.py:function`` from the study's folder
-    arguments: dict[str, Any] = Field(default_factory=dict)  # the function's keyword arguments
+    # the function's keyword arguments
+    arguments: Annotated[dict[str, Any], AfterValidator(_storable)] = Field(default_factory=dict)
     input: Name | None = None  # the system whose run it receives
     texts: Name | None = None  # the index whose documents' texts it receives
     # an index that is opened and passed as the argument ``index``

@@ -337,6 +337,11 @@ class Fusion(TunableSystem):
             _ = self.fusion
         except UsageError as error:
             raise ValueError(str(error).rstrip(".")) from error
+        if self.tune is not None:
+            try:
+                self.at({name: float(min(some)) for name, some in self.tune.values.items()})
+            except UsageError as error:
+                raise errors_at((("tune", "grid"), str(error).rstrip("."))) from error
         return self
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from adducir.core.artifacts import read_manifest
+from adducir.core.artifacts import is_current, read_manifest
 from adducir.core.errors import ArtifactError
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
@@ -208,8 +208,10 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
         is_timed = topics and all(one.endswith(" s") for one in times)
         seconds = sum(float(one.removesuffix(" s")) for one in times) if is_timed else None
         if name := study.recipe.systems[system].index_name(study):
-            files = [one for one in study.index(name, seed).path.rglob("*") if one.is_file()]
-            size = sum(one.stat().st_size for one in files) if files else None
+            index = study.index(name, seed)
+            files = [one for one in index.path.rglob("*") if one.is_file()]
+            is_own = is_current(index.path, index.fingerprint)  # not another experiment's
+            size = sum(one.stat().st_size for one in files) if is_own else None
         for step in steps:  # which grows by each one's inputs
             steps += [one for one in step.inputs if one not in made_of]
             made_of |= dict.fromkeys(step.inputs)
@@ -254,6 +256,8 @@ def snippets(
 
 def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:
     with suppress(ArtifactError):
+        if not is_current(index.path, index.fingerprint):  # another experiment's
+            return
         store = DocumentStore(index.path)
         for docno in sorted(docnos):
             if docno in store:

@@ -6,8 +6,8 @@ parameter, then of the second, and so on.
 
 **Topics** are the judged ones of all topic sets, each with an id: its qid, or ``SET:QID`` if topic
 sets share the qid. A judged topic without a query counts 0 in every setting, as in an evaluation.
-The same topic in two sets (same qid, same query) must be in one fold; otherwise it would be tuned
-on its own labels.
+The same topic in two sets (same qid, and the same query or judgements) must be in one fold;
+otherwise it would be tuned on its own labels.
 """
 
 import hashlib
@@ -230,10 +230,17 @@ class Pool:
 
     @cached_property
     def same(self) -> Integers:
-        """(T,) numbers, equal for the same topic (qid and query) in two sets."""
-        numbers: dict[tuple[str, str], int] = {}
-        keys = zip(self.qids, (self.queries.get(one, one) for one in self.ids), strict=True)
-        return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        """(T,) numbers, equal for the same topic (qid, and query or judgements) in two sets."""
+        judged = dict[str, Any]()
+        for (one,), rows in self.qrels.frame.group_by("qid"):
+            judged[one] = frozenset(rows.select("docno", "grade").iter_rows())
+        rows_with, found = dict[Any, int](), np.arange(len(self), dtype=np.int64)
+        for row, (one, qid) in enumerate(zip(self.ids, self.qids, strict=True)):
+            for key in ((qid, self.queries.get(one, one)), (qid, judged[one])):
+                first = rows_with.setdefault(key, row)
+                if found[first] != found[row]:
+                    found[found == found[row]] = found[first]
+        return found
 
     def notes(self) -> Iterator[str]:
         judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
@@ -302,16 +309,19 @@ def by_topic_set(pool: Pool) -> Folds:
             "folds by topic set need at least two topic sets.",
             hint="Add topics and qrels, or split the topics into folds.",
         )
+    folds = Folds(tuple(each.name for each in pool.sets), pool.set_of, "each topic set is a fold")
+    if torn := _torn(pool, folds):
+        raise UsageError(torn, hint="Split the topics into folds instead.")
+    return folds
+
+
+def _torn(pool: Pool, folds: Folds) -> str:
     first: dict[int, int] = {}
     for row, topic in enumerate(pool.same.tolist()):
-        before = first.setdefault(topic, row)
-        if pool.set_of[before] != pool.set_of[row]:
-            raise UsageError(
-                f"topic {pool.qids[row]} is in two folds: {pool.sets[pool.set_of[before]].name} "
-                f"and {pool.sets[pool.set_of[row]].name}.",
-                hint="Split the topics into folds instead.",
-            )
-    return Folds(tuple(each.name for each in pool.sets), pool.set_of, "each topic set is a fold")
+        one, other = (folds.names[folds.of[at]] for at in (first.setdefault(topic, row), row))
+        if one != other:
+            return f"topic {pool.qids[row]} is in two folds: {one} and {other}."
+    return ""
 
 
 def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
@@ -369,4 +379,7 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
     of = np.array([fold_of[name] for name in found], dtype=np.int64)
     if len(names) < 2 or len(set(of.tolist())) < len(names):
         raise InputError("at least two folds with judged topics are needed.", path=path)
-    return Folds(tuple(names), of, f"{len(names)} folds from {path.name}")
+    folds = Folds(tuple(names), of, f"{len(names)} folds from {path.name}")
+    if torn := _torn(pool, folds):
+        raise InputError(torn, path=path)
+    return folds

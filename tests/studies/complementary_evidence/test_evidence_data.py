@@ -43,7 +43,6 @@ RECORD = {
 
 
 def read(tmp_path: Path, **changes: object) -> EvidenceQuestion:
-    """The question with its own paragraphs, read from a file."""
     path = tmp_path / "hotpot.json"
     path.write_text(json.dumps([{**RECORD, **changes}]))
     (question,) = read_hotpotqa(path)

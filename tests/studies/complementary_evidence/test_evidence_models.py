@@ -34,7 +34,6 @@ from adducir.training.trainable import open_training
 
 @pytest.fixture
 def place(tmp_path, tiny, monkeypatch):
-    """A study with questions in three parts and a recipe of each kind."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rerankers").mkdir()
     for name, count, seed in (("train", 24, 0), ("validation", 6, 1), ("test", 8, 2)):
@@ -152,7 +151,6 @@ def test_the_loss_is_that_of_the_equations(tiny, place, pooling, diversity, comp
 
 
 def steep(model):
-    """Heads that show passages apart."""
     with torch.no_grad():
         for head in model.heads:
             if isinstance(model, DRNModel):

@@ -88,7 +88,6 @@ def test_sets_of_a_question() -> None:
 
 
 def gold_sets(*sets: set[int], pool: int = 10) -> EvidenceQuestion:
-    """A question of some passages with these gold sets."""
     passages = tuple(Passage(f"p{n}", "", "") for n in range(pool))
     return EvidenceQuestion(f"q{len(sets)}{sets}".replace(" ", ""), "?", passages, tuple(sets))
 
@@ -98,7 +97,6 @@ def ids(*numbers: int) -> tuple[str, ...]:
 
 
 def array_of(scores) -> np.ndarray:
-    """(T, M) the values of one system."""
     return scores.matrix().values[:, 0].T
 
 

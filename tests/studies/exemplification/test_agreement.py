@@ -50,7 +50,6 @@ HEAD = "item,rater,system,rating\n"
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """Writes a text and reads it as ratings."""
     path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
 
     def read(text):

@@ -65,7 +65,6 @@ def test_f1_by_enumeration(first, second) -> None:
 
 
 def values_of(scores) -> np.ndarray:
-    """(T, M) the values of one system."""
     return scores.matrix().values[:, 0].T
 
 

@@ -125,7 +125,6 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
 
 
 def check_runs(place: Path, table: dict) -> None:
-    """Tests are over conclusions and seeds."""
     bed = build_bed(place / "arguments.jsonl", BED)
     numbers = {docno: number for number, docno in enumerate(bed.passages)}
     groups = list(dict.fromkeys(one.group for one in bed.contexts["test"]))
@@ -232,7 +231,6 @@ def test_what_is_wrong_is_said_before_anything_is_made(place, old, new, words) -
 
 
 def _files(place: Path) -> None:
-    """What CONTEXTS names."""
     tiny_colbert(place / "tiny", place / "tiny-colbert")
     tiny_bart(place / "bart")
     words = ["cats", "dogs", "energy", "power", "school", "uniforms"]

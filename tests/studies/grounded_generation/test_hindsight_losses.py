@@ -51,7 +51,6 @@ LISTS = [0, 1, 2, 3, 4], [4, 3, 7, 8, 9]
 
 
 def closed(retriever: list[int], guide: list[int], scores: np.ndarray) -> ClosedSets:
-    """The closed set of one context."""
     return ClosedSets(
         np.zeros(1, int), np.array([retriever]), scores[None], np.array([guide]), scores[None]
     )

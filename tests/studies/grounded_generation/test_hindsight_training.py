@@ -64,7 +64,6 @@ def request(model, data, contexts, depth, *, candidates=None, precision="float32
 
 
 def closed_sets(*given, **more):
-    """Closed sets, made in this process."""
     own = request(*given, **more)
     with TemporaryDirectory() as folder:
 

@@ -63,7 +63,6 @@ def tale():
 
 
 def criticism(*quoted, name="remarks", title="Remarks"):
-    """The remarks with some sentences after the sixth of them."""
     return Source(name, title, [*REMARKS[:6], *quoted, *REMARKS[6:]])
 
 
