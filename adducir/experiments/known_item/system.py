@@ -80,8 +80,8 @@ class DataRecipe(GroupShares):
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
             raise ValueError(f"`{min(self.brought)}` lacks groups: leave out `part` and `groups`")
-        for key in {"shares", "seed"} & self.model_fields_set:
-            if not self.part:
+        for key in ("shares", "seed"):
+            if getattr(self, key) and not self.part:
                 raise ValueError(f"`{key}` has no effect without `part`")
         return self
 
