@@ -112,7 +112,7 @@ def index(settings: Index) -> None:
     from adducir.cli.console import near, open_progress
 
     with open_progress() as progress:
-        corpus = settings.opened(str(source))
+        corpus = settings.opened(str(source), settings.fields)
         build = _build_dense if settings.engine == "dense" else _build_lexical
         manifest = build(settings, corpus)
         progress.note(f"{near(settings.output)}: {summary(manifest)}")

@@ -132,7 +132,8 @@ def encode(settings: Encode) -> None:
         elif settings.topics is not None:
             items = items_of_topics(load_topics(settings.topics))
         else:
-            items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
+            corpus = settings.opened(settings.corpus or "", settings.fields)
+            items = items_of_corpus(corpus, settings.fields)
         manifest = encode_items(
             source,
             items,

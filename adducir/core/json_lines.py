@@ -59,7 +59,10 @@ def json_unique(text: str, path: Path) -> Any:
         return found
 
     json_value(text, path)  # whose errors name the line
-    return json.loads(text, object_pairs_hook=unique)
+    try:
+        return json.loads(text, object_pairs_hook=unique)
+    except RecursionError as error:
+        raise InputError(f"this is not usable JSON: {error}.", path=path) from error
 
 
 def json_object(path: Path) -> dict[str, Any]:

@@ -24,6 +24,7 @@ Documents = Iterator[tuple[int, Document]]
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id", "pid")
 _ANY_DOCNO = f"{', '.join(DOCNO_FIELDS[:-1])} or {DOCNO_FIELDS[-1]}"
+_TEXTS = ("text", "title", "body", "contents", "query")
 _ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
@@ -37,6 +38,8 @@ class CorpusFormat(Recipe):
     """Whether each file is one document."""
     default_fields: ClassVar[tuple[str, ...] | None] = None
     """The fields to index by default; None: those of the first documents."""
+    version: ClassVar[int] = 1
+    """Raised when the same files yield other documents."""
     is_last_resort: ClassVar[bool] = False
     """Whether its files are read only if a folder has no others."""
 
@@ -98,6 +101,7 @@ class Table(CorpusFormat):
     """CSV with a header, or Parquet: each row is a document, each column a field."""
 
     suffixes: ClassVar = TABLES
+    version: ClassVar = 2
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         for line, docno, record in with_docnos(table_records(path), path, docno_field):
@@ -108,6 +112,7 @@ class TSV(CorpusFormat):
     """A docno, a tab, the text; or columns named by a header."""
 
     suffixes: ClassVar = (".tsv",)
+    version: ClassVar = 2
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         names = DOCNO_FIELDS if docno_field is None else (docno_field,)
@@ -133,8 +138,8 @@ def tsv_records(
             continue
         if is_first and (has_header or _is_header(cells, ids)):
             header = [cell.strip() for cell in cells]
-            lower = [cell.lower() for cell in header]
-            key = next((lower.index(name) for name in ids if name in lower), 0)
+            known = header if has_header else [cell.lower() for cell in header]
+            key = next((known.index(name) for name in ids if name in known), 0)
             if (has_header and header[key] not in ids) or len(set(header)) < max(2, len(cells)):
                 what = f"the header must name {' or '.join(ids)} and other columns, each once."
                 raise InputError(what, path=path, line=number)
@@ -155,8 +160,7 @@ def tsv_records(
 
 def _is_header(cells: Sequence[str], ids: Sequence[str]) -> bool:
     names = [cell.strip().lower() for cell in cells]
-    are_words = all(name.replace("-", "_").isidentifier() for name in names)
-    return names[0] in ids or (are_words and not {*names}.isdisjoint(ids))
+    return names[0] in ids or not ({*names}.isdisjoint(ids) or {*names}.isdisjoint(_TEXTS))
 
 
 class Text(CorpusFormat):

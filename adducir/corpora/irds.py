@@ -126,9 +126,12 @@ class IrdsCorpus:
     source: str
     dataset: Any
     passages: int | None = None
+    searched: tuple[str, ...] = ()  # the fields that determine passages; by default the usual ones
 
     @classmethod
-    def open(cls, name: str, passages: int | None = None) -> "IrdsCorpus":
+    def open(
+        cls, name: str, passages: int | None = None, searched: tuple[str, ...] = ()
+    ) -> "IrdsCorpus":
         """The corpus of an id; tells a plan that its documents may have to be downloaded."""
         dataset = open_dataset(name, "docs")
 
@@ -142,11 +145,11 @@ class IrdsCorpus:
 
         what = f"the documents of {name}, which ir_datasets downloads."
         fetched_later(what, is_here, lambda: next(records(dataset, name, "docs")))
-        return cls(name, dataset, passages)
+        return cls(name, dataset, passages, searched)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process reopens the data set, and does not report progress.
-        return IrdsCorpus.open, (self.source, self.passages)
+        return IrdsCorpus.open, (self.source, self.passages, self.searched)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -171,7 +174,7 @@ class IrdsCorpus:
             elif "default_text" in searched:
                 given["default_text"] = record.default_text()
             document = Document(record.doc_id, fields_of(given))
-            yield from passages_of(document, self.passages, searched)
+            yield from passages_of(document, self.passages, self.searched or searched)
         if record is None:
             raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 
@@ -185,6 +188,7 @@ class IrdsCorpus:
                 owner = self.source
         count, version = self.size_hint(), ir_datasets.__version__
         found = {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
+        found |= {"cut by": list(self.searched)} if self.searched else {}
         return found | ({"words": self.passages} if self.passages else {})
 
     def size_hint(self) -> int | None:

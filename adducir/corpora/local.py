@@ -43,6 +43,7 @@ class LocalCorpus:
     docno_field: str | None
     folder: Path
     passages: int | None = None
+    searched: tuple[str, ...] = ()  # the fields that determine passages; by default the usual ones
 
     def __iter__(self) -> Iterator[Document]:
         if not reads(*self.paths):
@@ -74,6 +75,8 @@ class LocalCorpus:
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
             **({"words": self.passages} if self.passages else {}),
+            **({"cut by": list(self.searched)} if self.searched else {}),
+            **({"version": self._reader.version} if self._reader.version > 1 else {}),
         }
 
     def size_hint(self) -> int | None:
@@ -84,7 +87,7 @@ class LocalCorpus:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
-        searched = self.default_fields if self.passages else ()
+        searched = (self.searched or self.default_fields) if self.passages else ()
         for path in self.paths:
             for line, document in self._reader.read(path, self.docno_field, self.folder):
                 for passage in passages_of(document, self.passages, searched):
@@ -136,7 +139,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
     """A folder's format, its files in that format, and those that are ignored."""
     files = sorted(files_below(folder))
     beir = {path.name.partition(".")[0]: path for path in files if path.parent == folder}
-    if {"corpus", "queries"} <= beir.keys():
+    if wanted in (None, "jsonl") and {"corpus", "queries"} <= beir.keys():
         what = "this folder has BEIR's layout, whose queries are not documents."
         raise InputError(what, path=folder, hint=f"Name the corpus: {beir['corpus']}")
     by_format: dict[str, list[Path]] = {}

@@ -55,7 +55,8 @@ def without_comments(body: str) -> str:
 
 def with_plain_text(body: str) -> str:
     """The SGML with its CDATA sections as escaped text."""
-    return _CDATA.sub(lambda match: html.escape(match[1]), body) if "<![CDATA[" in body else body
+    end = body.rfind("]]>") + 3  # a search for more ends would take quadratic time
+    return _CDATA.sub(lambda match: html.escape(match[1]), body[:end]) + body[end:]
 
 
 def plain(content: str) -> str:

@@ -22,7 +22,7 @@ _BLOCKS = """
     option, p, pre, section, select, summary, table, td, textarea, th, tr, ul
 """
 _EDGE = "\ue000"  # for private use: not in any text
-_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(rb"""(?:charset|<\?xml[^>]*?encoding)\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
 

@@ -8,8 +8,10 @@ white space between them.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
 
-from adducir.corpora.documents import Document
+from adducir.corpora.documents import Corpus, Document
 
 _NO_ENDS = """
     al. approx. Aug. Bart. Bros. cf. Cor. dept. Dr. e.g. E.g. ed. eds. esp. Esq. etym. Eccl. Gen.
@@ -35,7 +37,8 @@ def passages_of(
     if words is None:
         return (document,)
     texts = {name: cut(text, words) for name, text in document.fields.items()}
-    count = max((len(texts[name]) for name in searched if name in texts), default=1)
+    names = [name for name in searched if name in texts] or texts
+    count = max((len(texts[name]) for name in names), default=1)
     for name, some in texts.items():
         texts[name] = [*some[: count - 1], "\n".join(some[count - 1 :])] if some[count:] else some
     columns = {name: some * (count if len(some) == 1 else 1) for name, some in texts.items()}
@@ -43,6 +46,13 @@ def passages_of(
         {name: some[n] for name, some in columns.items() if n < len(some)} for n in range(count)
     ]
     return [Document(f"{document.docno}#{number}", row) for number, row in enumerate(rows, 1)]
+
+
+def cut_by(corpus: Corpus, fields: Sequence[str]) -> Corpus:
+    """The corpus, with passages determined by these fields instead of its default ones."""
+    of_files: Any = corpus
+    is_cut = fields and getattr(corpus, "passages", None)
+    return replace(of_files, searched=tuple(fields)) if is_cut else corpus
 
 
 def cut(text: str, words: int) -> list[str]:

@@ -17,7 +17,7 @@ import polars as pl
 
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.fingerprint import digest_of
-from adducir.core.json_lines import json_unique
+from adducir.core.json_lines import json_unique, json_value
 from adducir.core.texts import refuse_text
 from adducir.corpora import irds
 from adducir.corpora.columns import QRELS, Columns, read_columns
@@ -119,10 +119,11 @@ def _read(found: Path | str) -> Columns:
     judged: Any = given
     if data[:64].lstrip()[:1] == b"{":
         try:
-            judged = json_unique(data.decode(), found)
+            json_value(data.decode(), found)
         except InputError as error:  # usually documents
             what = "these are not qrels: use TREC's columns or {qid: {docno: grade}}."
             raise InputError(what, path=found, line=1) from error
+        judged = json_unique(data.decode(), found)
     if judged is not None:
         try:
             frame = Qrels.of(judged).frame

@@ -1,5 +1,6 @@
 """The recipe of reading a corpus, which commands, experiments and trainings share."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -7,6 +8,7 @@ from pydantic import Field
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
+from adducir.corpora.passages import cut_by
 from adducir.corpora.sources import open_corpus
 
 
@@ -23,5 +25,8 @@ class Reading(Recipe):
         None, description="Split documents into passages DOCNO#1, ... of at most this many words."
     )
 
-    def opened(self, source: str) -> Corpus:
-        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
+    def opened(self, source: str, fields: Sequence[str] = ()) -> Corpus:
+        """The corpus; ``fields``, by default its usual ones, determine the passages."""
+        return cut_by(
+            open_corpus(source, **self.model_dump(include={*Reading.model_fields})), fields
+        )

@@ -105,6 +105,7 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
         except pl.exceptions.PolarsError as error:
             what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
             raise InputError(f"this table cannot be read: {what}.", path=path) from error
+        frame = frame.select(name for name in frame.columns if name.strip())
         frame = frame.rename(lambda name: name.strip().lower())
         frame = frame.with_columns(pl.all().str.strip_chars())
         return data, frame.filter(~pl.all_horizontal(pl.all().is_null()))
@@ -152,8 +153,8 @@ class FrameCorpus:
             documents.append(Document(docno, fields_of(fields)))
         if not documents:
             raise UsageError("the frame has no rows.")
-        whole = cls(documents)
-        return cls([p for one in whole for p in passages_of(one, passages, whole.default_fields)])
+        names = cls(documents).default_fields
+        return cls([part for one in documents for part in passages_of(one, passages, names)])
 
     @property
     def default_fields(self) -> tuple[str, ...]:

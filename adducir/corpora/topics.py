@@ -44,7 +44,7 @@ _LABEL = re.compile(
 )
 
 _JUDGED = re.compile(
-    r"\s*\S+\s+(?:[0-9]+\s+\S+\s+-?[0-9.]+|Q0\s+\S+\s+-?[0-9.]+(?:\s+\S+)*)\s*|\S+\t\S+\t-?[0-9]+\s*"
+    r"\s*\S+\s+(?:[0-9]+\s+\S+\s+-?[0-9.]+|(?:Q)?[0-9]+\s+\S+\s+-?[0-9]+\s+\S+\s+\S+)\s*|\S+\t\S+\t-?[0-9]+\s*"
 )
 _NO_TOPICS = "these are qrels or a run, not topics:"
 
@@ -142,7 +142,7 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
             wrong = "repeated" if topic.qid in lines else "empty or contains white space"
             raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
         lines[topic.qid] = topic.line
-        present |= topic.fields
+        present |= {name: present.get(name) or text for name, text in topic.fields.items()}
         if field is None and topic.vector is not None:
             vectors.append(topic.vector)
     if not raw:
@@ -152,9 +152,10 @@ def load_topics(source: str | Path, *, field: str | None = None) -> Topics:
         what = f"topic {lacks.qid!r} lacks token weights, but others have them."
         hint = "Add them to all topics, or name a field to search with."
         raise InputError(what, path=found, line=lacks.line, hint=hint)
-    if vectors and not present:
+    filled = [name for name, text in present.items() if text]
+    if vectors and not filled:
         return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
-    names, queries = _fields(list(present), field, found), list[str]()
+    names, queries = _fields(list(present), filled, field, found), list[str]()
     for topic in raw:
         queries.append(collapse(" ".join(filter(None, map(topic.fields.get, names)))))
     return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)
@@ -175,10 +176,12 @@ def _from_dataset(name: str) -> list[_RawTopic]:
     return topics
 
 
-def _fields(present: Sequence[str], field: str | None, source: str | Path) -> Sequence[str]:
+def _fields(
+    present: Sequence[str], filled: Sequence[str], field: str | None, source: str | Path
+) -> Sequence[str]:
     if field is None:
         usual = [name for name in _DEFAULTS if name in present]
-        names = usual[:1] or (present if len(present) == 1 else [])
+        names = usual[:1] or next((list(one) for one in (filled, present) if len(one) == 1), [])
         what = "it is not clear which field to search with."
     else:
         names = [name.strip() for name in field.split("+")]

@@ -27,6 +27,7 @@ class TREC(CorpusFormat):
 
     suffixes: ClassVar = (".trec", ".sgml", ".sgm", ".txt", ".xml")
     default_fields: ClassVar = ("text",)
+    version: ClassVar = 2
 
     def read(
         self, path: Path, docno_field: str | None, folder: Path
@@ -49,7 +50,7 @@ def trec_documents(
     key = re.escape(docno_field or "docno")
     # Two searches: one pattern for both would search for the end again from every beginning.
     opening, closing = re.compile(f"<{key}>", re.I), re.compile(rf"</{key}\s*+>", re.I)
-    start, tag, parts = 0, "", list[str]()
+    start, tag, inner, parts = 0, "", 0, list[str]()
     found = strayed = False
 
     def unclosed(where: str) -> InputError:
@@ -58,7 +59,8 @@ def trec_documents(
     for number, line in lines:
         position = 0
         for edge in _EDGE.finditer(line) if "<" in line else ():
-            if start and edge[2] != tag:  # part of a web page
+            if start and edge[2] != tag and (not edge[1] or inner):  # part of a web page
+                inner += -1 if edge[1] else 1
                 continue
             if edge[1]:
                 if not start:
@@ -78,7 +80,7 @@ def trec_documents(
             elif start:
                 raise unclosed(f"the next one on line {number}")
             else:
-                start, tag, parts = number, edge[2], []
+                start, tag, inner, parts = number, edge[2], 0, []
             position = edge.end()
         if start:
             parts.append(line[position:])

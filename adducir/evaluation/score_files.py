@@ -170,8 +170,11 @@ def _values(path: Path) -> Iterable[Value]:
 
 
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
-    rows = list(records(path))
-    numeric = {name for _, one in rows for name, text in one.items() if _number(text) is not None}
+    rows, numeric = records(path), set[str]()
+    if is_json:
+        rows = iter(every := list(rows))
+        cells = (cell for _, record in every for cell in record.items())
+        numeric = {name for name, text in cells if _number(text) is not None}
     for line, record in rows:
         qid = next((record[name] for name in QIDS if name in record), None)
         if qid is None or "results" in record:
@@ -224,7 +227,8 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if cells[0] == "runid" or _MEANS[0] in cells[:2]:
             continue
         if swapped is None:
-            swapped = is_padded or is_known(measure_of(cells[0]))
+            is_first, is_second = (is_known(measure_of(one)) for one in cells[:2])
+            swapped = is_first or (is_padded and not is_second)
         qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
         yield "", "", "", qid, measure, _number(cells[2]), line, None
 

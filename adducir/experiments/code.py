@@ -22,7 +22,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.packages import raised_in
 from adducir.core.texts import nearest
 
-_functions: dict[tuple[Path, str], tuple[str, Any]] = {}  # by folder and name: digest, function
+_modules: dict[tuple[Path, str], tuple[str, Any]] = {}  # by folder and name, with their digest
 
 
 @dataclass(frozen=True)
@@ -67,22 +67,25 @@ class Code:
         return files
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
-        digest, function = _functions.get((self.folder, self.name), ("", None))
-        if digest != self.identity()["sha256"]:
-            function = self._imported()
-            _functions[self.folder, self.name] = self.identity()["sha256"], function
+        key = self.folder, self.module or str(self.path)
+        digest = self.identity()["sha256"] if self.is_of_study else ""
+        if _modules.get(key, (None, None))[0] != digest:
+            _modules[key] = digest, self._imported()
+        function = getattr(_modules[key][1], self.function, None)
+        if function is None:
+            raise self.error("cannot be imported:", AttributeError(self.function))
         try:
             return function(**arguments)
         except Exception as error:
             raise self.error("raised", error) from error
 
     def _imported(self) -> Any:
-        """The function as its files are now, whatever Python has loaded or compiled before."""
+        """The module as its files are now, whatever Python has loaded or compiled before."""
         own = set[str]()
         for path in self._files() if self.is_of_study else ():
             if path.is_relative_to(self.folder):
                 parts = path.relative_to(self.folder).with_suffix("").parts
-                own.add(".".join(parts).removesuffix(".__init__"))
+                own |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
                 with suppress(OSError, NotImplementedError):  # trusted by time and size alone
                     Path(cache_from_source(str(path))).unlink(missing_ok=True)
         before = {name: sys.modules.pop(name) for name in own & sys.modules.keys()}
@@ -93,14 +96,17 @@ class Code:
             if self.module is None and (spec := spec_from_file_location(name, self.path)):
                 sys.modules[name] = module_from_spec(spec)
                 cast("Any", spec.loader).exec_module(sys.modules[name])
-            return getattr(importlib.import_module(name), self.function)
+            return importlib.import_module(name)
         except Exception as error:
             raise self.error("cannot be imported:", error) from error
         finally:
             with suppress(ValueError):
                 sys.path.remove(str(self.folder))
             for name, module in before.items():  # such as Python's own `statistics`
-                if not Path(getattr(module, "__file__", None) or "").is_relative_to(self.folder):
+                file = getattr(module, "__file__", None)
+                if not (
+                    Path(file).is_relative_to(self.folder) if file else hasattr(module, "__path__")
+                ):
                     sys.modules[name] = module
 
     def error(self, what: str, error: Exception) -> InputError:
@@ -149,7 +155,7 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
         raise InputError(f"{module!r} is not a valid module name.")
     for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
         here = base.joinpath(*parts)
-        for path in (here.with_name(f"{here.name}.py"), here / "__init__.py"):
+        for path in (here / "__init__.py", here.with_name(f"{here.name}.py")):
             if path.is_file():
                 is_package = len(parts) > 1 or path.name == "__init__.py"
                 return path, base / parts[0] if is_package else path

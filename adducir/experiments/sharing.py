@@ -66,10 +66,11 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
             yield from _named_in(one, study)
     elif isinstance(value, str) and 0 < len(value) < 250 and "\0" not in value:
         path = study / value
-        if path.resolve().is_relative_to(study.resolve()) and path.resolve() != study.resolve():
+        place, whole = path.resolve(), study.resolve()
+        if place.is_relative_to(whole) and place != whole:
             if path.is_file():
                 yield path
-            elif path.is_dir() and path.relative_to(study).parts[0] not in FOLDERS:
+            elif path.is_dir() and place.relative_to(whole).parts[0] not in FOLDERS:
                 yield from () if (path / MANIFEST).is_file() else files_below(path)
 
 
@@ -101,7 +102,7 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
     with TemporaryDirectory() as scratch:
         study = Path(scratch, "study")
         if archive.is_dir():
-            shutil.copytree(archive, study, symlinks=True)  # a broken link is a missing file
+            shutil.copytree(archive, study, ignore_dangling_symlinks=True)
         else:
             try:
                 with zipfile.ZipFile(archive) as packed:

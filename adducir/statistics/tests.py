@@ -85,7 +85,8 @@ class Wilcoxon(SignificanceTest):
         from scipy.stats import rankdata
 
         each = [settled(*one) for one in zip(difference, noise, strict=True)]
-        return np.array([(np.sign(one) * rankdata(np.abs(one))).sum() for one in each])
+        kept = [one[one != 0] for one in each]
+        return np.array([(np.sign(one) * rankdata(np.abs(one))).sum() for one in kept])
 
 
 def _wilcoxon(difference: Floats) -> tuple[float, float]:

@@ -87,6 +87,9 @@ def test_no_verdict_contradicts_the_mean_or_the_test(test: str) -> None:
     )
     assert (row["wins"], row["losses"], row["verdict"]) == (6, 34, None)
     assert row["p"] < 0.05 and row["difference"] > 0
+    ties = np.add(0.5, [-0.001 * n for n in range(1, 23)] + [0.4] * 20 + [0.0] * 958)
+    found = compared([[0.5] * 1000, ties], baseline="s0", test="wilcoxon")
+    assert found.tests["verdict"].to_list() == ["better"]
 
 
 def test_means_say_which_is_best(systems: list[Scores], values: np.ndarray) -> None:

@@ -17,6 +17,7 @@ from adducir.core.planning import NotRead
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, one_of
 from adducir.core.registry import Family, entry, hyperparameters
+from adducir.corpora.passages import cut_by
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -90,7 +91,7 @@ class IndexStep(Step):
         documents = study.corpus(entry.corpus, seed)
         self.entry, self.kind, self.place = entry, entry.artifact, ("indexes", name)
         self.path = study.index_path(name, seed)
-        self.corpus, self.facts = documents.corpus, documents.facts
+        self.corpus, self.facts = cut_by(documents.corpus, entry.fields), documents.facts
         self.source = documents.label
         try:
             self.fields = entry.fields or tuple(self.corpus.default_fields)

@@ -231,12 +231,13 @@ class Pool:
     @cached_property
     def same(self) -> Integers:
         """(T,) numbers, equal for the same topic (qid, and query or judgements) in two sets."""
-        judged = dict[str, Any]()
-        for (one,), rows in self.qrels.frame.group_by("qid"):
+        judged, count = dict[str, Any](), Counter(self.qids)
+        twice = [one for one, qid in zip(self.ids, self.qids, strict=True) if count[qid] > 1]
+        for (one,), rows in self.qrels.frame.filter(pl.col("qid").is_in(twice)).group_by("qid"):
             judged[one] = frozenset(rows.select("docno", "grade").iter_rows())
         rows_with, found = dict[Any, int](), np.arange(len(self), dtype=np.int64)
         for row, (one, qid) in enumerate(zip(self.ids, self.qids, strict=True)):
-            for key in ((qid, self.queries.get(one, one)), (qid, judged[one])):
+            for key in ((qid, self.queries.get(one, one)), (qid, judged.get(one, one))):
                 first = rows_with.setdefault(key, row)
                 if found[first] != found[row]:
                     found[found == found[row]] = found[first]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from adducir.statistics.differences import NOISE
 from adducir.tables.report.data import ranked, visible
 from adducir.tables.table import Cell, ResultTable
 
@@ -23,7 +24,7 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     mean = f"{leader.text.replace('-', '−')}{topics}"
     if len(order) == 1:
         return f"{names[order[0]]} has {title} {mean}; with one system there is nothing to compare."
-    tied = sum(cell.best for cell in cells) - 1
+    tied = len(_leaders(data["means"][place], leader.mean)) - 1
     first = f"{names[order[0]]} leads on {title}: {mean}."
     if tied:
         others = f"{tied} other{'s' * (tied > 1)}"
@@ -31,7 +32,8 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     told = list(_confidence(table, cells)) or ["No difference was tested."]
     leads: dict[int, list[str]] = {order[0]: []}
     for at in orders:
-        if at != place and sum(row.cells[at].best for row in table.rows) == 1:
+        means = data["means"][at]
+        if at != place and len(_leaders(means, means[orders[at][0]])) == 1:
             leads.setdefault(orders[at][0], []).append(data["columns"][at]["title"])
     elsewhere = list[str]()
     for at, titles in leads.items():
@@ -39,6 +41,11 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
             whose = "It also" if at == order[0] else names[at]
             elsewhere.append(f"{whose} leads on {_listed(titles)}.")
     return " ".join([first, *told, *elsewhere[:NAMED]])
+
+
+def _leaders(means: Sequence[float | None], best: float | None) -> list[float]:
+    noise = NOISE * abs(best or 0)
+    return [one for one in means if one is not None and abs(one - (best or 0)) <= noise]
 
 
 def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
