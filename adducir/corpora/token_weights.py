@@ -20,6 +20,7 @@ from adducir.corpora.formats import with_docnos
 from adducir.corpora.local import choose_files
 
 WEIGHT_KEYS = ("vector", "weights")
+LARGEST_WEIGHT = 3e38  # scores are float32
 _SHAPE = 'Write lines such as {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
 
 TokenWeights = dict[str, float]
@@ -61,8 +62,8 @@ def weights_in(
         raise InputError(what, path=path, line=line, hint=_SHAPE)
     for token, weight in found.items():
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
-        if not (is_number and 0 <= weight <= 3e38):
-            what = f"the weight of {token!r} must be a number from 0 to 3e38, not {weight!r}."
+        if not (is_number and 0 <= weight <= LARGEST_WEIGHT):
+            what = f"the weight of {token!r} must be from 0 to {LARGEST_WEIGHT}, not {weight!r}."
             raise InputError(what, path=path, line=line, hint=_SHAPE)
         if "\n" in token or "\r" in token:
             what = f"the token {token!r} contains a line break."

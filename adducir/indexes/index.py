@@ -18,6 +18,7 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import text_of
+from adducir.corpora.token_weights import LARGEST_WEIGHT
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
@@ -31,8 +32,6 @@ Query = str | Mapping[str, float]
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
-LARGEST = 3e38
-"""The largest weight of a query's term; scores are float32."""
 _SPAN = 64  # queries
 
 
@@ -156,8 +155,10 @@ class Index(ABC):
             if isinstance(query, str):
                 places.append(place)
                 texts.append(query)
-            elif not all(0 <= weight <= LARGEST for weight in query.values()):
-                raise UsageError(f"the weights of a query must be 0 to {LARGEST}: {dict(query)}.")
+            elif not all(0 <= weight <= LARGEST_WEIGHT for weight in query.values()):
+                raise UsageError(
+                    f"the weights of a query must be 0 to {LARGEST_WEIGHT}: {dict(query)}."
+                )
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
             weighted[place] = self.counted(terms)
         counts, docs, scores = self._rank(weighted, model, depth, threads or default_threads())
