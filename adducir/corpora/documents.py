@@ -9,6 +9,8 @@ from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
 """The maximum bytes of a docno. Lucene's dictionary takes two milliseconds for 10,000 bytes."""
+LARGEST_WEIGHT = 3e38
+"""The largest weight of a term, in documents and queries; scores are float32."""
 ARGUMENT_FIELDS = ("conclusion", "premise")
 """The fields of args.me that hold an argument's text and are searched."""
 

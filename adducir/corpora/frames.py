@@ -87,11 +87,11 @@ def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataF
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
     else:
         qids, docnos, values = (column_of(data, names, what) for names in (QID, DOCNO, value))
-    values = [*values]
-    if nested := [one for one in values if isinstance(one, list | dict | tuple)]:
-        raise UsageError(f"a {value[0]} must be a number, not {nested[0]!r}.")
     ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
-    return pl.DataFrame(ids).with_columns(pl.Series(value[0], values, strict=False))
+    found = pl.Series(value[0], values, strict=False)
+    if found.dtype.is_nested() or found.dtype == pl.Object:
+        raise UsageError(f"each {value[0]} must be a number, not a list or a mapping.")
+    return pl.DataFrame(ids).with_columns(found)
 
 
 def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:

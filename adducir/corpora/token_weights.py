@@ -16,11 +16,11 @@ from typing import Any
 from adducir.core.errors import InputError
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import json_objects
+from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.formats import with_docnos
 from adducir.corpora.local import choose_files
 
 WEIGHT_KEYS = ("vector", "weights")
-LARGEST_WEIGHT = 3e38  # scores are float32
 _SHAPE = 'Write lines such as {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
 
 TokenWeights = dict[str, float]

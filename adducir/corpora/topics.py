@@ -44,7 +44,9 @@ _LABEL = re.compile(
 )
 
 _JUDGED = re.compile(
-    r"\s*\S+\s+(?:[0-9]+\s+\S+\s+-?[0-9.]+|(?:Q)?[0-9]+\s+\S+\s+-?[0-9]+\s+\S+\s+\S+)\s*|\S+\t\S+\t-?[0-9]+\s*"
+    r"\s*\S+\s+[0-9]+\s+\S+\s+-?[0-9.]+\s*"  # qrels
+    r"|\s*\S+\s+Q?[0-9]+\s+\S+\s+-?[0-9]+\s+\S+\s+\S+\s*"  # a run
+    r"|\S+\t\S+\t-?[0-9]+\s*"  # either, of MS MARCO
 )
 _NO_TOPICS = "these are qrels or a run, not topics:"
 

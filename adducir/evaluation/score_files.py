@@ -170,10 +170,11 @@ def _values(path: Path) -> Iterable[Value]:
 
 
 def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
-    rows, numeric = records(path), set[str]()
-    if is_json:
-        rows = iter(every := list(rows))
-        cells = (cell for _, record in every for cell in record.items())
+    rows: Iterable[tuple[int, dict[str, str]]] = records(path)
+    numeric = set[str]()
+    if is_json:  # other keys are about the topic
+        rows = list(rows)
+        cells = (cell for _, record in rows for cell in record.items())
         numeric = {name for name, text in cells if _number(text) is not None}
     for line, record in rows:
         qid = next((record[name] for name in QIDS if name in record), None)
@@ -217,7 +218,7 @@ def _from_lines(path: Path) -> Iterator[Value]:
     swapped: bool | None = None
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
-        is_padded = cells[:1] != [cell.strip() for cell in cells[:1]]  # by trec_eval: a measure
+        is_padded = bool(cells) and cells[0] != cells[0].strip()  # by trec_eval: a measure
         cells = [cell.strip() for cell in cells]
         if not any(cells):
             continue

@@ -17,8 +17,7 @@ from adducir.core.artifacts import Manifest
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
 from adducir.core.texts import refuse_text
-from adducir.corpora.documents import text_of
-from adducir.corpora.token_weights import LARGEST_WEIGHT
+from adducir.corpora.documents import LARGEST_WEIGHT, text_of
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
