@@ -146,6 +146,7 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        threads = _at_least_one(threads)
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         weighted: list[Any] = list(queries)
@@ -160,7 +161,7 @@ class Index(ABC):
                 )
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
             weighted[place] = self.counted(terms)
-        counts, docs, scores = self._rank(weighted, model, depth, threads or default_threads())
+        counts, docs, scores = self._rank(weighted, model, depth, threads)
         return Hits(counts, self.docnos.gather(docs), scores)
 
     def expand(
@@ -177,7 +178,7 @@ class Index(ABC):
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text, not weighted terms.")
         self._refuse_without_vectors()  # before anything is searched
-        own, threads = list(map(Counter, self.analysis.terms(texts))), threads or default_threads()
+        own, threads = list(map(Counter, self.analysis.terms(texts))), _at_least_one(threads)
         counts, docs, scores = self._rank(own, model, feedback.depth, threads)
         starts = np.concatenate(([0], np.cumsum(counts)))
         made: list[Weights] = [{} for _ in texts]
@@ -261,6 +262,13 @@ class Index(ABC):
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} does not contain the document {docno!r}.")
         return self._numbers[docno]
+
+
+def _at_least_one(threads: int | None) -> int:
+    """The number of threads to use: one per core by default."""
+    if threads is not None and threads < 1:
+        raise UsageError(f"the number of threads must be 1 or more, not {threads}.")
+    return threads or default_threads()
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import psutil
 
-from adducir.core.errors import AdducirError, ArtifactError, MachineError
+from adducir.core.errors import AdducirError, ArtifactError, MachineError, UsageError
 from adducir.core.files import cache_folder
 
 P = ParamSpec("P")
@@ -37,6 +38,7 @@ _SYSTEM_FOLDERS = ("/usr/lib/jvm", "/Library/Java/JavaVirtualMachines", "/opt/ja
 _LIBRARIES = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm.dll")
 _BESIDE_HEAP = 1280  # megabytes of addresses that Java needs besides its heap, if few are left
 _LEAST_HEAP = 256
+_ARCHIVE_SECONDS = 150  # after which no process is still archiving classes
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,36 @@ def heap_megabytes() -> int:
     return int(wished)
 
 
+# Run by itself after the process that listed the classes has ended: archiving takes ten seconds.
+_ARCHIVE = """
+import contextlib, os, pathlib, subprocess, sys
+listed, new, kept, *command = sys.argv[1:]
+with contextlib.suppress(OSError, subprocess.SubprocessError):
+    if hasattr(os, "nice"):
+        os.nice(10)
+    done = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    if done.returncode:
+        pathlib.Path(new).write_bytes(b"")
+    pathlib.Path(new).replace(kept)
+for path in listed, new:
+    pathlib.Path(path).unlink(missing_ok=True)
+"""
+
+
+def _sweep(folder: Path) -> None:
+    """Remove the class lists and archives that killed processes left unfinished."""
+    for path in folder.glob("java-classes-*"):
+        process = path.name.removesuffix(".new").rpartition(".")[2]
+        with contextlib.suppress(OSError):
+            is_old = time.time() - path.stat().st_mtime > _ARCHIVE_SECONDS
+            if process.isdecimal() and is_old and not psutil.pid_exists(int(process)):
+                path.unlink()
+
+
 def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> list[str]:
     """Options that let Java map the classes that an earlier process loaded, in half the time.
 
-    If there is no archive yet, this process lists its classes and Java archives them at exit.
+    If there is no archive yet, this process lists its classes, and Java archives them after it.
     """
     folder, program = cache_folder(), java.home / "bin/java"
     if folder is None or not program.is_file():
@@ -179,19 +207,22 @@ def _shared_classes(java: Java, classpath: list[str], options: list[str]) -> lis
     kept = folder / f"java-classes-{digest}.jsa"
     if kept.exists():  # empty after a failure
         return ["-Xlog:disable", f"-XX:SharedArchiveFile={kept}"] if kept.stat().st_size else []
+    _sweep(folder)
     listed, new = kept.with_suffix(f".{os.getpid()}"), kept.with_suffix(f".{os.getpid()}.new")
+    command = [str(program), "-Xshare:dump", f"-XX:SharedClassListFile={listed}"]
+    command += [f"-XX:SharedArchiveFile={new}", *options, "-cp", os.pathsep.join(classpath)]
 
-    def keep() -> None:
-        command = [str(program), "-Xshare:dump", f"-XX:SharedClassListFile={listed}"]
-        command += [f"-XX:SharedArchiveFile={new}", *options, "-cp", os.pathsep.join(classpath)]
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            done = subprocess.run(command, capture_output=True, timeout=60, check=False)  # noqa: S603
-            if done.returncode:
-                new.write_bytes(b"")
-            new.replace(kept)
-        listed.unlink(missing_ok=True)
+    def archive() -> None:
+        with contextlib.suppress(OSError):
+            subprocess.Popen(  # noqa: S603
+                [sys.executable, "-c", _ARCHIVE, str(listed), str(new), str(kept), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # it outlives the shell's signals to this process
+            )
 
-    atexit.register(keep)
+    atexit.register(archive)
     return [f"-XX:DumpLoadedClassList={listed}"]
 
 
@@ -284,6 +315,16 @@ _OTHER_LUCENE = (
     "Could not load codec",
     "An SPI class of type org.apache.lucene.codecs",
 )
+# What Lucene throws when bytes, files or fields are not what its index should have.
+_DAMAGE = (
+    "Corrupt",
+    "IndexOutOfBoundsException",
+    "EOFException",
+    "NoSuchFileException",
+    "FileNotFoundException",
+    "BufferUnderflowException",
+    "has no docno",
+)
 
 
 @contextlib.contextmanager
@@ -310,9 +351,14 @@ def _meaning(error: Exception, path: Path) -> AdducirError:
         what = "Java cannot read this path: the locale's encoding lacks one of its characters."
         return MachineError(what, path=path, hint="Set a UTF-8 locale, such as LC_ALL=C.UTF-8.")
     if any(sign in text for sign in _OTHER_LUCENE):
-        what = "this index was built by another version of Lucene."
+        message = "this index was built by another version of Lucene."
     elif "IndexNotFoundException" in text:
-        what = "this folder does not contain a Lucene index."
+        message = "this folder does not contain a Lucene index."
+    elif "AlreadyClosedException" in text:
+        return UsageError("this index is closed.", path=path, hint="Open it again.")
+    elif any(sign in text for sign in _DAMAGE):
+        message = f"Lucene cannot read this index: {text.strip()}."
     else:
-        what = f"Lucene cannot use this index: {text.strip()}."
-    return ArtifactError(what, path=path, hint="Build it again with 'adducir index --rebuild'.")
+        hint = "The index need not be damaged: 'adducir doctor' tests Java and Lucene without it."
+        return MachineError(f"Java failed: {text.strip()}.", path=path, hint=hint)
+    return ArtifactError(message, path=path, hint="Build it again with 'adducir index --rebuild'.")

@@ -19,6 +19,7 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.progress import progress
 from adducir.core.texts import nearest
 from adducir.indexes import jvm
+from adducir.indexes.arrays import damaged
 from adducir.indexes.index import Array, Index, Ranked
 from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import KINDS
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 FOLDER = "lucene"
 """Where an artifact keeps Lucene's files."""
+_HEAP_PER_HIT = 128  # bytes; a hit takes 28 when it is packed, and other calls take heap, too
+_MOST_HITS = 1 << 27
 
 
 def write(
@@ -106,8 +109,13 @@ class LuceneIndex(Index):
     @cached_property
     def docnos(self) -> pl.Series:
         with translated(self.path):
-            joined = self._java.docnos().tostring().decode()
-        return pl.Series("docno", joined.split("\n")[:-1], dtype=pl.String)
+            blocks = range(self._java.docnoBlocks())
+            try:
+                lines = [self._java.docnos(block).tostring()[:-1].decode() for block in blocks]
+            except UnicodeDecodeError as error:
+                raise damaged(self.path) from error
+        parts = [pl.Series("docno", [text]).str.split("\n").explode() for text in lines]
+        return pl.concat(parts) if parts else pl.Series("docno", [], dtype=pl.String)
 
     def close(self) -> None:
         self._java.close()
@@ -133,22 +141,24 @@ class LuceneIndex(Index):
                 f"{self.path} has exact lengths, which only BM25 supports.",
                 hint="Search it with bm25, or build an index without accurate_length=true.",
             )
-        terms, weights = list[str](), list[float]()
-        for query in queries:
-            terms += query
-            weights += map(float, query.values())
-        with translated(self.path):
-            packed = self._java.search(
-                terms,
-                weights,
-                list(map(len, queries)),
-                similarity,
-                min(depth or len(self), max(1, len(self))),
-                threads,
-            )
-        found = np.frombuffer(packed.tostring(), dtype="<i4")
-        counts, rest = found[: len(queries)], found[len(queries) :]
-        return counts, rest[: len(rest) // 2], rest[len(rest) // 2 :].view("<f4")
+        depth = min(depth or len(self), max(1, len(self)))
+        # Java's heap must hold all hits of a call, and an array of Java ends at 2 GB.
+        most_hits = min((jvm.start().heap << 20) // _HEAP_PER_HIT, _MOST_HITS)
+        size, answers = max(1, most_hits // depth), list[Ranked]()
+        for first in range(0, max(1, len(queries)), size):
+            some = queries[first : first + size]
+            terms = [term for query in some for term in query]
+            weights = [float(weight) for query in some for weight in query.values()]
+            sizes = list(map(len, some))
+            with translated(self.path):
+                packed = self._java.search(terms, weights, sizes, similarity, depth, threads)
+            numbers = np.frombuffer(packed.tostring(), dtype="<i4")
+            counts, docs, scores = np.split(numbers, [len(some), (len(some) + len(numbers)) // 2])
+            answers.append((counts, docs, scores.view("<f4")))
+        if len(answers) == 1:
+            return answers[0]
+        counts, docs, scores = map(np.concatenate, zip(*answers, strict=True))
+        return counts, docs, scores
 
     def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
         from adducir.indexes.feedback import Terms

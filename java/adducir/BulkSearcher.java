@@ -45,15 +45,25 @@ public final class BulkSearcher implements AutoCloseable {
 
   /** Opens the index in {@code folder}. */
   public BulkSearcher(String folder) throws IOException {
+    this(folder, Docnos.BLOCK);
+  }
+
+  /** Opens it with docnos in blocks of at most {@code blockSize} bytes, if each fits into one. */
+  public BulkSearcher(String folder, int blockSize) throws IOException {
     // RM3 over long queries passes Lucene's default of 1,024 clauses.
     IndexSearcher.setMaxClauseCount(Integer.MAX_VALUE);
     this.reader = DirectoryReader.open(FSDirectory.open(Paths.get(folder)));
-    this.docnos = new Docnos(reader);
+    this.docnos = Docnos.of(reader, blockSize);
   }
 
-  /** All docnos in the order of Lucene's document numbers, each ended by a line feed, UTF-8. */
-  public byte[] docnos() {
-    return docnos.joined();
+  /** How many blocks the docnos fill. */
+  public int docnoBlocks() {
+    return docnos.blocks();
+  }
+
+  /** A block of docnos in the order of Lucene's document numbers, each ended by a line feed. */
+  public byte[] docnos(int block) {
+    return docnos.block(block);
   }
 
   /** Whether every segment with documents stores term vectors. */

@@ -1,6 +1,7 @@
 package adducir;
 
 import java.io.IOException;
+import java.util.Arrays;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.search.Collector;
 import org.apache.lucene.search.LeafCollector;
@@ -12,17 +13,20 @@ import org.apache.lucene.search.ScoreMode;
  * with whole scores and without reading a docno unless two scores are equal.
  */
 final class TopDocnos implements Collector {
+  private static final int FIRST = 1024;
+
   private final Docnos docnos;
   private final int depth;
-  private final int[] docs;
-  private final float[] scores;
+  private int[] docs;
+  private float[] scores;
   private int size;
 
   TopDocnos(Docnos docnos, int depth) {
     this.docnos = docnos;
     this.depth = depth;
-    this.docs = new int[depth];
-    this.scores = new float[depth];
+    // Most queries have few hits, whatever depth is asked for.
+    this.docs = new int[Math.min(depth, FIRST)];
+    this.scores = new float[docs.length];
   }
 
   @Override
@@ -79,6 +83,11 @@ final class TopDocnos implements Collector {
   /** Returns whether the heap is full and its worst entry changed. */
   private boolean offer(int doc, float score) {
     if (size < depth) {
+      if (size == docs.length) {
+        int larger = (int) Math.min(depth, 2L * size);
+        docs = Arrays.copyOf(docs, larger);
+        scores = Arrays.copyOf(scores, larger);
+      }
       docs[size] = doc;
       scores[size] = score;
       rise(size++);

@@ -5,13 +5,14 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 from pathlib import Path
 
 import psutil
 import pytest
 
-from adducir.core.errors import ArtifactError, MachineError
+from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.indexes import jvm
 
 
@@ -135,8 +136,28 @@ def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
         command = [sys.executable, "-c", code]
         return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
+    folder = tmp_path / "adducir"
+    folder.mkdir()
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    left = [folder / f"java-classes-0.{ended.pid}{end}" for end in ("", ".new")]
+    used = folder / f"java-classes-0.{os.getpid()}"
+    for path in (*left, used):
+        path.write_text("of another process")
+        os.utime(path, (0, 0))
+
     assert analysed() == "[['cat']]\n"
-    (kept,) = (tmp_path / "adducir").glob("java-classes*")
+    assert not any(path.exists() for path in left), "what killed processes left is removed"
+    assert used.exists()
+    used.unlink()
+    listed = [path.suffix for path in folder.glob("java-classes*")]
+    assert listed, "the answer does not wait for the archive"
+    assert ".jsa" not in listed
+    deadline = time.monotonic() + 120
+    while len(left := list(folder.glob("java-classes*"))) != 1 or left[0].suffix != ".jsa":
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+    (kept,) = left
     size = kept.stat().st_size
     assert kept.suffix == ".jsa"
     assert analysed() == "[['cat']]\n"
@@ -152,7 +173,11 @@ def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
         ("java.lang.OutOfMemoryError", "Java heap space", MachineError, "heap is too small"),
         ("java.nio.file.InvalidPathException", "x", MachineError, "cannot read this path"),
         ("IndexNotFoundException", "no segments*", ArtifactError, "does not contain a Lucene"),
-        ("java.lang.Exception", "odd", ArtifactError, "Lucene cannot use this index"),
+        ("java.io.EOFException", "odd", ArtifactError, "Lucene cannot read this index"),
+        ("java.lang.ArrayIndexOutOfBoundsException", "-7", ArtifactError, "cannot read this index"),
+        ("org.apache.lucene.store.AlreadyClosedException", "x", UsageError, "is closed"),
+        ("java.lang.IllegalArgumentException", "odd", MachineError, "Java failed: .*odd"),
+        ("java.lang.NullPointerException", "", MachineError, "Java failed"),
     ],
 )
 def test_what_java_throws_is_explained(name, text, kind, told, tmp_path):
@@ -160,3 +185,4 @@ def test_what_java_throws_is_explained(name, text, kind, told, tmp_path):
     with pytest.raises(kind, match=told) as caught, jvm.translated(tmp_path):
         raise thrown(text)
     assert caught.value.path == tmp_path
+    assert ("--rebuild" in caught.value.hint) == (kind is ArtifactError)

@@ -56,6 +56,27 @@ def test_any_number_of_threads_gives_the_same_rankings(make_index: MakeIndex) ->
         assert a.scores.tolist() == b.scores.tolist()
 
 
+@pytest.mark.parametrize("size", [1, 16, 40, 1000])
+def test_docnos_may_fill_many_blocks(
+    make_index: MakeIndex, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """One block of Java's would end at 2 GB: 89 million documents."""
+    draw = np.random.default_rng(2)
+    docnos = [f"{'é' * (n % 40)}X{n:03d}" for n in draw.permutation(300)]
+    index = make_index({docno: f"the same word{n % 2}" for n, docno in enumerate(docnos)})
+    wanted = index.search(["same", "word1"], BM25(), depth=50)
+    searcher = java.java_class("adducir.BulkSearcher")
+    small = searcher(str((index.path / "lucene").absolute()), size)
+    assert small.docnoBlocks() == 300 if size == 1 else 10 < small.docnoBlocks() < 300
+    blocked = LuceneIndex(index.path)
+    blocked._java.close()
+    monkeypatch.setattr(blocked, "_java", small)
+    assert blocked.docnos.to_list() == index.docnos.to_list()
+    hits = blocked.search(["same", "word1"], BM25(), depth=50)
+    assert hits.docnos.to_list() == wanted.docnos.to_list()
+    assert hits.docnos.to_list()[:50] == sorted(docnos)[:50]
+
+
 def test_depths(pets: LuceneIndex) -> None:
     whole = ranking(pets, "dog owners and cats")
     assert ranking(pets, "dog owners and cats", depth=2) == whole[:2]
@@ -63,6 +84,30 @@ def test_depths(pets: LuceneIndex) -> None:
     assert pets.search(["dog cats owners trade"], BM25(), depth=None).counts.tolist() == [5]
     with pytest.raises(UsageError, match="depth"):
         pets.search(["dog"], BM25(), depth=0)
+    with pytest.raises(UsageError, match="threads"):
+        pets.search(["dog"], BM25(), threads=-1)
+
+
+def test_all_hits_of_many_queries_fit_into_a_small_heap(
+    make_index: MakeIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is room made for hits that a query lacks, nor are all queries' hits kept in Java."""
+    texts = {f"D{n:05d}": f"common word{n}" for n in range(20_000)}
+    index = make_index(texts)
+    queries = [f"word{n}" for n in range(1000)] + ["common word7"] * 3
+    wanted = index.search(queries, BM25(), depth=None)
+    assert wanted.counts.tolist() == [1] * 1000 + [20_000] * 3
+    code = (
+        "import sys; import adducir as ad\n"
+        "index = ad.open_index(sys.argv[1])\n"
+        "queries = [f'word{n}' for n in range(1000)] + ['common word7'] * 3\n"
+        "hits = index.search(queries, ad.BM25(), depth=None)\n"
+        "print(hits.counts.sum(), hits.docnos[-1])"
+    )
+    command = [sys.executable, "-c", code, str(index.path)]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "ADDUCIR_JAVA_HEAP": "64"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert done.stdout.split() == ["61000", "D19999"], done.stderr
 
 
 @pytest.mark.slow
