@@ -17,7 +17,6 @@ called only if the command line is valid and all its outputs may be written; its
 help and ends with examples.
 """
 
-import glob
 import inspect
 import os
 import re
@@ -373,7 +372,7 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
 def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
     """Refuse a name with another format's suffix, and files that Adducir did not write."""
     from adducir.core.artifacts import refuse_other
-    from adducir.core.files import refuse_unwritable
+    from adducir.core.files import file_digest, refuse_unwritable
 
     if path.is_dir():
         raise InputError("this is a folder, but a file would be written here.", path=path)
@@ -399,38 +398,32 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
     if path.exists() and not path.is_file():
         return
     refuse_unwritable(path)
-    if path.exists() and path.stat().st_size and not _is_own(path, writes.what):
+    if writes.what == "run":
+        from adducir.runs.write import refuse_other_run
+
+        refuse_other_run(path)
+    elif path.exists() and path.stat().st_size and file_digest(path) not in _remembered():
         refuse_other(path, f"Adducir did not write this {writes.what}, or it was changed since")
 
 
 def remember(outputs: Sequence[Path]) -> None:
     """Note what was written, by digest, so that the same command may replace it."""
-    from adducir.core.files import file_digest
+    from adducir.core.files import cache_folder, file_digest
 
-    digests = [file_digest(path) for path in outputs if path.is_file()]
-    if digests and (kept := _remembered()):
-        with suppress(OSError):  # the command's own work is done
-            known = kept.read_text(encoding="ascii") if kept.exists() else ""
-            with kept.open("a", encoding="ascii") as handle:
-                handle.writelines(f"{digest}\n" for digest in digests if digest not in known)
+    digests = {file_digest(path) for path in outputs if path.is_file()} - _remembered()
+    if digests and (folder := cache_folder()):
+        with suppress(OSError), (folder / _WRITTEN).open("a", encoding="ascii") as handle:
+            handle.writelines(f"{digest}\n" for digest in digests)
 
 
-def _remembered() -> Path | None:
+_WRITTEN = "written"
+
+
+def _remembered() -> set[str]:
+    """The digests of what Adducir wrote on this machine; a cache that cannot be read is empty."""
     from adducir.core.files import cache_folder
 
-    return folder / "written" if (folder := cache_folder()) else None
-
-
-def _is_own(path: Path, what: str) -> bool:
-    """Whether Adducir wrote these bytes: a run's metadata say so, for the rest we remember it."""
-    from adducir.core.files import file_digest
-    from adducir.runs.write import metadata_for
-
-    digest = file_digest(path)
-    if what != "run":
-        return (kept := _remembered()) is not None and kept.exists() and digest in kept.read_text()
-    # A killed writer may have left the metadata hidden.
-    place = metadata_for(path)
-    places = [place, *place.parent.glob(f".{glob.escape(place.name)}.*.tmp")]
-    texts = (one.read_text(encoding="utf-8", errors="replace") for one in places if one.is_file())
-    return any(f"sha256: {digest}" in text for text in texts)
+    with suppress(OSError):
+        if folder := cache_folder():
+            return {*(folder / _WRITTEN).read_text(encoding="ascii", errors="replace").split()}
+    return set()

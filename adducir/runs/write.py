@@ -6,6 +6,7 @@ sections of PRIMAD, https://www.ir-metadata.org, version 0.1 (Breuer, Keller and
 the caller gives an ``actor``, host names never, and the user's home folder is written ``~``.
 """
 
+import glob
 import gzip
 import hashlib
 import io
@@ -13,7 +14,7 @@ import json
 import os
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -27,9 +28,11 @@ import numpy as np
 import polars as pl
 from ruamel.yaml import YAML
 
-from adducir.core.errors import UsageError
-from adducir.core.files import is_standard_output, publishing, read_text, sync
+from adducir.core.artifacts import refuse_other
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import file_digest, is_standard_output, publishing, read_text, sync
 from adducir.core.processes import locked
+from adducir.core.progress import progress
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
 from adducir.runs.run import Run, strictly_decreasing
@@ -79,6 +82,10 @@ def reranked_method(before: Mapping[str, Any], settings: Mapping[str, Any]) -> d
 
 def metadata_text(*layers: Mapping[str, Any]) -> str:
     """Metadata as YAML: platform and versions, overridden by the layers, later ones first."""
+    return _yaml(_merged_facts(*layers))
+
+
+def _merged_facts(*layers: Mapping[str, Any]) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "schema-version": 0.1,
         "run-version": 1.0,
@@ -88,15 +95,20 @@ def metadata_text(*layers: Mapping[str, Any]) -> str:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    yaml: Any = YAML(typ="safe", pure=True)  # read alike by YAML 1.1 and 1.2
-    text = StringIO()
-    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
-    yaml.sort_base_mapping_type_on_output = False
     found = json.dumps(facts, default=_plain, ensure_ascii=False)
     home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
     if len(home) > 1:
         found = re.sub(rf"(?<![\w./~-]){re.escape(home)}(?=[/\\\"])", "~", found)
-    yaml.dump(json.loads(found), text)
+    merged: dict[str, Any] = json.loads(found)
+    return merged
+
+
+def _yaml(facts: Mapping[str, Any]) -> str:
+    yaml: Any = YAML(typ="safe", pure=True)  # read alike by YAML 1.1 and 1.2
+    text = StringIO()
+    yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False
+    yaml.sort_base_mapping_type_on_output = False
+    yaml.dump(facts, text)
     return text.getvalue().partition("---\n")[2]
 
 
@@ -230,16 +242,115 @@ def write_run(
             "topics without documents": sorted(set(topics or ()) - set(run.qids)),
         },
     }
-    beside, text = metadata_for(path), metadata_text(facts, metadata or {})
-    # After a kill a run may lack metadata but never has another run's.
-    with locked(path), publishing(beside) as hidden_facts:
-        hidden_facts.write_text(text, encoding="utf-8")
-        sync(hidden_facts)
-        with publishing(path) as hidden:
-            hidden.write_bytes(content)
-            if beside.is_file():
-                sync(hidden)
-                beside.unlink()
+    beside = Path(os.path.realpath(metadata_for(path)))
+    with locked(path):
+        _refuse_other_metadata(path)
+        text = _yaml(_with_fields_added_by_hand(_merged_facts(facts, metadata or {}), path))
+        # After a kill a run may lack metadata but never has another run's.
+        with publishing(beside) as hidden_facts:
+            hidden_facts.write_text(text, encoding="utf-8")
+            sync(hidden_facts)
+            old = hidden_facts.with_suffix(".old.tmp")
+            with publishing(path) as hidden:
+                hidden.write_bytes(content)
+                if beside.is_file():
+                    sync(hidden)
+                    beside.replace(old)
+        old.unlink(missing_ok=True)
+
+
+_GENERATED = "generated fields"
+"""A field of ``run file``: eight digits of the digest of each field that Adducir wrote."""
+
+
+def refuse_other_run(path: Path) -> None:
+    """Refuse to replace a run, or metadata beside it, that Adducir did not write.
+
+    A user's own fields among the metadata of Adducir's run are kept when the run is replaced.
+    """
+    if path.is_file() and path.stat().st_size and not is_own_run(path):
+        refuse_other(path, "Adducir did not write this run, or it was changed since")
+    _refuse_other_metadata(path)
+
+
+def is_own_run(path: Path) -> bool:
+    """Whether metadata beside the run say that Adducir wrote these bytes."""
+    before = ""
+    while (digest := file_digest(path)) != before:  # again if it was replaced just now
+        before = digest
+        for place in _metadata_places(path):
+            with suppress(FileNotFoundError):
+                if f"sha256: {digest}" in place.read_text(encoding="utf-8", errors="replace"):
+                    return True
+    return False
+
+
+def _metadata_places(path: Path) -> list[Path]:
+    """The metadata beside a run, or the hidden ones of a killed writer."""
+    beside = metadata_for(path)
+    if beside.is_file():
+        return [beside]
+    return [*filter(Path.is_file, beside.parent.glob(f".{glob.escape(beside.name)}.*.tmp"))]
+
+
+def _refuse_other_metadata(path: Path) -> None:
+    beside = metadata_for(path)
+    if not beside.is_file() or not beside.stat().st_size:
+        return
+    try:
+        about = part_of(read_metadata(path), "run file")
+    except InputError as error:
+        if error.absent:  # another process is replacing the run
+            return
+        about = {}
+    if _GENERATED not in about or about.get("name") != path.name:
+        refuse_other(beside, "Adducir did not write these metadata of this run")
+
+
+def _with_fields_added_by_hand(facts: dict[str, Any], path: Path) -> dict[str, Any]:
+    """New metadata with the fields that somebody added to the old ones."""
+    fields = dict(_fields(facts))
+    marks = "".join(sorted(_mark(*one) for one in fields.items()))
+    facts = _merged(facts, {"run file": {_GENERATED: marks}})
+    changed = list[str]()
+    for beside in _metadata_places(path):
+        with suppress(InputError):
+            old = _parsed(beside.read_text(encoding="utf-8", errors="replace"), beside)
+            for place, value in _added_by_hand(old):
+                if place not in fields:
+                    facts = _merged(_nested(place, value), facts)
+                elif fields[place] != value:
+                    changed.append(".".join(place))
+    if changed:
+        what = f"{', '.join(changed)}: edited by hand; the new run's values replace them"
+        progress().note(f"{metadata_for(path)}: {what}.")
+    return facts
+
+
+def _added_by_hand(facts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    known = str(part_of(facts, "run file").get(_GENERATED, ""))
+    marks = {known[start : start + 8] for start in range(0, len(known), 8)}
+    for place, value in _fields(facts) if marks else ():
+        if place != ("run file", _GENERATED) and _mark(place, value) not in marks:
+            yield place, value
+
+
+def _nested(place: tuple[str, ...], value: Any) -> dict[str, Any]:
+    return {place[0]: _nested(place[1:], value) if place[1:] else value}
+
+
+def _fields(facts: Mapping[str, Any], *above: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The path and value of each field that is not a section."""
+    for key, value in facts.items():
+        if isinstance(value, Mapping) and value:
+            yield from _fields(value, *above, str(key))
+        else:
+            yield (*above, str(key)), value
+
+
+def _mark(place: tuple[str, ...], value: Any) -> str:
+    text = json.dumps([*place, value], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _lines(run: Run, scores: Floats) -> bytes:

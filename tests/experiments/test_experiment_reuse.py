@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from experiment_studies import GIVEN, QRELS, TOPICS, Notes, Study, run_lines
 
+from adducir.core.artifacts import replacing_anything
 from adducir.core.errors import ArtifactError, InputError
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.step import Context
@@ -46,24 +47,42 @@ def test_nothing_is_done_twice_and_the_table_is_the_same(study: Study) -> None:
     "harm",
     [
         lambda run, other: shutil.copyfile(other, run),
-        lambda run, other: (
-            shutil.copyfile(other, run),
-            shutil.copyfile(metadata_for(other), metadata_for(run)),
-        ),
+        lambda run, other: run.write_text("my notes"),
         lambda run, other: metadata_for(run).unlink(),
         lambda run, other: metadata_for(run).write_text("adducir: [\n"),
         lambda run, other: metadata_for(run).write_bytes(b"\xff\xfe"),
+        lambda run, other: (run.unlink(), metadata_for(run).write_text("actor: {team: owls}\n")),
+        lambda run, other: (
+            (other.rename(victim := run.parents[2] / "victim"), run.unlink())
+            and run.symlink_to(victim)
+        ),
     ],
-    ids=["edited", "another system's", "lacks readable metadata", "broken metadata", "no text"],
+    ids=["edited", "notes", "no metadata", "broken metadata", "no text", "no run", "a link"],
 )
-def test_a_harmed_run_is_made_again(study: Study, harm) -> None:
+def test_a_run_that_somebody_else_wrote_is_replaced_by_force_only(study: Study, harm) -> None:
     path = study.path("QLD")
     good = path.read_bytes()
     harm(path, study.path("BM25"))
+    files = {one: one.read_bytes() for one in study.folder.rglob("*") if one.is_file()}
+    for act in (study.plan().lines, study.run):
+        with pytest.raises(ArtifactError):
+            act()
+    assert {one: one.read_bytes() for one in files} == files
+    with replacing_anything():
+        assert path in study.run().runs
+    assert path.read_bytes() == good
+    assert study.verbs() == KEEP
+
+
+def test_another_run_of_adducirs_is_replaced(study: Study) -> None:
+    path = study.path("QLD")
+    good = path.read_bytes()
+    shutil.copyfile(study.path("BM25"), path)
+    shutil.copyfile(metadata_for(study.path("BM25")), metadata_for(path))
+    metadata_for(path).write_text(metadata_for(path).read_text().replace("BM25.t.", "QLD.t."))
     assert study.verbs() == KEEP | {"QLD": "search"}
     assert study.run().runs == [path]
     assert path.read_bytes() == good
-    assert study.verbs() == KEEP
 
 
 def test_changed_data_change_what_depends_on_them(study: Study) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import platform
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,11 +16,21 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.artifacts import replacing_anything
+from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.files import file_digest
+from adducir.core.progress import Progress
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import metadata_for, read_metadata, write_run
+
+
+class Notes(Progress):
+    def __init__(self):
+        self.lines = []
+
+    def note(self, message):
+        self.lines.append(message)
 
 
 def run_of(rows, tag="sys"):
@@ -156,6 +167,53 @@ def test_metadata_is_a_mapping_in_yaml(tmp_path):
         with pytest.raises(InputError) as caught:
             read_metadata(path)
         assert caught.value.line == line
+
+
+def test_fields_that_somebody_added_to_the_metadata_are_kept(tmp_path):
+    path = tmp_path / "a.trec"
+    write_run(RUN, path, {"method": {"retrieval": [{"model": "bm25"}], "feedback": "rm3"}})
+    beside = metadata_for(path)
+    added = {"actor": {"team": "owls"}, "research goal": {"venue": "ECIR"}, "day": "2026-11-29"}
+    facts = read_metadata(path) | added
+    facts["implementation"]["source"]["commit"] = "b7b8f4d1"
+    facts["tag"] = "mine"
+    beside.write_text(yaml.safe_dump(facts))
+    notes = Notes()
+    for _ in range(2):  # and remain the user's
+        with notes:
+            write_run(RUN, path, {"method": {"retrieval": [{"model": "qld"}]}})
+        found = read_metadata(path)
+        assert added.items() <= found.items()
+        assert found["implementation"]["source"]["commit"] == "b7b8f4d1"
+        assert found["method"]["retrieval"] == [{"model": "qld"}]
+        assert "feedback" not in found["method"]  # Adducir's, of the old run
+        assert found["tag"] == "sys"
+    assert [": tag: " in line for line in notes.lines] == [True]
+    beside.rename(
+        tmp_path / f".{beside.name}.{platform.node()}-99999999-0.tmp"
+    )  # a killed writer's
+    write_run(RUN, path)
+    assert added.items() <= read_metadata(path).items()
+
+
+@pytest.mark.parametrize(
+    "text", ["actor: {team: owls}\n", "- a\n", "run file: {name: a.trec, sha256: 00}\n", "\xff"]
+)
+def test_metadata_of_somebody_else_are_not_replaced(tmp_path, text):
+    path, victim = tmp_path / "a.trec", tmp_path / "victim.yml"
+    victim.write_text(text, encoding="latin-1")
+    metadata_for(path).symlink_to(victim)
+    with pytest.raises(ArtifactError):
+        write_run(RUN, path)
+    assert not path.exists()
+    assert victim.read_text(encoding="latin-1") == text
+    write_run(RUN, tmp_path / "b.trec")
+    shutil.copy(metadata_for(tmp_path / "b.trec"), victim)  # another run's
+    with pytest.raises(ArtifactError):
+        write_run(RUN, path)
+    with replacing_anything():
+        write_run(RUN, path)
+    assert read_metadata(path)["run file"]["name"] == "a.trec"
 
 
 def _killed_at(path: Path, last: int) -> bool:

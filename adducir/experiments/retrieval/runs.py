@@ -27,7 +27,7 @@ from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import part_of, read_metadata, write_run
+from adducir.runs.write import part_of, read_metadata, refuse_other_run, write_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -148,6 +148,8 @@ class RunStep(Step):
         return f"run {shown(self.path)}"
 
     def why(self) -> str | None:
+        if not self.path.is_file() or reads(self.path):
+            refuse_other_run(self.path)
         if not self.path.is_file():
             return MISSING
         if not is_known(self.fingerprint):
