@@ -47,7 +47,7 @@ def show(settings: Show) -> None:
         raise UsageError("at most two runs can be shown.", hint="Name one or two.")
     rankings, topic = list[list[tuple[str, float]]](), settings.topic
     for path in settings.runs:
-        frame = read_run(path).to_polars().filter(qid=topic)
+        frame = read_run(path).frame.filter(qid=topic)
         if not frame.height:
             raise InputError(f"the run lacks the topic {topic!r}.", path=path)
         rankings.append(list(zip(frame["docno"], frame["score"], strict=True)))

@@ -68,7 +68,8 @@ class Case:
     @cached_property
     def graded(self) -> pl.DataFrame:
         """Frame (qid, docno, rank, grade) of the judged topics; grade is null if unjudged."""
-        ranked = self.run.to_polars().join(self.grades.select("qid").unique(), on="qid", how="semi")
+        ranked = self.run.frame.with_columns(rank=pl.Series(self.run.ranks))
+        ranked = ranked.join(self.grades.select("qid").unique(), on="qid", how="semi")
         return ranked.join(self.grades, on=["qid", "docno"], how="left", maintain_order="left")
 
     @cached_property

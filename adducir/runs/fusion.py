@@ -69,7 +69,7 @@ def fuse(
         score=pl.Series(score, dtype=pl.Float64),
         qid=pl.Series(qids, dtype=pl.String).gather(fused["topic"]),
     )
-    result = Run.ranked(rows, tag or method)
+    result = Run.ranked(rows, tag or method, ties="ascending")
     return result if depth is None else result.top(depth)
 
 

@@ -19,7 +19,7 @@ from adducir.corpora.frames import SCORE, repeated_rows, rows_of
 from adducir.corpora.tables import read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered
 
-_TIES: dict[str, Ties] = {"trec_eval": "descending", "anserini": "ascending"}
+_TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"
 
 
@@ -95,7 +95,7 @@ def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
     tag = columns["tag"][0] if columns.height else path.name.split(".")[0]
     columns = columns.select(*SCHEMA)
-    return Run(ordered(columns, ties=_TIES[ties], single=ties == "trec_eval"), tag, path)
+    return Run(ordered(columns, ties=_TIES[ties]), tag, path)
 
 
 def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], str]:

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Ties = Literal["ascending", "descending"]
+Ties = Literal["trec_eval", "descending", "ascending"]
+"""Orders of equal scores: :func:`ordered`."""
 
 _LARGEST = int(np.finfo(np.float32).max.view(np.int32))
 _SIGN = -(2**31)
@@ -40,11 +41,12 @@ _SIGN = -(2**31)
 _TOPIC_STRIDE = 1 << 33
 
 
-def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.DataFrame:
+def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
     """Rows (qid, docno, score) sorted by topic (first appearance), score (descending), docno.
 
-    ``ties`` orders the docnos of equal scores, by UTF-8 bytes: ascending as in Anserini, or
-    descending as in trec_eval. ``single``: scores equal in single precision become one number.
+    ``ties`` orders the docnos of equal scores, by UTF-8 bytes: descending as in ``trec_eval`` up to
+    9.0.7, for which scores equal in single precision are equal, and become one number here;
+    ``descending`` by double precision, as from 9.0.8 on; ``ascending`` as in Anserini.
     """
     frame = frame.select("qid", "docno", "score")
     topic = topic_numbers(frame["qid"])
@@ -54,7 +56,7 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
         rows = np.lexsort((-score, topic))
         frame, topic, score = frame[rows], topic[rows], score[rows]
     same_topic = topic[1:] == topic[:-1]
-    if single:  # scores that differ only in double precision become equal
+    if ties == "trec_eval":  # scores that differ only in double precision become equal
         with np.errstate(over="ignore"):
             rounded = score.astype(np.float32)
         same = (rounded[1:] == rounded[:-1]) & same_topic & np.isfinite(rounded[1:])
@@ -74,7 +76,7 @@ def ordered(frame: pl.DataFrame, *, ties: Ties, single: bool = False) -> pl.Data
     begins[1:] = ~tied[places[1:] - 1]
     docnos = frame["docno"]
     groups = {"group": np.cumsum(begins), "docno": docnos.gather(places), "row": places}
-    is_falling = [False, ties == "descending"]
+    is_falling = [False, ties != "ascending"]
     wanted = pl.DataFrame(groups).sort("group", "docno", descending=is_falling, maintain_order=True)
     rows = wanted["row"].to_numpy()
     if np.array_equal(places, rows):
@@ -150,8 +152,13 @@ class Run(Framed):
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
-    def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "ascending") -> "Run":
-        """Make a run from rows (qid, docno, score) in any order; ``ties`` orders equal scores."""
+    def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "trec_eval") -> "Run":
+        """Make a run from rows (qid, docno, score) in any order.
+
+        Equal scores are ordered as :func:`.read_run` orders them, docno descending, so that a frame
+        and a file have the same figures. ``ties="descending"`` keeps scores apart that differ only
+        in double precision, ``"ascending"`` is Anserini's order.
+        """
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
@@ -164,13 +171,18 @@ class Run(Framed):
 
     @classmethod
     def of(
-        cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]", tag: str
+        cls,
+        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
+        tag: str,
+        *,
+        ties: Ties = "trec_eval",
     ) -> "Run":
         """Make a run from a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
 
-        Columns may be called query_id and doc_id; PyTerrier's rank is ignored.
+        Columns may be called query_id and doc_id. As in trec_eval, a rank is ignored and equal
+        scores are ordered by docno, descending; ``ties`` as in :meth:`ranked`.
         """
-        return cls.ranked(rows_of(data, SCORE, "a run"), tag)
+        return cls.ranked(rows_of(data, SCORE, "a run"), tag, ties=ties)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -212,8 +224,13 @@ class Run(Framed):
         return self.frame.select("qid", "docno")[rows].unique(maintain_order=True)
 
     def to_polars(self) -> pl.DataFrame:
-        """Columns qid, docno, score and rank (from 0): in pandas a PyTerrier result frame."""
-        return self.frame.with_columns(rank=pl.Series(self.ranks, dtype=pl.Int64))
+        """Columns qid, docno, score and rank (from 0): in pandas a PyTerrier result frame.
+
+        Scores strictly decrease within a topic, as in a written run: every tool keeps the order.
+        """
+        scores = strictly_decreasing(self.frame["score"].to_numpy(), self.topics)
+        ranks = pl.Series(self.ranks, dtype=pl.Int64)
+        return self.frame.with_columns(score=pl.Series(scores, dtype=pl.Float64), rank=ranks)
 
     def _repr_html_(self) -> str:
         caption = f"{self.tag}: {len(self.qids):,} topics, {len(self):,} documents"

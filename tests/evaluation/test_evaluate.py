@@ -3,18 +3,20 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import pytrec_eval
 from evaluation_cases import qrels_of, run_of, table_of
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.qrels import Qrels
+from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.evaluation.evaluator import Evaluator, evaluate
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 
+TOUCHE_2020 = "touche2020-task1-relevance-args-me-corpus-version-2020-04-01-corrected.qrels"
 QRELS = {"b": {"d1": 1, "d2": 0}, "a": {"d1": 0}, "c": {"d1": 2, "d3": 1}}
 EVERYTHING = (
     "AP P@1 R@5 RR RR@5 nDCG nDCG@5 nDCG(judged_only=True)@5 Bpref Judged@5 Judged Rprec "
@@ -145,3 +147,58 @@ def test_scores_that_single_precision_cannot_tell_apart_are_ties(tmp_path: Path)
     write_run(read, tmp_path / "again.trec")
     again = read_run(tmp_path / "again.trec")
     assert again.frame["docno"].to_list() == read.frame["docno"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("folder", "qrels"),
+    [
+        ("robust03/input.aplrob03a.gz", "robust03/qrels.txt.gz"),
+        ("touche/runs/2020/ElrondSimpleRun.txt.gz", f"touche/qrels/{TOUCHE_2020}"),
+    ],
+)
+def test_an_official_run_has_the_same_figures_through_every_door(
+    collections: Path, folder: str, qrels: str
+) -> None:
+    """pytrec_eval's, whatever the order of rows and the column of ranks."""
+    path, judged = collections / folder, load_qrels(collections / qrels)
+    names = ["qid", "Q0", "docno", "rank", "score", "tag"]
+    rows = pd.read_csv(path, sep=r"\s+", names=names, dtype={"qid": str, "docno": str})
+    nested = {
+        qid: dict(zip(own["docno"], own["score"], strict=True)) for qid, own in rows.groupby("qid")
+    }
+    shuffled = rows.sample(frac=1, random_state=7).reset_index(drop=True)
+    read = read_run(path)
+    doors = (
+        read,
+        Run.of(nested, "dict"),
+        Run.of(shuffled, "pandas"),
+        Run.of(pl.from_dict(shuffled.to_dict("list")), "polars"),
+        Run.ranked(pl.from_dict(shuffled.to_dict("list")), "ranked"),
+        Run.of(read.to_pandas(), "back"),
+    )
+    evaluator = Evaluator(judged, "nDCG@10 AP P@10")
+    grades: dict[str, dict[str, int]] = {}
+    for qid, docno, grade in judged.frame.select("qid", "docno", "grade").iter_rows():
+        grades.setdefault(qid, {})[docno] = grade
+    theirs = pytrec_eval.RelevanceEvaluator(grades, {"ndcg_cut_10", "map", "P_10"}).evaluate(nested)
+    keys = ("ndcg_cut_10", "map", "P_10")
+    wanted = [[theirs.get(qid, {}).get(key, 0.0) for key in keys] for qid in evaluator.qids]
+    for run in doors:
+        assert np.abs(evaluator.values(run) - wanted).max() < 1e-12, run.tag
+    ascending = evaluator.values(Run.of(rows, "t", ties="ascending"))
+    assert np.abs(ascending - wanted).max() > 1e-4  # order matters here: the test can fail
+
+
+def test_frames_of_a_run_keep_its_order_in_every_tool() -> None:
+    """An engine's ties go to pandas apart, as into a file, so they come back in their order."""
+    schema = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
+    rows = [("1", docno, score) for docno, score in zip("abcd", (2.5, 2.5, 2.5, -0.0), strict=True)]
+    hits = Run(pl.DataFrame(rows, schema=schema, orient="row"), "engine")
+    frame = hits.to_pandas()
+    assert frame["docno"].tolist() == list("abcd")
+    assert np.diff(frame["score"].astype(np.float32)).max() < 0
+    assert frame["score"].tolist() == pytest.approx([2.5, 2.5, 2.5, 0.0], rel=1e-6)
+    assert Run.of(frame.iloc[::-1], "back").frame["docno"].to_list() == list("abcd")
+    assert pytrec_eval.RelevanceEvaluator({"1": {"a": 1}}, {"recip_rank"}).evaluate(
+        {"1": dict(zip(frame["docno"], frame["score"].tolist(), strict=True))}
+    ) == {"1": {"recip_rank": 1.0}}

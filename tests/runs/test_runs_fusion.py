@@ -78,7 +78,7 @@ def test_weights_depth_and_missing_topics():
     raw = fuse([A, C], "combsum", weights=[1, 2], normalise="none")
     assert as_dict(raw)["2"] == {"x": 9.0, "v": 2.0}
     fused = fuse([A, C], depth=1)
-    assert as_dict(fused) == {"1": {"x": 1 / 61}, "2": {"x": 2 / 61}, "3": {"v": 1 / 61}}
+    assert as_dict(fused) == {"1": {"x": 1 / 61}, "2": {"x": 2 / 61}, "3": {"w": 1 / 61}}
     assert (fused.qids, fused.tag) == (["1", "2", "3"], "rrf")
     assert lacking([A, C]) == [["3"], ["1"]]
 

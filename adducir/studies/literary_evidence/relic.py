@@ -287,7 +287,7 @@ def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
             "score": found.ravel().astype(np.float64),
         }
         frames.append(pl.DataFrame(rows))
-    return Run.ranked(pl.concat(frames), tag)
+    return Run.ranked(pl.concat(frames), tag, ties="ascending")
 
 
 def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
