@@ -27,7 +27,9 @@ def offering(
     def find(name: str) -> Any:
         for module, names in modules.items():
             if name in names.split():
-                return getattr(import_module(module), name)
+                from adducir.core.packages import required
+
+                return getattr(required(module), name)
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return find, lambda: sorted(import_module(package).__all__)

@@ -63,14 +63,11 @@ def root_of(point: EntryPoint) -> Path | None:
 def imported(home: str) -> Any:
     """The object at ``module:name``; a MachineError names the extra that is missing."""
     module, _, name = home.partition(":")
-    try:
-        return getattr(import_module(module), name)
-    except ModuleNotFoundError as error:
-        raise lacking(error) or error from error
+    return getattr(required(module), name)
 
 
-EXTRAS = ("lucene", "neural", "files")
-"""What commands that build, search, train or rerank need, or pages and PDF."""
+EXTRAS = ("lucene", "neural", "files", "datasets", "pandas", "studies")
+"""What Lucene, networks, pages and PDF, ir_datasets, pandas' frames and the studies need."""
 MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
@@ -114,6 +111,14 @@ def installing(extra: str) -> str:
     url = json.loads(origin)["url"] if origin else ""
     place = url.removeprefix("file://") if url.startswith("file://") else "adducir"
     return f"pip install '{place}[{extra}]'"
+
+
+def required(module: str) -> Any:
+    """An optional package's module; a MachineError names the extra if it is not installed."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise lacking(error) or error from error
 
 
 def lacking(error: BaseException) -> MachineError | None:

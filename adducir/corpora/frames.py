@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
+from adducir.core.packages import required
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,8 +37,7 @@ class Framed(ABC):
         """The object as a frame."""
 
     def to_pandas(self) -> "pd.DataFrame":
-        import pandas as pd
-
+        pd = required("pandas")
         columns = self.to_polars().to_dict()
         return pd.DataFrame(
             {

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from adducir.core.errors import InputError, MachineError
+from adducir.core.packages import installing, lacking
 from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
 from adducir.corpora.documents import ARGUMENT_FIELDS, Document, check_docno, fields_of
@@ -62,6 +63,12 @@ def open_dataset(name: str, part: str) -> Any:
     """The ir_datasets object of an id that has a part (docs, queries, qrels); loads no data."""
     try:
         import ir_datasets
+    except ModuleNotFoundError as error:
+        if known := lacking(error):
+            what = f"{name!r} is not an existing file, and {known.what}"
+            hint = f"If it is an id of ir_datasets: {installing('datasets')}"
+            raise InputError(what, hint=hint, absent=True) from error
+        raise
     except (ImportError, OSError) as error:
         hint = "Make its folder writable, or choose another with IR_DATASETS_HOME."
         raise MachineError(f"ir_datasets cannot be used: {error}.", hint=hint) from error

@@ -20,6 +20,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text, suffix_of
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.json_lines import WHOLE, json_value, read_objects
+from adducir.core.packages import required
 from adducir.core.texts import repeated
 from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
 from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
@@ -111,8 +112,7 @@ class Topics:
 
     def frame(self) -> "pd.DataFrame":
         """A pandas frame for PyTerrier: qid, query, and query_toks where there are weights."""
-        import pandas as pd
-
+        pd = required("pandas")
         frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
         if self.vectors is None:
             return frame

@@ -1,29 +1,34 @@
-"""Retrieval by any engine as PyTerrier transformers.
+"""Retrieval by any engine as plain callables that are PyTerrier transformers where it is installed.
 
 They run without Terrier's Java: ``bm25 >> QueryExpansion(index) >> bm25`` is BM25 with RM3, ``0.1 *
 bm25 + dense`` a hybrid; ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGridSearch`` accept
-them.
+them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dicts.
 """
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-import pyterrier as pt
+import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.registry import Family
+from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
+from adducir.indexes.search import queries_of
+from adducir.indexes.transformers import Transformer, refuse_without
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-class _OverIndex(pt.Transformer):
+class _OverIndex(Transformer):
     """A transformer with a kind's hyperparameters as attributes, for grid searches."""
 
     _is_dense = False
@@ -56,9 +61,9 @@ class _OverIndex(pt.Transformer):
         return f"{type(self).__name__}({self.index.path.name!r}{made})"
 
     def _ranked(
-        self, inp: pd.DataFrame, model: Any = None, feedback: FeedbackMethod | None = None
-    ) -> pd.DataFrame:
-        pt.validate.columns(inp, includes=["qid", "query"])
+        self, inp: "pd.DataFrame", model: Any = None, feedback: FeedbackMethod | None = None
+    ) -> "pd.DataFrame":
+        refuse_without(inp, "qid", "query")
         topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
         topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
         queries = list(topics["query_toks" if "query_toks" in topics else "query"])
@@ -81,7 +86,46 @@ def _chosen(family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str,
     return type(kind)(**{**kind.model_dump(), **hyperparameters})
 
 
-class DenseRetriever(_OverIndex):
+class _Retriever(_OverIndex):
+    """Ranks documents for the queries of a frame, of topics or of a dict."""
+
+    feedback: FeedbackMethod | None = None
+
+    def _model(self) -> Any:
+        """The retrieval model of the index's search."""
+
+    def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
+        return self._ranked(inp, self._model(), self.feedback)
+
+    def __call__(self, inp: Any) -> Any:
+        """Rank the documents for each query.
+
+        Args:
+            inp: Topics, a polars frame or a dict ``{qid: query}``; or what PyTerrier takes, such as
+                a pandas frame.
+
+        Returns:
+            A frame with ``qid``, ``query``, ``docno``, ``score`` and ``rank`` (from 0): pandas for
+            pandas, else polars.
+        """
+        if not isinstance(inp, Topics | pl.DataFrame | Mapping):
+            return super().__call__(inp)
+        topics = inp if isinstance(inp, Topics) else Topics.of(inp)
+        hits = self.index.search(
+            queries_of(self.index, topics),
+            self._model(),
+            feedback=self.feedback,
+            depth=self.depth,
+            threads=self.threads,
+        )
+        frame, number = hits.frame(topics.qids), pl.int_range(pl.len())
+        queries = pl.Series(topics.queries, dtype=pl.String)
+        rows = np.repeat(np.arange(len(topics)), hits.counts)
+        frame.insert_column(1, queries.gather(rows).alias("query"))
+        return frame.with_columns(rank=number - number.first().over("qid"))
+
+
+class DenseRetriever(_Retriever):
     """Ranks documents for each query by the inner product of vectors.
 
     Input columns: ``qid`` and ``query``. Output: at most ``depth`` rows per query, with ``docno``,
@@ -90,11 +134,8 @@ class DenseRetriever(_OverIndex):
 
     _is_dense = True
 
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        return self._ranked(inp)
 
-
-class LexicalRetriever(_OverIndex):
+class LexicalRetriever(_Retriever):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; a column ``query_toks`` (index terms and weights, from
@@ -123,8 +164,8 @@ class LexicalRetriever(_OverIndex):
         super().__init__(opened, depth=depth, threads=threads, kind=kind)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        return self._ranked(inp, self._made(), self.feedback)
+    def _model(self) -> Any:
+        return self._made()
 
 
 class QueryExpansion(_OverIndex):
@@ -147,8 +188,10 @@ class QueryExpansion(_OverIndex):
     ) -> None:
         super().__init__(index, depth=None, kind=_chosen(FEEDBACK, feedback, hyperparameters))
 
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
-        pt.validate.columns(inp, includes=["qid", "query", "docno", "score"])
+    def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
+        import pandas as pd
+
+        refuse_without(inp, "qid", "query", "docno", "score")
         method = self._made()
         ordered = inp.sort_values(["score", "docno"], ascending=[False, True], kind="stable")
         rows: list[dict[str, Any]] = []

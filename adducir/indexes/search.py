@@ -1,14 +1,14 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adducir.corpora.topics import Topics
-from adducir.indexes.index import Index
+from adducir.indexes.index import Index, Query
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -44,6 +44,12 @@ class Search:
                 yield f"{what}: {topics} {', '.join(qids[:10])}{more}"
 
 
+def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
+    """The topics' token weights if the index has such terms; otherwise their texts."""
+    takes_weights = bool(index.default_model) and index.analysis.kind.is_pretokenized
+    return topics.vectors if takes_weights and topics.vectors is not None else topics.texts
+
+
 def search_topics(
     index: Index,
     topics: Topics,
@@ -62,8 +68,8 @@ def search_topics(
     ranks_words = bool(index.default_model)
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
-    vectors = topics.vectors if ranks_words and index.analysis.kind.is_pretokenized else None
-    queries = topics.texts if vectors is None else vectors
+    queries = queries_of(index, topics)
+    vectors = topics.vectors if queries is topics.vectors else None
     hits = index.search(queries, model, feedback=feedback, depth=depth, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started

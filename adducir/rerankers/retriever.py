@@ -1,19 +1,22 @@
 """Rerankers as PyTerrier transformers: ``retriever >> RerankingTransformer("minilm-ce")``."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-import pyterrier as pt
 
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
+from adducir.indexes.transformers import Transformer, refuse_without
 from adducir.models.work import Running
 from adducir.rerankers.recipe import Reranker, open_reranker
 from adducir.rerankers.rerank import PAIRS, Texts
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-class RerankingTransformer(pt.Transformer):
+
+class RerankingTransformer(Transformer):
     """Reranks each query's documents.
 
     Input columns: ``qid``, ``query``, ``docno``, and the documents' texts in ``text_attr`` unless
@@ -41,9 +44,9 @@ class RerankingTransformer(pt.Transformer):
             opened = open_index(index) if isinstance(index, Path | str) else index
             self._texts = Texts.stored(opened.documents, reranker.fields or opened.fields)
 
-    def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
+    def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
-        pt.validate.columns(inp, includes=wanted)
+        refuse_without(inp, *wanted)
         if "score" in inp.columns:
             inp = inp.sort_values("score", ascending=False, kind="stable")
         inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]

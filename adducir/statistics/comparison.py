@@ -33,16 +33,21 @@ MAX_TOPICS = 1_000_000
 
 def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
     """The fewest topics with which a paired t-test finds a difference; ``sd`` of differences."""
-    from statsmodels.stats.power import TTestPower  # type: ignore[import-untyped]
+    from scipy.special import nctdtr, stdtrit
 
     if not difference or not sd > 0:
         raise UsageError(
             "the difference must not be 0, and the standard deviation must be positive."
         )
-    power, sizes = TTestPower().power, range(2, MAX_TOPICS + 1)
-    effect = abs(difference) / sd
-    # Its solver fails for large effects; the power itself is right.
-    at = bisect_left(sizes, wanted, key=lambda n: float(power(effect, n, alpha)))
+
+    def power(topics: int) -> float:
+        t = stdtrit(topics - 1, 1 - alpha / 2)
+        shift = abs(difference) / sd * sqrt(topics)
+        other_side = nctdtr(topics - 1, shift, -t)  # NaN where it is too small for SciPy
+        return float(1 - nctdtr(topics - 1, shift, t) + np.nan_to_num(other_side))
+
+    sizes = range(2, MAX_TOPICS + 1)
+    at = bisect_left(sizes, wanted, key=power)
     if at == len(sizes):
         raise UsageError(f"more than {MAX_TOPICS:,} topics would be needed.")
     return sizes[at]

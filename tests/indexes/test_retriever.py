@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyterrier as pt
 import pytest
 
 from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
+from adducir.corpora.topics import Topics
 from adducir.indexes import documents
 from adducir.indexes.documents import DOCNOS, DocumentStore, DocumentWriter
 from adducir.indexes.feedback import RM3
@@ -157,3 +159,19 @@ def test_a_table_that_leads_behind_the_end_is_damaged(folder):
     np.save(folder / DOCNOS, table)
     with pytest.raises(ArtifactError, match=f"{DOCNOS}: the index is damaged"):
         DocumentStore(folder).get("D1")
+
+
+def test_retrievers_take_topics_polars_frames_and_dicts(pets: LuceneIndex) -> None:
+    queries = {"1": "dog owners", "2": "nothing", "3": "cats"}
+    topics = Topics.of(queries)
+    for feedback in (None, "rm3"):
+        retriever = LexicalRetriever(pets, "bm25", feedback=feedback)
+        wanted = retriever(topics.frame())
+        frame = pl.DataFrame({"qid": list(queries), "query": list(queries.values())})
+        for inp in (queries, topics, frame):
+            ranked = retriever(inp)
+            assert isinstance(ranked, pl.DataFrame)
+            assert ranked.to_dict(as_series=False) == wanted[ranked.columns].to_dict("list")
+        assert ranked.columns == ["qid", "query", "docno", "score", "rank"]
+    with pytest.raises(UsageError):
+        retriever({"1": 2})

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from drawn import compared, similar
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from scipy.stats import ttest_1samp
 from statsmodels.stats.power import TTestPower
 
 from adducir.core.errors import UsageError
@@ -74,6 +75,16 @@ def test_a_comparison_has_the_set_on_request(tests: dict[str, object]) -> None:
 def test_topics_of_a_t_test_are_statsmodels(difference: float, alpha: float, wanted: float) -> None:
     theirs = TTestPower().solve_power(difference / 0.15, None, alpha, wanted)
     assert topics_needed(difference, 0.15, alpha, wanted) == int(np.ceil(theirs))
+
+
+@pytest.mark.parametrize(("effect", "alpha"), [(1.0, 0.001), (5.0, 0.01), (0.2, 0.01), (20, 0.05)])
+def test_topics_where_statsmodels_is_undefined(effect: float, alpha: float) -> None:
+    """The far tail of the noncentral t is NaN for some sizes; simulated power is not."""
+    topics = topics_needed(effect, 1.0, alpha, 0.9)
+    draw = np.random.default_rng(8).normal(effect, 1, (4000, topics))
+    powers = [ttest_1samp(draw[:, :n], 0, axis=1).pvalue < alpha for n in (topics, topics - 1)]
+    assert powers[0].mean() > 0.88
+    assert topics == 2 or powers[1].mean() < 0.92
 
 
 def test_sizes_that_cannot_be_are_refused() -> None:

@@ -16,6 +16,7 @@ from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import file_digest
 from adducir.core.fingerprint import canonical, fingerprint, is_known
+from adducir.core.packages import required
 from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
@@ -374,15 +375,13 @@ class Python(System):
         return Answer(run, note, {"python": settings}, seconds)
 
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
-        import pandas as pd
-
         from adducir.rerankers.rerank import Texts
 
-        parts = step.parts
+        pd, parts = required("pandas"), step.parts
         queries = dict(zip(step.topics.qids, step.topics.queries, strict=True))
         if "input" not in parts:
             return pd.DataFrame({"qid": list(queries), "query": list(queries.values())})
-        frame: pd.DataFrame = parts["input"].read().to_pandas()
+        frame = parts["input"].read().to_pandas()
         frame = frame[frame["qid"].isin(queries)].reset_index(drop=True)
         frame.insert(1, "query", frame["qid"].map(queries))
         if "texts" in parts:

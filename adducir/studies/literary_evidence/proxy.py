@@ -24,7 +24,6 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
-from statsmodels.stats import inter_rater  # type: ignore[import-untyped]
 
 from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
@@ -273,7 +272,8 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Bootstrap) -> list[str]:
     if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), drawing):
         shown = f"{kappa[0]:.3f} ({percent} interval {kappa[1]:.3f} to {kappa[2]:.3f})"
     # Options are shuffled per item, which suits the free-marginal kappa best.
-    free = float(inter_rater.fleiss_kappa(table, method="randolph"))
+    agreeing = (table * (table - 1)).sum() / (len(table) * usual * (usual - 1))
+    free = float((agreeing - 1 / key.options) / (1 - 1 / key.options))
     highest = table.max(axis=1)
     notes.append(
         f"Judges, on {len(table):,} items with {usual} answers: Fleiss' kappa {shown}, "
