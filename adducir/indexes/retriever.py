@@ -118,11 +118,10 @@ class _Retriever(_OverIndex):
             depth=self.depth,
             threads=self.threads,
         )
-        frame, number = hits.frame(topics.qids), pl.int_range(pl.len())
-        queries = pl.Series(topics.queries, dtype=pl.String)
-        rows = np.repeat(np.arange(len(topics)), hits.counts)
-        frame.insert_column(1, queries.gather(rows).alias("query"))
-        return frame.with_columns(rank=number - number.first().over("qid"))
+        frame = hits.frame(topics.qids)
+        queries = pl.Series("query", topics.queries, dtype=pl.String)
+        frame.insert_column(1, queries.gather(np.repeat(np.arange(len(topics)), hits.counts)))
+        return frame.with_columns(rank=pl.int_range(pl.len()).over("qid"))
 
 
 class DenseRetriever(_Retriever):
