@@ -94,11 +94,13 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.tables.build import build_table
     from adducir.tables.notes import unmatched
     from adducir.tables.report_data import ReportData
-    from adducir.tables.run_facts import RunFacts
+    from adducir.tables.run_facts import RunFacts, check_judged
 
     with open_progress():
         judged = load_qrels(settings.qrels)
         by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
+        if by_model is not None:
+            check_judged(judged, by_model, str(settings.judge))
         asked = load_topics(settings.topics) if settings.topics else None
         negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
         evaluator = Evaluator(judged, measures, negative=negative)
@@ -133,6 +135,8 @@ def evaluate(settings: Evaluate) -> None:
         scores = Scores.concat(each)
         for warning in unmatched(scores.evaluations, {}):
             note(warning)
+        if settings.form == "csv" and (message := facts.misspelt()):  # which lacks notes
+            note(f"Warning: {message}")
         comparison = compare(
             scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
         )
@@ -147,7 +151,12 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems
             },
         )
-        layout = replace(layout, title=settings.caption, system_names=names)
+        layout = replace(
+            layout,
+            title=settings.caption,
+            system_names=names,
+            powered=facts.powered(comparison),
+        )
         table = build_table(comparison, layout)
     settings.print(table, per_topic=settings.per_topic)
 

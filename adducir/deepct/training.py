@@ -207,7 +207,8 @@ The network is a token classifier with one label:
         missing = {*listed(self.recipe.text), *self._reference, *listed(by or ())}
 
         text = partial(text_of, fields=listed(self.recipe.text))
-        for document in documents_left(self.corpus, self.without, text, counts):
+        judged = self._queries_of.keys()
+        for document in documents_left(self.corpus, self.without, text, counts, judged):
             if missing:
                 missing -= document.fields.keys()
                 known |= document.fields.keys()

@@ -22,6 +22,7 @@ import numpy as np
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
+from adducir.core.progress import progress
 from adducir.core.texts import same_text
 from adducir.corpora.documents import text_of
 from adducir.corpora.qrels import load_qrels
@@ -38,6 +39,7 @@ from adducir.rerankers.cross_encoder import (
     PairReader,
 )
 from adducir.rerankers.rerank import refuse_absent, texts_of
+from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
 from adducir.training.data import Rows, TrainingData, same_number, stored
 from adducir.training.leaks import documents_left
@@ -159,6 +161,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
         wanted |= self._documents.docnos
         texts = texts_of(self._corpus, wanted, listed(self.recipe.fields), folder=folder / "texts")
+        relevant = {docno for _, best, _ in topics for docno in best}
+        if unknown := {docno for docno in relevant if texts.find(docno) is None}:
+            progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
         left_out = (texts.find(docno) or "" for docno in self._documents.docnos)
         barred = {same_text(text) for text in left_out if text.strip()}
 

@@ -17,6 +17,7 @@ from adducir.core.texts import counted, listed
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
+from adducir.runs.docnos import absent, misspelt
 from adducir.runs.fusion import lacking
 from adducir.runs.read import columns_of, run_of
 from adducir.runs.run import Run, Ties, ordered
@@ -278,6 +279,21 @@ def _foreign(case: Case) -> Iterator[Told]:
                 f"the run and the qrels share no documents: the run has {ours[0]!r}, the qrels "
                 f"have {theirs[0]!r}. They belong to different collections or versions."
             )
+
+
+@rule("few-judged")
+def _few_judged(case: Case) -> Iterator[Told]:
+    if not case.graded["grade"].count():
+        return  # `foreign-qrels`, or there are none
+    judged, known = case.grades["docno"], case.known
+    holder = "the run" if known is None else "the index"
+    if message := misspelt(judged, case.docnos if known is None else known, holder):
+        yield "error", message
+    elif known is not None:
+        relevant = case.grades.filter(pl.col("grade") > 0)["docno"].unique(maintain_order=True)
+        unknown = relevant.filter(~relevant.is_in(known.implode()))
+        if len(unknown):
+            yield absent(unknown, len(relevant), "relevant", "the index")
 
 
 @rule("unjudged", "info")

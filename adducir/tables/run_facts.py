@@ -1,9 +1,10 @@
 """Facts about runs besides scores: hits, bounds, and judgements by a model."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
+import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
@@ -11,15 +12,19 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Bounds, Evaluator, bounds_of, depth_of
 from adducir.evaluation.measures import is_descriptive
 from adducir.evaluation.scores import Scores
+from adducir.runs.docnos import misspelt
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
 from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.report_data import TopicHits, hits_held
 from adducir.tables.style import Style
+from adducir.tables.table import PoweredFigure
 
 TOPICS_ALONE = "its interval is over topics alone"
-FEW = 30
-"""With fewer human judgements, a note warns about the normal intervals."""
+FEW = 50
+"""With fewer human judgements, a note warns about the intervals."""
+WHOLE = 0.9
+"""The share of the model's judgements of a topic that humans must have judged, too."""
 _RECALL = [f"IPrec@{level / 10}" for level in range(11)]
 
 
@@ -43,10 +48,12 @@ class RunFacts:
         self._held = hits_held(len(qrels.qids), systems)
         self._bounds: dict[str, dict[str, Bounds]] = {}
         self._guessed: list[Scores] = []
+        self._ranked = pl.Series("docno", [], dtype=pl.String)
 
     def add(self, run: Run, name: str, system: str = "") -> None:
         """Add a named run; hits are those of each system's first run."""
         system = system or name
+        self._ranked = pl.concat([self._ranked, run.frame["docno"].unique()]).unique()
         if self.model is not None:
             self._guessed.append(self.model.score(run, system=name))
         if self._unjudged:
@@ -65,13 +72,29 @@ class RunFacts:
         names: Mapping[str, str] | None = None,
     ) -> list[str]:
         named, found = names or {}, list[str]()
+        if message := self.misspelt():
+            found.append(f"Warning: {message}")
         if self._unjudged:
             bounds = {named.get(name, name): one for name, one in self._bounds.items()}
             found += _bound_notes(self.measures, bounds, style)
-        if self.model is not None:
-            model = Scores.concat(self._guessed)
-            found += _powered_notes(comparison, topic_set, model, self.judge, named, style)
+        if figures := self.powered(comparison, topic_set):
+            found += _powered_notes(comparison, figures, self.judge, named, style)
         return found
+
+    def misspelt(self) -> str:
+        """A sentence about judged documents that the runs spell otherwise; empty if none."""
+        return misspelt(self.qrels.frame["docno"], self._ranked, "the runs")
+
+    def powered(self, comparison: Comparison, topic_set: str = "") -> list[PoweredFigure]:
+        """Prediction-powered means and differences from baselines; none without a model."""
+        if self.model is None:
+            return []
+        if comparison.scores.runs:
+            raise UsageError(
+                "prediction-powered means are not available for systems with several runs: "
+                f"{TOPICS_ALONE}."
+            )
+        return list(_powered(comparison, topic_set, Scores.concat(self._guessed)))
 
 
 def _bound_notes(
@@ -98,71 +121,82 @@ def _bound_notes(
         yield sentence
 
 
-def check_judged(humans: Sequence[str], models: Sequence[str], judge: str) -> None:
-    """Refuse topics that do not allow a prediction-powered mean."""
-    known = set(models)
-    lacking = [qid for qid in humans if qid not in known]
+def check_judged(humans: Qrels, model: Qrels, judge: str) -> None:
+    """Refuse judgements that do not allow a prediction-powered mean."""
+    known, qids = set(model.qids), set(humans.qids)
+    lacking = [qid for qid in humans.qids if qid not in known]
     if lacking:
         raise UsageError(
             f"{judge} has not judged the topic {lacking[0]!r}, unlike humans.",
             hint="Let the model judge all topics, including those that humans judged.",
         )
-    if len(known) - len(set(humans)) < 2:
+    both = model.frame.filter(pl.col("qid").is_in(qids))
+    shared = both.join(humans.frame, on=["qid", "docno"], how="semi").height
+    if shared < WHOLE * both.height:
+        raise UsageError(
+            f"humans judged only {shared:,} of the {both.height:,} documents that {judge} judged "
+            "for the same topics.",
+            hint="Measures need whole topics: documents drawn at random leave most of the relevant "
+            "ones out of the human values. Let humans judge a sample of topics, each completely, "
+            "or drop the model's judgements that humans did not make for these topics.",
+        )
+    if len(known) - len(qids) < 2:
         raise UsageError(f"{judge} must have judged at least two topics that humans did not.")
 
 
-def _powered_notes(
-    comparison: Comparison,
-    topic_set: str,
-    by_model: Scores,
-    judge: str,
-    names: Mapping[str, str],
-    style: Style,
-) -> Iterator[str]:
-    if comparison.scores.runs:
-        raise UsageError(
-            "prediction-powered means are not available for systems with several runs: "
-            f"{TOPICS_ALONE}."
-        )
+def _powered(comparison: Comparison, topic_set: str, by_model: Scores) -> Iterator[PoweredFigure]:
     humans, models = comparison.matrix(topic_set), by_model.matrix()
-    check_judged(humans.qids, models.qids, judge)
     known = {qid: place for place, qid in enumerate(models.qids)}
     places = np.array([known[qid] for qid in humans.qids])
     alone = np.setdiff1d(np.arange(len(known)), places)
     level = 1 - comparison.testing.alpha
-
-    def powered(measure: int, system: int, base: int | None = None) -> str:
-        own, hat = humans.values[measure, system], models.values[measure, system]
-        if base is not None:
-            own, hat = own - humans.values[measure, base], hat - models.values[measure, base]
-        found = powered_mean(own, hat[places], hat[alone], level=level)
-        mean, low, high = (
-            style.number(one, signed=base is not None)
-            for one in (found.mean, found.low, found.high)
-        )
-        name = humans.systems[system]
-        return f"{names.get(name, name)} {mean} [{low}, {high}] ({found.weight:.2f})"
-
-    few = ""
-    if len(places) < FEW:
-        few = f" Intervals are normal, and too short with fewer than {FEW} topics."
-    yield (
-        f"Prediction-powered (Angelopoulos et al. 2023): {len(places)} topics with human "
-        f"judgements, {len(alone)} more judged by {judge} alone; {level:.0%} intervals, lambda in "
-        f"brackets. The table's figures use only the human judgements.{few}"
-    )
     systems = range(len(humans.systems))
-    rated = [
-        (m, measure)
-        for m, (measure, one) in enumerate(humans.measures.items())
-        if not is_descriptive(one)
-    ]
-    for m, measure in rated:
-        means = "; ".join(powered(m, system) for system in systems)
-        yield f"Prediction-powered {measure}: {means}."
-    for m, measure in rated:
-        for name in comparison.testing.baselines:
-            base = humans.systems.index(name)
-            gaps = "; ".join(powered(m, one, base) for one in systems if one != base)
-            what = f"difference from {names.get(name, name)} on {measure}"
-            yield f"Prediction-powered {what}: {gaps}."
+    for m, (measure, one) in enumerate(humans.measures.items()):
+        if is_descriptive(one):
+            continue
+        human, model = humans.values[m], models.values[m]
+        for name in ("", *comparison.testing.baselines):
+            base = humans.systems.index(name) if name else None
+            for system in systems:
+                if system == base:
+                    continue
+                y, hat = human[system], model[system]
+                if base is not None:
+                    y, hat = y - human[base], hat - model[base]
+                found = powered_mean(y, hat[places], hat[alone], level=level)
+                place = topic_set, humans.systems[system], measure, name
+                yield PoweredFigure(*place, *found, len(places), len(alone))
+
+
+def _powered_notes(
+    comparison: Comparison,
+    figures: Sequence[PoweredFigure],
+    judge: str,
+    names: Mapping[str, str],
+    style: Style,
+) -> Iterator[str]:
+    humans, alone, level = figures[0].humans, figures[0].model, 1 - comparison.testing.alpha
+    few = ""
+    if humans < FEW:
+        few = f" Warning: with fewer than {FEW} topics, intervals of skewed values are too short."
+    yield (
+        f"Prediction-powered (Angelopoulos et al. 2023): {humans} topics with human "
+        f"judgements, {alone} more judged by {judge} alone; {level:.0%} intervals (Student's t), "
+        f"lambda in brackets. The table's figures use only the human judgements.{few}"
+    )
+
+    def shown(some: Iterable[PoweredFigure]) -> str:
+        texts = []
+        for one in some:
+            signed = bool(one.reference)
+            value, low, high = (style.number(each, signed=signed) for each in one[4:7])
+            name = names.get(one.system, one.system)
+            texts.append(f"{name} {value} [{low}, {high}] ({one.weight:.2f})")
+        return "; ".join(texts)
+
+    for reference in ("", *comparison.testing.baselines):
+        what = f"difference from {names.get(reference, reference)} on " if reference else ""
+        for measure in dict.fromkeys(one.measure for one in figures):
+            some = [one for one in figures if (one.measure, one.reference) == (measure, reference)]
+            if some:
+                yield f"Prediction-powered {what}{measure}: {shown(some)}."

@@ -68,6 +68,21 @@ class PairResult(NamedTuple):
     losses: int | None
 
 
+class PoweredFigure(NamedTuple):
+    """A prediction-powered mean, or difference from ``reference``, of a cell."""
+
+    topic_set: str
+    system: str
+    measure: str
+    reference: str  # empty for a mean
+    value: float
+    low: float
+    high: float
+    weight: float  # lambda, the model's weight
+    humans: int  # topics that humans judged
+    model: int  # further topics, judged by the model alone
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One system's figure in one column.
@@ -160,6 +175,7 @@ class Layout:
         notes: Sentences to add below.
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
         unit: What a topic is called.
+        powered: Prediction-powered means and differences, if a model judged topics too.
     """
 
     title: str = ""
@@ -175,6 +191,7 @@ class Layout:
     notes: Sequence[str] = ()
     evaluated: bool = True
     unit: str = "topic"
+    powered: Sequence[PoweredFigure] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +276,25 @@ class ResultTable(Layout, Framed):
                 (*own, cell.best, *(test[1:] if test else (None,) * 11), *further)
                 for test in cell.tests or (None,)
             ]
-        return pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
+        frame = pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
+        return self._with_powered(frame) if self.powered else frame
+
+    def _with_powered(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The frame with prediction-powered figures in eight more columns."""
+        of = {name: place[1] for name, place in self.places.items()}
+        keys = ("group", "system", "measure")
+        for kind, on in (("ppi", keys), ("ppi_difference", (*keys, "baseline"))):
+            figures = [
+                (of[one.topic_set], *one[1:3], *one[3 : len(on)], *one[4:8])
+                for one in self.powered
+                if bool(one.reference) == (kind != "ppi")
+            ]
+            names = (kind, f"{kind}_low", f"{kind}_high", f"{kind}_lambda")
+            schema = dict.fromkeys(on, pl.String) | dict.fromkeys(names, pl.Float64)
+            more = pl.DataFrame(figures, schema=schema, orient="row")
+            frame = frame.with_columns(pl.col(on).cast(pl.String))
+            frame = frame.join(more, on=on, how="left", maintain_order="left")
+        return frame
 
     def _repr_html_(self) -> str:
         # The report builds on this module, which therefore cannot import one by a statement.

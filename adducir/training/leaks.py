@@ -13,7 +13,7 @@ Pools and runs may be file name patterns (``runs/2020/*.txt.gz``).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import source_path
+from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
 from adducir.training.recipe import Several, listed
 
@@ -59,35 +60,50 @@ class Excluded:
 
 
 def documents_left(
-    corpus: Corpus, excluded: Excluded, text: Callable[[Document], str], counts: dict[str, Any]
+    corpus: Corpus,
+    excluded: Excluded,
+    text: Callable[[Document], str],
+    counts: dict[str, Any],
+    judged: Collection[str] = (),
 ) -> Iterator[Document]:
-    """The documents that are neither named nor copies (by ``text``); fills ``counts``."""
+    """The documents that are neither named nor copies (by ``text``); fills ``counts``.
+
+    Those of ``judged``, and of what names documents to leave out, that the corpus lacks are noted.
+    """
 
     def digest(document: Document) -> str:
         return digest_of([same_text(text(document))])
 
     named = (one for one in corpus if one.docno in excluded) if len(excluded) else ()
     copies = frozenset(map(digest, named)) - {digest_of([""])}
-    found, by_source = Counter[str](), Counter(dict.fromkeys(excluded.by_source, 0))
+    found, unseen_judged = Counter[str](), set(judged)
+    by_source = {source: set(docnos) for source, docnos in excluded.by_source.items()}
     with progress().doing("reading documents", corpus.size_hint(), "documents"):
         for document in refuse_duplicates(corpus):
             progress().advance(1)
             found["documents"] += 1
+            unseen_judged.discard(document.docno)
             if document.docno in excluded:
                 found["excluded"] += 1
-                by_source.update(
-                    source
-                    for source, docnos in excluded.by_source.items()
-                    if document.docno in docnos
-                )
+                for unseen in by_source.values():
+                    unseen.discard(document.docno)
             elif copies and digest(document) in copies:
                 found["copies"] += 1
             else:
                 yield document
     counts.update({name: found[name] for name in ("documents", "excluded", "copies")})
-    counts["excluded_by_source"] = dict(by_source)
-    for source in (source for source, count in by_source.items() if not count):
-        progress().note(f"{source} and the corpus share no docnos: is it for another version?")
+    counts["excluded_by_source"] = {
+        source: len(docnos) - len(by_source[source])
+        for source, docnos in excluded.by_source.items()
+    }
+    if unseen_judged:
+        progress().note(absent(unseen_judged, len(set(judged)), "judged", "the corpus"))
+    for source, docnos in excluded.by_source.items():
+        if not counts["excluded_by_source"][source]:
+            progress().note(f"{source} and the corpus share no docnos: is it for another version?")
+        elif by_source[source]:
+            what = absent(by_source[source], len(docnos), "named", "the corpus")
+            progress().note(f"{source}: {what}")
 
 
 class WithoutPart(Recipe):

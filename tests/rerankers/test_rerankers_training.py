@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from adducir.core.errors import InputError
+from adducir.core.progress import Progress
 from adducir.rerankers.recipe import open_reranker
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
@@ -82,6 +83,20 @@ def test_positives_by_grade_and_negatives_of_the_runs(judged, study, tmp_path):
     assert counts["queries"] == 3
     graded, _ = examples(judged, tmp_path / "b", "examples.grade=2", "examples.negatives=1")
     assert [len(texts) for texts in graded["school uniforms for dogs?"]] == [1, 1]
+
+
+def test_judged_documents_that_the_corpus_lacks_are_counted(judged, study, tmp_path):
+    notes = []
+
+    class Noted(Progress):
+        def note(self, message):
+            notes.append(message)
+
+    qrels = study / "judged.qrels"
+    qrels.write_text(qrels.read_text() + "1 0 d01 2\n2 0 D00 1\n3 0 d06 0\n")
+    with Noted():
+        examples(judged, tmp_path / "a")
+    assert notes == ["2 of 8 relevant documents are not in the corpus: D00, d01."]
 
 
 def test_leaks_of_queries_and_documents(judged, study, tmp_path):

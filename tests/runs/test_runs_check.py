@@ -64,6 +64,14 @@ NUMBERED = [str(number) for number in range(1, 51)]
         # Qrels of another collection, and with other numbers of topics.
         (CLEAN, {"qrels": qrels_of("1 A, 2 B")}, "foreign-qrels!"),
         (CLEAN, {"qrels": qrels_of("1 c, 2 b")}, "foreign-qrels!"),
+        # Qrels that match in part: spelt otherwise, or not in the index.
+        (run_of("1 X-01 X-02 X-3"), {"qrels": qrels_of("1 X-1 X-2 X-3")}, "few-judged! unjudged?"),
+        (run_of("1 X-1 x_2 X-3"), {"qrels": qrels_of("1 X-01 X-2 X-3")}, "few-judged! unjudged?"),
+        (run_of("1 a"), {"qrels": qrels_of("1 a B=0"), "docnos": ["a", "b"]}, "few-judged!"),
+        (run_of("1 a"), {"qrels": qrels_of("1 a c"), "docnos": ["a", "b"]}, "few-judged?"),
+        (run_of("1 a"), {"qrels": qrels_of("1 a c=0"), "docnos": ["a", "b"]}, ""),
+        (run_of("1 X-1 X-01"), {"qrels": qrels_of("1 X-1 X-01"), "docnos": ["X-1", "X-01"]}, ""),
+        (run_of("1 X-1"), {"qrels": qrels_of("1 X-1 X-10 Z-1")}, ""),
         (CLEAN, {"qrels": QRELS, "measures": [R @ 3]}, "shallow?"),
         (
             SOME,

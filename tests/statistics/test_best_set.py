@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from drawn import compared, similar
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from scipy import stats
 from scipy.stats import ttest_1samp
 from statsmodels.stats.power import TTestPower
 
@@ -112,20 +113,37 @@ def drawn(seed: int, noise: float = 0.3) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_mean_and_interval_are_ppi_py(seed: int) -> None:
+def test_the_mean_is_ppi_pys_and_the_interval_students(seed: int) -> None:
     human, model, alone = drawn(seed)
     found = powered_mean(human, model, alone, level=0.9)
-    low, high = ppi_mean_ci(human, model, alone, alpha=0.1)
-    assert (found.low, found.high) == pytest.approx((float(low[0]), float(high[0])), rel=1e-6)
+    low, high = (float(end[0]) for end in ppi_mean_ci(human, model, alone, alpha=0.1))
+    assert (found.low + found.high) / 2 == pytest.approx((low + high) / 2, rel=1e-6)
+    errors, guesses = human - found.weight * model, found.weight * alone
+    variance = errors.var(ddof=2) / 40 + guesses.var() / 400
+    expected = stats.t.ppf(0.95, 38) * variance**0.5
+    assert found.high - found.mean == pytest.approx(expected)
+    assert expected > (high - low) / 2
     point = ppi_mean_pointestimate(human, model, alone)
     assert found.mean == pytest.approx(float(np.ravel(point)[0]), rel=1e-6)
+
+
+@pytest.mark.parametrize(("humans", "others"), [(5, 50), (10, 5), (20, 100)])
+def test_few_human_judgements_are_covered_as_often_as_claimed(humans: int, others: int) -> None:
+    """.816 to .925 with ppi_py's normal intervals (benchmarks/prediction_powered.py)."""
+    rng, covered = np.random.default_rng(humans), 0
+    for _ in range(2000):
+        human = rng.normal(size=humans + others)
+        model = 0.9 * human + 0.4 * rng.normal(size=humans + others)
+        found = powered_mean(human[:humans], model[:humans], model[humans:])
+        covered += found.low <= 0 <= found.high
+    assert 0.94 <= covered / 2000 <= 0.98
 
 
 def test_judgements_that_do_not_fit_are_refused() -> None:
     human, model, alone = drawn(1)
     for wrong in (
         (human, model[:3], alone),
-        (human[:1], model[:1], alone),
+        (human[:2], model[:2], alone),
         (human, model, np.full(5, np.nan)),
     ):
         with pytest.raises(UsageError):

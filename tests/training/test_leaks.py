@@ -1,12 +1,16 @@
 """Which documents leak control names, from every kind of source."""
 
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 import pytest
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
-from adducir.training.leaks import Excluded, WithoutPart
+from adducir.core.progress import Progress
+from adducir.corpora.sources import open_corpus
+from adducir.training.leaks import Excluded, WithoutPart, documents_left
 
 RUN = ["1 Q0 D1 1 9 x", "1 Q0 D2 2 8 x", "1 Q0 D3 3 8 x", "1 Q0 D4 4 7 x", "2 Q0 D5 1 1 x"]
 
@@ -114,3 +118,27 @@ def test_touche(collections: Path) -> None:
         scores = sorted((float(row[4]) for row in rows if row[0] == qid), reverse=True)
         best |= {row[2] for row in rows if row[0] == qid and float(row[4]) >= scores[:50][-1]}
     assert found.by_source[str(run)] == best
+
+
+def test_documents_that_the_corpus_lacks_are_counted(tmp_path: Path) -> None:
+    """Left-out ones too: under other docnos they would be trained on."""
+    notes: list[str] = []
+
+    class Noted(Progress):
+        def note(self, message: str) -> None:
+            notes.append(message)
+
+    rows = [{"docno": f"D{n}", "text": f"text {n}"} for n in range(1, 6)]
+    corpus = open_corpus(pl.DataFrame(rows))
+    excluded = named(tmp_path, "qrels", "1 0 D1 2", "1 0 D02 0", "2 0 D03 1")
+    counts: dict[str, Any] = {}
+    with Noted():
+        left = documents_left(
+            corpus, excluded, lambda one: one.fields["text"], counts, ["D1", "D4", "D99"]
+        )
+        assert [one.docno for one in left] == ["D2", "D3", "D4", "D5"]
+    assert counts["excluded_by_source"] == {"qrels": 1}
+    assert notes == [
+        "1 of 3 judged documents is not in the corpus: D99.",
+        "qrels: 2 of 3 named documents are not in the corpus: D02, D03.",
+    ]

@@ -272,7 +272,7 @@ class TopicsRecipe(Recipe):
         if unknown := set(judged.qids).difference(topics.qids):
             what = f"{len(unknown)} judged topics are not in `source`"
             study.planner.add(place, f"{what}, such as {min(unknown)!r}")
-        check_judged(qrels.qids, judged.qids, self.judge)
+        check_judged(qrels, judged, self.judge)
         return _evaluator(judged, study)
 
 

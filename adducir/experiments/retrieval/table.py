@@ -84,6 +84,11 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         measure_names=study.measure_names,
         sections={name: one.group for name, one in recipe.systems.items() if one.group},
         material=material,
+        powered=[
+            figure
+            for name, one in facts.items()
+            for figure in one.powered(comparison, name * several)
+        ],
     )
     return build_table(comparison, layout)
 

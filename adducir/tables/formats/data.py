@@ -104,6 +104,8 @@ class JSON(TableFormat):
             ]
             data["tests"] = [_given(one) for one in comparison.tests.to_dicts()]
             data["evaluations"] = [_given(asdict(one)) for one in comparison.scores.evaluations]
+        if table.powered:
+            data["prediction_powered"] = [_given(one._asdict()) for one in table.powered]
         if self.per_topic:
             data["values"] = topic_values(table).to_dict(as_series=False)
         data |= {

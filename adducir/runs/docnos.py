@@ -1,0 +1,57 @@
+"""Whether qrels and documents have the same docnos: CACM-1 is not CACM-0001.
+
+A judged document that a collection writes otherwise counts as not retrieved, in silence, and lowers
+most figures a little. Docnos are compared without case, punctuation and leading zeros.
+"""
+
+from collections.abc import Collection
+
+import polars as pl
+
+from adducir.core.texts import counted, listed
+
+
+def spelt_otherwise(judged: pl.Series, docnos: pl.Series) -> pl.DataFrame:
+    """Frame (docno, spelling): judged docnos that are absent but for their spelling.
+
+    ``spelling`` is the docno with the same letters and numbers that is not judged itself.
+    """
+    judged, docnos = judged.unique(maintain_order=True), docnos.unique(maintain_order=True)
+    absent = judged.filter(~judged.is_in(docnos.implode()))
+    others = docnos.filter(~docnos.is_in(judged.implode()))
+    if not len(absent) or not len(others):
+        return pl.DataFrame(schema={"docno": pl.String, "spelling": pl.String})
+    spelling = _keyed(others, "spelling").unique("key", keep="first", maintain_order=True)
+    found = _keyed(absent, "docno").join(spelling, on="key", maintain_order="left")
+    return found.select("docno", "spelling")
+
+
+def _keyed(names: pl.Series, column: str) -> pl.DataFrame:
+    key = pl.col(column).str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", " ")
+    return (
+        names.alias(column)
+        .to_frame()
+        .with_columns(key=key.str.replace_all(r"(^|\D)0+(\d)", "${1}${2}").str.strip_chars())
+    )
+
+
+def absent(names: Collection[str], total: int, kind: str, holder: str) -> str:
+    """A sentence about ``names``, of ``total`` documents of a ``kind``, that a corpus lacks."""
+    verb = "is" if len(names) == 1 else "are"
+    return (
+        f"{len(names):,} of {counted(total, f'{kind} document')} {verb} not in {holder}: "
+        f"{listed(sorted(names), 3)}."
+    )
+
+
+def misspelt(judged: pl.Series, docnos: pl.Series, holder: str) -> str:
+    """A sentence about judged documents that ``holder`` spells otherwise; empty if none."""
+    pairs = spelt_otherwise(judged, docnos)
+    if not pairs.height:
+        return ""
+    shown = ", ".join(f"{docno} ({other})" for docno, other in pairs.head(3).iter_rows())
+    return (
+        f"{pairs.height:,} of {counted(judged.n_unique(), 'judged document')} "
+        f"{'is' if pairs.height == 1 else 'are'} spelt otherwise in {holder}, and so not found: "
+        f"{shown}."
+    )
