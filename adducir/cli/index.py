@@ -10,6 +10,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
 from adducir.core.texts import counted
 from adducir.corpora.reading import Reading
+from adducir.encoders.statement import EncodingSettings
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ TEXTS = without("weights")
 PANEL = "Dense (--engine dense)"
 
 
-class Index(Computing, Reading):
-    conditions = dict.fromkeys(Computing.model_fields, DENSE)
+class Index(Computing, Reading, EncodingSettings):
+    conditions = dict.fromkeys((*Computing.model_fields, *EncodingSettings.model_fields), DENSE)
     source: str | None = option(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         metavar="SOURCE",
@@ -155,7 +156,7 @@ def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
     return build_dense_index(
         corpus,
         settings.output,
-        encoder_source(settings.encoder),
+        encoder_source(settings.encoder, encoding=settings),
         DenseSettings(kind=settings.kind, parameters=settings.parameters),
         fields=settings.fields,
         running=settings.running(),

@@ -1,16 +1,18 @@
 """``adducir train`` and ``adducir encode``."""
 
 import os
+from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import Needs, Recipe, needs, without
 from adducir.corpora.reading import Reading
+from adducir.encoders.statement import EncodingSettings
 
 
 class Train(Recipe):
@@ -68,8 +70,11 @@ def train(settings: Train) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class Encode(Computing, Reading):
-    conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
+class Encode(Computing, Reading, EncodingSettings):
+    conditions: ClassVar[Mapping[str, Needs]] = {
+        **dict.fromkeys(Reading.model_fields, needs("corpus")),
+        **dict.fromkeys(EncodingSettings.model_fields, without("sparse")),
+    }
     model: str = option(
         "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
         "comma-separated (queries, documents).",
@@ -125,7 +130,7 @@ def encode(settings: Encode) -> None:
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
     from adducir.encoders.kinds import encoder_source
 
-    source = encoder_source(settings.model)
+    source = encoder_source(settings.model, encoding=settings)
     with open_progress():
         if settings.spans is not None:
             items = items_of_spans(settings.spans, settings.side)

@@ -21,11 +21,13 @@ from adducir.core.chunks import Made
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest, read_lines, writing_bytes, writing_text
 from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.corpora.topics import Topics
-from adducir.encoders.kinds import EncoderSource, Floats, Side
+from adducir.encoders.kinds import EncoderSource, Floats, described
 from adducir.models.artifacts import read_shard
+from adducir.models.folders import Side
 from adducir.models.machine import computing_in
 from adducir.models.work import PLAIN, Arrays, ModelWork, Running, tokens_for
 
@@ -38,7 +40,7 @@ CHUNK = 2000
 """Texts per chunk: the most that a kill can lose."""
 DOCNOS = "docnos.txt"
 _NAME = "vectors-{:06d}.safetensors"
-_VERSION = 3
+_VERSION = 4
 
 Item = tuple[str, str | MaskedSpan]
 """Docno and text, or docno and span for contexts."""
@@ -106,12 +108,18 @@ class EncodingWork(TextWork):
     encoder: Any = None  # if already loaded
 
     @property
+    def sides(self) -> tuple[Side, ...]:
+        """What will be encoded with the same encoder."""
+        return (self.texts.side,)
+
+    @property
     def total(self) -> int | None:
         return self.texts.total
 
     def check(self) -> None:
         if self.encoder is None:
-            self.source.check()
+            self.source.check(*self.sides)
+            progress().note(f"{self.source.name}: {described(self.source)}")
 
     def items(self, *, check: bool) -> Iterator[Item]:
         return self.texts.read(check)
@@ -148,6 +156,9 @@ class EncodingWork(TextWork):
 
 @dataclass(frozen=True, kw_only=True)
 class SparseWork(EncodingWork):
+    def check(self) -> None:
+        self.source.query.local_tokenizer()
+
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
         from adducir.encoders.model import load_sparse_encoder
 
@@ -203,7 +214,7 @@ def encode(
         output,
         kind=TOKEN_WEIGHTS if sparse else KIND,
         recipe={**items.what, "precision": running.precision},
-        inputs={"items": items.identity, "model": source.identity()},
+        inputs={"items": items.identity, "model": source.identity(as_read=not sparse)},
         builder_version=_VERSION,
         rebuild=rebuild,
     )

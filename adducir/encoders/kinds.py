@@ -6,27 +6,30 @@ Packages add kinds through entry points ``adducir.encoders``.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.core.errors import InputError
-from adducir.core.fingerprint import fingerprint
+from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.reading import Settings
+from adducir.encoders.statement import EncodingSettings, Statement, shown, state
+from adducir.models.folders import Side, look, modules_of
 from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 
 if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.float32]
-Side = Literal["query", "document"]
+SIDES: tuple[Side, ...] = ("query", "document")
+_HALVES = {"DPRQuestionEncoder": "query", "DPRContextEncoder": "document"}
 
 
 class TextEncoder(Recipe):
@@ -69,6 +72,10 @@ class EncoderSource:
     folder: Path | None = None  # of an encoder trained with Adducir
     settings: Settings | None = None
     texts: TextEncoder | None = None  # another kind of encoder
+    encoding: EncodingSettings = field(default_factory=EncodingSettings)  # set by the user
+    is_base: bool = (
+        False  # of a training, whose recipe decides what a plain transformer leaves open
+    )
 
     @property
     def is_shared(self) -> bool:
@@ -80,21 +87,76 @@ class EncoderSource:
         pair = self.texts is None and not self.is_shared
         return [part.strip() for part in self.name.split(",")] if pair else [self.name]
 
-    def identity(self) -> str:
+    def identity(self, *, as_read: bool = True) -> str:
+        """The identity of the weights and, if ``as_read``, of what their files do not state."""
         if self.texts is not None:
             kind = self.name.partition(":")[0]
             given = [self.texts.model_dump(mode="json"), ENCODERS.origin(kind)]
             return f"{kind}:{fingerprint(given)}"
-        if self.is_shared:
-            return self.query.identity()
-        return f"pair:{fingerprint([self.query.identity(), self.document.identity()])}"
+        named = self.query.identity()
+        if not self.is_shared:
+            named = f"pair:{fingerprint([named, self.document.identity()])}"
+        if not as_read or not is_known(named):  # its files cannot be read yet
+            return named
+        decided, source = ("pooling", "similarity") if self.is_base else (), self
+        if self.is_base:  # in the recipe
+            changes = {"pooling": "first", "similarity": "dot"}
+            source = replace(self, encoding=self.encoding.model_copy(update=changes))
+        unstated = [source.stated(side).unstated(*decided) for side in SIDES]
+        return f"{named} read:{fingerprint(unstated)[:32]}" if any(unstated) else named
 
-    def check(self) -> None:
-        """Find the tokenizers, downloading if necessary; does not open weights."""
-        if self.texts is None:
-            for model in dict.fromkeys((self.query, self.document)):
-                if self.folder is None:
-                    model.local_tokenizer()
+    def stated(self, side: Side) -> Statement:
+        """How a side reads and compares texts, by its files, its name and what is set."""
+        model = self.query if side == "query" else self.document
+        return state(model, side, self.encoding, is_base=self.is_base)
+
+    def check(self, *sides: Side) -> None:
+        """Find the tokenizers, downloading if necessary; does not open weights.
+
+        Args:
+            sides: What the encoder encodes; half of a pair is refused for the other side.
+        """
+        if self.texts is not None:
+            return
+        for side in sides:
+            model = self.query if side == "query" else self.document
+            if _HALVES.get(name := look(model).title, side) != side:
+                raise InputError(
+                    f"{model.name} encodes {_PLURALS[_HALVES[name]]} ({name}), not "
+                    f"{_PLURALS[side]}.",
+                    path=model.folder,
+                    hint="Name the pair, queries first: `QUESTION-ENCODER,CONTEXT-ENCODER`.",
+                )
+            self.stated(side)
+        for model in dict.fromkeys((self.query, self.document)):
+            if self.folder is None:
+                model.local_tokenizer()
+
+
+def described(source: EncoderSource) -> str:
+    """How an encoder reads and compares texts, and where each value is from, in a line."""
+    if source.texts is not None:
+        return f"an encoder of the kind {source.name.partition(':')[0]}"
+    return shown({side: with_lengths(source.stated(side), source, side) for side in SIDES})
+
+
+def with_lengths(stated: Statement, source: EncoderSource, side: Side) -> Statement:
+    """A side's statement with the length that its files and network limit it to."""
+    from adducir.models.loading import load_config, load_tokenizer, longest_input
+
+    if stated[f"{side}_length"]:
+        return stated
+    model = source.query if side == "query" else source.document
+    for kind, place in modules_of(model.described(), side):
+        if kind.endswith("Transformer"):
+            model = replace(model, folder=place)
+            break
+    return stated.filled(
+        **{f"{side}_length": longest_input(load_config(model), load_tokenizer(model))}
+    )
+
+
+_PLURALS = {"query": "queries", "document": "documents"}
 
 
 def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
@@ -104,28 +166,42 @@ def refuse_tokenizer(tokenizer: str | None, path: Path) -> None:
 
 
 def encoder_source(
-    name: str, folder: Path | None = None, tokenizer: str | None = None
+    name: str,
+    folder: Path | None = None,
+    tokenizer: str | None = None,
+    encoding: EncodingSettings | None = None,
 ) -> EncoderSource:
     """The source of an encoder's name, without downloads. Relative paths start in ``folder``.
+
+    Args:
+        encoding: What is set of how it reads texts; only the fields of that class count.
 
     A name is one for :func:`adducir.models.sources.model_source`; two, comma-separated, for queries
     and documents; a trained encoder or its recipe; or ``kind:base``.
     """
     kind, colon, base = name.partition(":")
     path = (folder or Path()) / Path(name).expanduser()
+    given = {
+        key: value
+        for key, value in (encoding.given() if encoding else {}).items()
+        if value is not None
+    }
+    wanted = EncodingSettings(**given)
     if colon and "/" not in kind and not path.exists():
         none = ModelSource(name)
         texts = ENCODERS.make(kind, {"base": base} if base else {})
+        if given:
+            raise InputError(f"{', '.join(given)} cannot be set for an encoder of the kind {kind}.")
         return EncoderSource(name, none, none, texts=texts)
     one, comma, other = (part.strip() for part in name.partition(","))
     if comma:
         query, document = (model_source(side, folder, tokenizer) for side in (one, other))
-        return EncoderSource(name, query, document)
+        return EncoderSource(name, query, document, encoding=wanted)
     if path.suffix in RECIPES:
         path = trained_folder(path, "encoder", absent=path.is_file())
     elif not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
-        return EncoderSource(name, model, model)
+        return EncoderSource(name, model, model, encoding=wanted)
     refuse_tokenizer(tokenizer, path)
     model = ModelSource(name, path)
-    return EncoderSource(name, model, model, path, Settings.load(path))
+    return EncoderSource(name, model, model, path, Settings.load(path), encoding=wanted)

@@ -13,29 +13,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.core.json_lines import json_document, json_object
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.kinds import EncoderSource, Floats, Side
+from adducir.encoders.kinds import SIDES, EncoderSource, Floats
 from adducir.encoders.reading import (
     ContextPart,
     Ids,
     InputReader,
     LengthPart,
-    PoolingMode,
     Reader,
     Settings,
-    Similarity,
     Towers,
 )
+from adducir.encoders.statement import (
+    FILES,
+    SET,
+    THEIR_MODES,
+    PoolingMode,
+    Similarity,
+    Statement,
+)
+from adducir.models.folders import Look, Side, look, modules_of, object_in
 from adducir.models.loading import (
-    SENTENCE_SETTINGS,
+    encoder_class,
     explaining,
-    load_config,
     load_model,
     load_tokenizer,
     loading,
     longest_input,
-    sentence_settings,
+    read_weights,
 )
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
@@ -45,22 +50,21 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer, SparseEncoder
 
-SIDES: tuple[Side, ...] = ("query", "document")
-_MODULES, _ROUTES = "modules.json", "router_config.json"
-_OTHERS = {
-    "CrossEncoder": "Use it as a reranker: `cross-encoder:{}`.",
-    "SparseEncoder": "Use it with `adducir encode --sparse` and `adducir index --weights`.",
-    "MultiVectorEncoder": "Use it as a reranker: `colbert:{}`.",
-    "ColBERT": "Use it as a reranker: `colbert:{}`.",
-}
-_MODES = {"first": "cls", "mean": "mean", "pooler": "cls"}
+_OWN_HEADS = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
+"""A linear layer and a layer norm on the first token's vector: ANCE (Xiong et al., ICLR 2021)."""
+_OURS = ("sentence_transformers.", "pylate.")
 
 
 class DualEncoder:
     """A network loaded by ``SentenceTransformer``, with its conversion of texts to token ids."""
 
-    def __init__(self, model: "SentenceTransformer", inputs: InputReader) -> None:
-        self.model, self.inputs = model, inputs
+    def __init__(
+        self,
+        model: "SentenceTransformer",
+        inputs: InputReader,
+        stated: Mapping[Side, Statement],
+    ) -> None:
+        self.model, self.inputs, self.stated = model, inputs, stated
 
     @classmethod
     def load(
@@ -87,13 +91,17 @@ class DualEncoder:
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
-        query = _loaded(source.query, pooling, seeds[0])
+        given = {"pooling": pooling, "similarity": similarity}
+        more = {name: value for name, value in given.items() if value is not None}
+        source = replace(source, encoding=source.encoding.model_copy(update=more))
+        stated = {side: source.stated(side) for side in SIDES}
+        query = _loaded(source.query, stated["query"], seeds[0])
         has_routes = isinstance(query[0], Router)
         if towers == "shared" and (has_routes or not source.is_shared):
             raise InputError("two towers cannot be merged: `towers: shared` needs one model.")
         model = document = query
         if not source.is_shared or (towers == "separate" and not has_routes):
-            document = _loaded(source.document, pooling, seeds[1])
+            document = _loaded(source.document, stated["document"], seeds[1])
             if has_routes or isinstance(document[0], Router):
                 raise InputError(f"half of the pair {source.name} has two towers: name it alone.")
             one, other = (half.get_embedding_dimension() for half in (query, document))
@@ -102,17 +110,17 @@ class DualEncoder:
                 raise InputError(what, hint="Name two encoders that were trained together.")
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
-            both = zip(SIDES, (query, document), strict=True)
-            prompts = {str(side): one.prompts.get(side) or "" for side, one in both}
-            model = SentenceTransformer(modules=[router], device="cpu", prompts=prompts)
+            model = SentenceTransformer(modules=[router], device="cpu")
+        model.prompts = {str(side): stated[side][f"{side}_prompt"] or "" for side in SIDES}
         of_unit = [isinstance(_tower(model, side)[-1], Normalize) for side in SIDES]
-        stated = (similarity,) if similarity else [m.similarity_fn_name for m in (query, document)]
-        is_cosine = any(of_unit) or "cosine" in stated
+        is_cosine = any(of_unit) or "cosine" in [stated[side]["similarity"] for side in SIDES]
         if is_cosine and not all(of_unit):
             model.append(Normalize())
         model.similarity_fn_name = "cosine" if is_cosine else "dot"
-        readers = _reader(query, "query"), _reader(document, "document")
-        return cls(model, InputReader(*readers, settings))
+        readers = {side: _reader(_tower(model, side)[0], stated[side], side) for side in SIDES}
+        for side, reader in readers.items():
+            stated[side] = stated[side].filled(**{f"{side}_length": reader.longest})
+        return cls(model, InputReader(readers["query"], readers["document"], settings), stated)
 
     def save(self, folder: Path) -> None:
         lengths, inputs = self.inputs.settings.lengths, self.inputs
@@ -149,10 +157,17 @@ class DualEncoder:
         """(n, D) float32 vectors of token ids, independent of batches (to 1e-5)."""
 
         def compute(numbers: Numbers) -> Any:
-            return self.forward([inputs[n] for n in numbers], side).cpu().numpy()
+            return self.forward([inputs_read[n] for n in numbers], side).cpu().numpy()
 
-        rows = computed(self.model, [len(one) for one in inputs], compute, running)
-        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+        # A tokenizer may add nothing to an empty text, which then has a vector of zeros.
+        read = [n for n, ids in enumerate(inputs) if len(ids)]
+        inputs_read = [inputs[n] for n in read]
+        rows = computed(self.model, list(map(len, inputs_read)), compute, running)
+        width = (self.model.get_embedding_dimension() or 0) if len(inputs) else 0
+        found = np.zeros((len(inputs), width), dtype=np.float32)
+        if rows:
+            found[read] = np.stack(rows)
+        return found
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], running: Running = PLAIN) -> Floats:
         return self.vectors(self.inputs.contexts(spans), "query", running)
@@ -176,132 +191,135 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     """A learned sparse encoder; a plain model's masked language model is pooled as in SPLADE."""
     from sentence_transformers import SparseEncoder
 
-    folder = _folder(source)
-    is_sparse = sentence_settings(folder).get("model_type") == "SparseEncoder"
-    if not is_sparse and not source.has_architecture("ForMaskedLM"):
-        raise InputError(
-            "this is not a learned sparse encoder.",
-            path=folder,
-            hint="Name a SparseEncoder of sentence-transformers, or a SPLADE, which is a masked "
-            "language model.",
-        )
+    folder, seen = _folder(source), look(source)
+    if seen.kind not in ("sparse", "masked-lm"):
+        what = f"this is a {seen.title}, not a learned sparse encoder."
+        raise InputError(what, path=folder, hint=seen.use)
     with explaining("model", folder):
-        networks = _networks(source, folder)
+        _check_modules(source)
         model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
-        _complete(model, networks)
+        _complete(model, source)
     return model
-
-
-def plain_pooling(source: ModelSource) -> PoolingMode | None:
-    """The default pooling to train a plain transformer with; None for a sentence encoder."""
-    return None if (_folder(source) / _MODULES).is_file() else "first"
 
 
 def _folder(source: ModelSource) -> Path:
     """A model's folder; with sentence-transformers, weights may be in a subfolder."""
     folder = source.folder
-    return folder if folder and (folder / _MODULES).is_file() else source.local()
+    return folder if folder and modules_of(folder) else source.local()
 
 
-def _similarity(source: ModelSource, folder: Path) -> Similarity:
-    """The similarity that an encoder states; refuses other models of sentence-transformers."""
-    stated, path = sentence_settings(folder), folder / SENTENCE_SETTINGS
-    kind, similarity = stated.get("model_type"), stated.get("similarity_fn_name")
-    if kind not in (None, "SentenceTransformer"):
-        hint = _OTHERS.get(str(kind), "Name a SentenceTransformer.").format(source.name)
-        raise InputError(f"this is a {kind}, not a dense encoder.", path=path, hint=hint)
-    if similarity not in (None, "dot", "cosine"):
-        what = f"its vectors are compared by {similarity} distance, which is not supported."
-        raise InputError(what, path=path, hint="Name an encoder trained for dot or cosine.")
-    return "cosine" if similarity == "cosine" else "dot"
+def _check_modules(source: ModelSource) -> None:
+    """Refuse what would not be loaded of the modules of sentence-transformers."""
+    folder = _folder(source)
+    for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
+        if not kind.startswith(_OURS):
+            what = f"its module {kind} is custom code, which would not be run."
+            raise InputError(what, path=folder / "modules.json")
+        name, config = kind.rpartition(".")[2], object_in(place / "config.json")
+        activation = str(config.get("activation_function") or "torch.")
+        if name == "Dense" and not activation.startswith("torch."):
+            what = f"its dense layer's activation {activation} is not one of torch."
+            raise InputError(what, path=place / "config.json")
+        if name == "Transformer":
+            replace(source, folder=place).local()
+            settings = sorted(place.glob("sentence_*_config.json"))
+            if settings and "message" in object_in(settings[0]).get("modality_config", {}):
+                what = "its texts are read through a chat template, which is not supported here."
+                raise InputError(what, path=settings[0])
 
 
-def _networks(source: ModelSource, folder: Path) -> dict[str, ModelSource]:
-    """The transformers of an encoder by module; refuses what would not be loaded of them."""
-    parts = {"0": ("Transformer", "")}
-    if (folder / _MODULES).is_file():
-        modules = json_document(folder / _MODULES)
-        parts = {one["name"]: (one["type"], one.get("path", "")) for one in modules}
-    if (folder / _ROUTES).is_file():
-        router = json_object(folder / _ROUTES)
-        for route, names in router["structure"].items():
-            for number, name in enumerate(names):
-                parts[f"0.sub_modules.{route}.{number}"] = router["types"][name], name
-    found = {}
-    for name, (kind, place) in parts.items():
-        if kind.endswith("Transformer"):
-            found[name] = replace(source, folder=folder / place)
-            found[name].local()
-    return found
-
-
-def _complete(model: "torch.nn.Module", networks: Mapping[str, ModelSource]) -> None:
+def _complete(model: "torch.nn.Module", source: ModelSource) -> None:
     """Load a model's networks and tokenizers anew: complete, or refused."""
     from sentence_transformers.sentence_transformer.modules import Transformer
     from tokenizers.normalizers import Lowercase, Sequence
 
-    for name, module in model.named_modules():
-        if isinstance(module, Transformer):
-            source, longest = networks[name], module.max_seq_length
+    folder, done = _folder(source), set[int]()
+    for side in SIDES:
+        places = [place for _, place in modules_of(folder, side)] or [folder]
+        for module, place in zip(_tower(model, side), places, strict=False):
+            if not isinstance(module, Transformer) or id(module) in done:
+                continue
+            done.add(id(module))
+            one, longest = replace(source, folder=place), module.max_seq_length
             is_masked = module.transformer_task == "fill-mask"
-            kind = "AutoModelForMaskedLM" if is_masked else _kind_of(source)
-            module.model, module.processor = load_model(source, kind), load_tokenizer(source)
+            kind = "AutoModelForMaskedLM" if is_masked else encoder_class(one)
+            module.model, module.processor = load_model(one, kind), load_tokenizer(one)
             module.max_seq_length = longest
             if module.do_lower_case:
                 backend = module.processor.backend_tokenizer
                 backend.normalizer = Sequence([Lowercase(), *filter(None, [backend.normalizer])])
 
 
-def _loaded(
-    source: ModelSource, pooling: PoolingMode | None, seed: int | None
-) -> "SentenceTransformer":
-    """A model loaded by sentence-transformers, after a check that its weights are complete."""
+def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "SentenceTransformer":
+    """A model as it is stated, after a check that its weights are complete."""
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
     from torch import eye, nn
 
-    folder, is_plain = _folder(source), plain_pooling(source) is not None
-    similarity = _similarity(source, folder)
+    folder, seen, pooling = _folder(source), look(source), str(stated["pooling"])
     with explaining("model", folder):
-        if is_plain:
-            layers = _plain(source, pooling or "mean", seed)
-            model = SentenceTransformer(modules=layers, device="cpu", similarity_fn_name="dot")
+        if seen.kind != "encoder":
+            model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
         else:
-            networks = _networks(source, folder)
+            _check_modules(source)
             model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-            model.similarity_fn_name = similarity
             for first in (_tower(model, side)[0] for side in SIDES):
                 if not isinstance(first, Transformer):
                     what = f"a {type(first).__name__} reads its texts, which is not supported."
                     raise InputError(what, path=folder, hint="Name one that is a transformer.")
-            _complete(model, networks)
-            modules, mode = [*model.modules()], _MODES.get(pooling or "")
+            _complete(model, source)
+            modules = [*model.modules()]
             for one in modules:
-                if mode and isinstance(one, Pooling) and one.pooling_mode != mode:
-                    one.__init__(one.embedding_dimension, mode, one.include_prompt)
+                if isinstance(one, Pooling):
+                    is_set = stated.facts["pooling"].source != FILES
+                    mode: Any = THEIR_MODES.get(pooling, pooling) if is_set else one.pooling_mode
+                    counts = stated["pool_prompt"] is not False
+                    if (mode, counts) != (one.pooling_mode, one.include_prompt):
+                        one.__init__(one.embedding_dimension, mode, counts)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
                 what = "this sentence encoder lacks a pooler."
                 raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
-            kept, model.truncate_dim = model.truncate_dim, None
-            width = model.get_embedding_dimension() or 0
-            if kept and kept < width:  # as a layer, because training and towers ignore it
-                cut = Dense(width, kept, False, nn.Identity(), init_weight=eye(kept, width))
-                model.append(cut.requires_grad_(False))
+            model.truncate_dim = None
+        width, kept = model.get_embedding_dimension() or 0, stated["dimensions"]
+        if kept and kept > width:
+            raise InputError(f"its vectors have {width} dimensions, not {kept}.", path=folder)
+        if kept and kept < width:  # as a layer, because training and towers ignore truncate_dim
+            cut = Dense(width, kept, False, nn.Identity(), init_weight=eye(kept, width))
+            model.append(cut.requires_grad_(False))
     return model
 
 
-def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list[torch.nn.Module]":
+def _plain(
+    source: ModelSource, stated: Statement, seen: Look, seed: int | None
+) -> "list[torch.nn.Module]":
     import torch
-    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import (
+        Dense,
+        LayerNorm,
+        Pooling,
+        Transformer,
+    )
+    from torch import nn
 
     folder = source.local()
     if seed is not None:
         torch.manual_seed(seed)
+    pooling = str(stated["pooling"])
     has_pooler = pooling == "pooler"
     is_new = has_pooler and seed is not None
-    network: Any = load_model(source, _kind_of(source), pooler=has_pooler, new_head=is_new)
+    network: Any = load_model(
+        source,
+        encoder_class(source),
+        pooler=has_pooler,
+        new_head=is_new,
+        used=_OWN_HEADS.__contains__ if "Dot" in seen.title else lambda name: False,
+    )
+    hidden = int(network.config.hidden_size)
+    dense = list[nn.Linear]()
     if network.config.model_type == "dpr":
-        network, pooling = getattr(network, network.base_model_prefix).bert_model, "first"
+        inner = getattr(network, network.base_model_prefix)
+        dense = [inner.encode_proj] if network.config.projection_dim else []
+        network = inner.bert_model
     by_token = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
     tokenizer = str(source.local_tokenizer())
     names: Any = {} if source.tokenizer is None else {"tokenizer_name_or_path": tokenizer}
@@ -309,36 +327,75 @@ def _plain(source: ModelSource, pooling: PoolingMode, seed: int | None) -> "list
         str(folder), modality_config=by_token, module_output_name="token_embeddings", **names
     )
     transformer.model, transformer.processor = network, load_tokenizer(source)
-    hidden = int(network.config.hidden_size)
-    layers: list[torch.nn.Module] = [transformer, Pooling(hidden, _MODES[pooling])]
+    mode: Any = THEIR_MODES.get(pooling, pooling)
+    pool = Pooling(hidden, mode, include_prompt=stated["pool_prompt"] is not False)
+    layers: list[nn.Module] = [transformer, pool]
     if has_pooler:
-        dense = getattr(getattr(network, "pooler", None), "dense", None)
-        if not isinstance(dense, torch.nn.Linear):
+        own = getattr(getattr(network, "pooler", None), "dense", None)
+        if not isinstance(own, nn.Linear):
             what = f"a {type(network).__name__} lacks a pooler."
             raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
-        weight, bias = dense.weight.data, dense.bias.data
-        layers.append(Dense(hidden, hidden, init_weight=weight, init_bias=bias))
+        layers.append(Dense(hidden, hidden, init_weight=own.weight.data, init_bias=own.bias.data))
+    for one in dense:
+        weight, bias = one.weight.data, one.bias.data
+        layers.append(Dense(hidden, len(weight), True, nn.Identity(), weight, bias))
+    if "Dot" in seen.title:
+        heads = dict(read_weights(folder, _OWN_HEADS.__contains__))
+        if missing := set(_OWN_HEADS) - heads.keys():
+            raise InputError(f"a {seen.title} needs the weights {min(missing)}.", path=folder)
+        weight, bias, scale, shift = (heads[name].float() for name in _OWN_HEADS)
+        norm = LayerNorm(len(weight))
+        norm.norm.load_state_dict({"weight": scale, "bias": shift})
+        layers += [Dense(hidden, len(weight), True, nn.Identity(), weight, bias), norm]
     if getattr(network, "pooler", None) is not None:
         network.pooler = None  # now a separate layer, or unused
     return layers
 
 
-def _kind_of(source: ModelSource) -> str:
-    """The transformers class for a checkpoint if AutoModel would choose a wrong one."""
-    config = load_config(source)
-    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
-    names = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
-    return {**names, "dpr": dpr}.get(config.model_type, "AutoModel")
-
-
-def _tower(model: "SentenceTransformer", side: Side) -> list[Any]:
+def _tower(model: "torch.nn.Module", side: Side) -> list[Any]:
     """The modules that a side's texts pass through."""
     first, *others = model.children()
     return [*getattr(first, "sub_modules", {side: [first]})[side], *others]
 
 
-def _reader(model: "SentenceTransformer", side: Side) -> Reader:
-    module = _tower(model, side)[0]
-    longest = longest_input(module.model.config, module.tokenizer)
-    limits = longest, module.max_seq_length, getattr(module, f"{side}_length", None)
-    return Reader(module.tokenizer, min(filter(None, limits)), model.prompts.get(side) or "")
+def _reader(module: Any, stated: Statement, side: Side) -> Reader:
+    """The reader of a side's texts, as it is stated."""
+    tokenizer, wanted = module.tokenizer, stated[f"{side}_length"]
+    limits = module.max_seq_length, getattr(module, f"{side}_length", None)
+    longest = longest_input(module.model.config, tokenizer)
+    if wanted and wanted > longest and stated.facts[f"{side}_length"].source == SET:
+        what = f"it reads at most {longest:,} tokens, not {wanted:,} (`{side}_length`)."
+        raise InputError(what, path=tokenizer.name_or_path)
+    tokenizer.truncation_side = stated["truncation_side"] or tokenizer.truncation_side
+    if stated["end_token"]:
+        end_with(tokenizer)
+    filler = stated[f"{side}_padding"]
+    if filler is not None:
+        if filler not in tokenizer.get_vocab():
+            what = f"the vocabulary lacks the token {filler!r}, which should extend queries."
+            raise InputError(what, path=tokenizer.name_or_path)
+        filler = tokenizer.convert_tokens_to_ids(filler)
+    return Reader(
+        tokenizer,
+        min(filter(None, (longest, wanted, *limits))),
+        stated[f"{side}_prompt"] or "",
+        stated["special_tokens"] is not False,
+        filler,
+    )
+
+
+def end_with(tokenizer: Any) -> None:
+    """Let each text end in the tokenizer's end token, if it does not yet."""
+    from tokenizers.processors import Sequence, TemplateProcessing
+
+    token, backend = tokenizer.eos_token or tokenizer.sep_token, tokenizer.backend_tokenizer
+    if token is None:
+        raise InputError("this tokenizer lacks an end token.", path=tokenizer.name_or_path)
+    number = tokenizer.convert_tokens_to_ids(token)
+    if backend.encode("a").ids[-1] == number:
+        return
+    end = TemplateProcessing(
+        single=f"$A {token}", pair=f"$A {token} $B {token}", special_tokens=[(token, number)]
+    )
+    own = backend.post_processor
+    backend.post_processor = end if own is None else Sequence([own, end])

@@ -1,7 +1,7 @@
 """Encoders' inputs: texts and contexts as token ids, cut to what is nearest to the mask."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,10 +17,6 @@ from adducir.models.work import token_ids
 
 Ids = NDArray[np.int64]
 Some = Annotated[int, Field(ge=0)] | None
-PoolingMode = Literal["first", "mean", "pooler"]
-"""The vector of the first token ([CLS], <s>), as in both papers; the mean of the tokens; or BERT's
-pooler: a dense layer with tanh on the first token's vector."""
-Similarity = Literal["dot", "cosine"]
 Towers = Literal["separate", "shared"]
 
 
@@ -53,27 +49,46 @@ class Settings(ModelSettings):
 
 @dataclass(frozen=True)
 class Reader:
-    """A tokenizer that cuts to ``longest`` tokens; ``prompt`` precedes each text."""
+    """A tokenizer that cuts to ``longest`` tokens; ``prompt`` precedes each text.
+
+    Attributes:
+        special: Whether the tokenizer adds its special tokens.
+        filler: The id that extends each text to ``longest`` tokens, if any.
+    """
 
     tokenizer: Any
     longest: int
     prompt: str = ""
+    special: bool = True
+    filler: int | None = None
 
     @property
     def padding(self) -> int:
         return int(self.tokenizer.pad_token_id or 0)
 
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
-        """Token ids of texts, cut at the end to ``length``, including special ones."""
+        """Token ids of texts, cut at the tokenizer's side to ``length``, including special ones."""
         before, after, room = self._specials(length)
-        found = token_ids(self.tokenizer, [self.prompt + text for text in texts], room)
-        return [np.concatenate([before, ids, after]) for ids in found]
+        prompted = [self.prompt + text for text in texts]
+        from_end = self.tokenizer.truncation_side == "left"
+        found = token_ids(self.tokenizer, prompted, room, from_end=from_end)
+        whole = [np.concatenate([before, ids, after]) for ids in found]
+        if self.filler is not None:
+            most = self.longest if length is None else min(length, self.longest)
+            behind = [(0, most - len(ids)) for ids in whole]
+            whole = [
+                np.pad(ids, some, constant_values=self.filler)
+                for ids, some in zip(whole, behind, strict=True)
+            ]
+        return whole
 
     @cached_property
     def prompt_length(self) -> int:
         """The prompt's tokens, as sentence-transformers counts them for its pooling."""
-        (ids,) = self.texts([""])
-        return len(ids) - (ids[-1] in self.tokenizer.all_special_ids) if self.prompt else 0
+        if not self.prompt:
+            return 0
+        (ids,) = replace(self, filler=None).texts([""])
+        return len(ids) - (self.special and ids[-1] in self.tokenizer.all_special_ids)
 
     def contexts(
         self,
@@ -125,12 +140,15 @@ class Reader:
 
     def _specials(self, length: int | None) -> tuple[Ids, Ids, int]:
         """The ids before and after every text, and how many ids fit between."""
+        most = self.longest if length is None else min(length, self.longest)
+        if not self.special:
+            none = np.zeros(0, dtype=np.int64)
+            return none, none, most
         encode = self.tokenizer.backend_tokenizer.encode
         bare, whole = encode("a", add_special_tokens=False).ids, encode("a").ids
         start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), None)
         if start is None:
             raise InputError("its tokenizer changes words next to special tokens.")
-        most = self.longest if length is None else min(length, self.longest)
         room = most - len(whole) + len(bare)
         if room < 1:
             raise UsageError(f"{most} tokens leave no room besides special ones.")

@@ -7,6 +7,7 @@ with the same text as s_i are not wrong answers to c_i and are left out of the s
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -22,8 +23,9 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import same_words
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
-from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, Similarity, Towers
+from adducir.encoders.kinds import SIDES, EncoderSource, encoder_source, refuse_tokenizer
+from adducir.encoders.reading import ContextPart, LengthPart, Towers
+from adducir.encoders.statement import PoolingMode, Similarity
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.models.work import padded
@@ -135,7 +137,8 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
     @cached_property
     def base(self) -> EncoderSource:
         tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
-        return encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
+        source = encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
+        return replace(source, is_base=True)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -149,12 +152,11 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 
     @cached_property
     def encoder(self) -> "DualEncoder":
-        from adducir.encoders.model import DualEncoder, plain_pooling
+        from adducir.encoders.model import DualEncoder
 
-        recipe = self.recipe
-        own = {key: getattr(recipe, key) for key in ("context", "lengths", "similarity", "towers")}
-        pooling = recipe.pooling or plain_pooling(self.base.query)
-        return DualEncoder.load(self.base, pooling=pooling, seed=recipe.training.seed, **own)
+        recipe, keys = self.recipe, ("context", "lengths", "similarity", "towers", "pooling")
+        own = {key: getattr(recipe, key) for key in keys}
+        return DualEncoder.load(self.base, seed=recipe.training.seed, **own)
 
     def model(self) -> "torch.nn.Module":
         return self.encoder.model
@@ -206,7 +208,6 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from adducir.encoders.contrast import InBatchNegatives
-        from adducir.encoders.model import SIDES
 
         features = [
             self.encoder.features(batch[f"{name}_ids"], batch[f"{name}_mask"], side)

@@ -10,7 +10,7 @@ cores while the other works.
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,7 +47,15 @@ from adducir.encoders.encoding import (
     items_of_corpus,
     read_vectors,
 )
-from adducir.encoders.kinds import EncoderSource, Floats, TextEncoder, encoder_source
+from adducir.encoders.kinds import (
+    SIDES,
+    EncoderSource,
+    Floats,
+    TextEncoder,
+    described,
+    encoder_source,
+)
+from adducir.encoders.statement import EncodingSettings
 from adducir.indexes.arrays import damaged
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.documents import DocumentWriter
@@ -55,6 +63,7 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Hits, Index, Query
 from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
+from adducir.models.folders import Side
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.work import PLAIN, Running
 
@@ -63,7 +72,7 @@ if TYPE_CHECKING:
 
 INDEX = "index.faiss"
 DETAILS = "dense.json"
-_BUILDER_VERSION = 2
+_BUILDER_VERSION = 3
 _EQUAL = 1e-5
 _TIES = 100
 """Documents read below the depth: FAISS cuts equal scores by position, Adducir by docno."""
@@ -101,12 +110,13 @@ class DenseIndex(Index):
 
     @cached_property
     def source(self) -> EncoderSource:
-        details = json_document(self.path / DETAILS)
+        details = self._details
         name = self._named or details["encoder"]
         names = [name]
         if self._named is None:
             names = [",".join(some) for some in product(*map(self._places, name.split(",")))]
-        for found in map(encoder_source, names):
+        encoding = EncodingSettings(**details.get("set", {}))
+        for found in (encoder_source(one, encoding=encoding) for one in names):
             if found.identity() == details["identity"]:
                 return found
         what = "is not the one that encoded these vectors" if names else "does not exist"
@@ -116,6 +126,11 @@ class DenseIndex(Index):
             hint="Work in its study's folder, name it (`--set encoder=…`; in Python `encoder`), or "
             "rebuild the index.",
         )
+
+    @cached_property
+    def _details(self) -> Mapping[str, Any]:
+        details: Mapping[str, Any] = json_document(self.path / DETAILS)
+        return details
 
     def _places(self, name: str) -> list[str]:
         """Where a folder may be that is named relative to the index.
@@ -190,7 +205,8 @@ class DenseIndex(Index):
 
     def settings(self, model: Model, feedback: FeedbackMethod | None) -> dict[str, Any]:
         details = {key: value for key, value in self.manifest.recipe.items() if key != "fields"}
-        return {"model": "dense", "encoder": self.source.name, **details}
+        stated = {"encoding": self._details["encoding"]} if "encoding" in self._details else {}
+        return {"model": "dense", "encoder": self.source.name, **stated, **details}
 
 
 @contextmanager
@@ -283,6 +299,10 @@ class _DenseWork(EncodingWork):
     index: Path
     settings: DenseSettings
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        return SIDES
+
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
         docnos = [name for names in made.names for name in names]
         counts = self.counted(folder, made)
@@ -299,8 +319,13 @@ class _DenseWork(EncodingWork):
             own = source.folder or side.folder
             if own is not None and name != "minilm":  # a folder, relative to the index
                 name = os.path.relpath(own.resolve(), self.index.resolve())
+            if own is None and side.commit and "@" not in name:  # whatever the branch is later
+                name = f"{name}@{side.commit}"
             names.append(name)
-        details = {"encoder": ",".join(names), "identity": source.identity()}
+        details: dict[str, Any] = {"encoder": ",".join(names), "identity": source.identity()}
+        if source.texts is None:
+            given = source.encoding.model_dump(mode="json", exclude_none=True)
+            details |= {"encoding": described(source), "set": given}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
         found = {key: counts[key] for key in ("width", "shards", "shard")}

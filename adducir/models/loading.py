@@ -7,6 +7,7 @@ not run code.
 """
 
 import gc
+import json
 import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator
@@ -17,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError, machine_error
-from adducir.core.json_lines import json_object
 from adducir.core.progress import progress
+from adducir.models.folders import SENTENCE_SETTINGS, object_in
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-SENTENCE_SETTINGS = "config_sentence_transformers.json"
 _NAME_A_TOKENIZER = (
     "Name the model whose tokenizer it uses, for example `tokenizer: bert-large-uncased` in a "
     "recipe, or copy the files of that tokenizer into the folder."
@@ -42,6 +42,16 @@ _LAYOUTS = (
 )
 """Prefixes that other programs add to names of weights, in the order of removal."""
 _GLOBAL = re.compile(r"GLOBAL (\S+)")
+_UNUSED = re.compile(
+    # Heads of the pretraining, which whoever uses or trains the layers below them leaves out.
+    r"(?:^|\.)(?:cls\.(?:predictions|seq_relationship)|lm_head|lm_loss|mlm_head|predictions"
+    r"|vocab_(?:transform|layer_norm|projector)|(?:discriminator|generator)_\w+|pred_layer"
+    r"|embed_out|final_logits_bias)(?:\.|$)"
+    r"|^(?:head|decoder)\.(?:dense|norm|bias|weight)|^(?:\w+\.)?pooler\."
+    # Constants that were once saved.
+    r"|position_ids$|rotary_emb\.inv_freq$|\.attn\.(?:bias|masked_bias)$|attention\.(?:bias|masked_bias)$"
+)
+"""Weights that may remain unused."""
 
 
 def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
@@ -65,7 +75,10 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         entries = len(tokenizer) - len(special)  # T5 alone has a hundred of them
         # Added vocabulary entries are only used if texts contain them.
         vocabulary = backend.get_vocab(with_added_tokens=False)
-        greatest = max((*vocabulary.values(), *special, *backend.encode("a", "a").ids))
+        greatest = max((*vocabulary.values(), *backend.encode("a", "a").ids))
+        added = max(tokenizer.get_added_vocab().values(), default=0)
+        if isinstance(rows, int) and added >= rows > greatest:
+            _without_vectorless(tokenizer, rows)
     wrong = ""
     if isinstance(rows, int) and 2 * entries < rows:
         wrong = f"has {entries:,} entries beside the special ones, but the model has vectors for "
@@ -76,6 +89,15 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
     if wrong:
         raise InputError(f"this tokenizer {wrong}.", path=folder, hint=_NAME_A_TOKENIZER)
     return tokenizer
+
+
+def _without_vectorless(tokenizer: Any, rows: int) -> None:
+    """Read added tokens without a vector (Gemma 3's images) as text, as in any other text."""
+    from tokenizers import Tokenizer
+
+    state = json.loads(tokenizer.backend_tokenizer.to_str())
+    state["added_tokens"] = [token for token in state["added_tokens"] if token["id"] < rows]
+    tokenizer._tokenizer = Tokenizer.from_str(json.dumps(state))
 
 
 def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
@@ -89,17 +111,27 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     return config
 
 
+def encoder_class(source: ModelSource) -> str:
+    """The transformers class of a checkpoint's encoder, where AutoModel would load more."""
+    config = load_config(source)
+    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
+    names = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+    return {**names, "dpr": dpr}.get(config.model_type, "AutoModel")
+
+
 def load_model(
     source: ModelSource,
     kind: str = "AutoModel",
     *,
     new_head: bool = False,  # for training: head and pooler may be new (torch is seeded)
     pooler: bool = False,  # whether an AutoModel's pooler is used
+    used: Callable[[str], bool] = lambda name: False,  # weights that the caller reads itself
     **options: Any,  # changes to its configuration, such as num_labels
 ) -> "PreTrainedModel":
     """The model in single precision and evaluation mode, on the CPU, with all its weights.
 
     A pooler that is unused and missing from the checkpoint is dropped, so it is not saved either.
+    Weights that the class would leave out are refused, except a pretraining's head.
     """
     import transformers
 
@@ -118,9 +150,9 @@ def load_model(
         plain = {plain_name(name): weight for name, weight in own.items()}
         if len(plain) == len(own) and plain.keys() != own.keys():
             # The class itself: an AutoModel does not accept weights from memory.
-            other, still, _ = _attempt(type(model).from_pretrained, None, **how, state_dict=plain)
-            if not still:
-                model, missing = other, still
+            again = _attempt(type(model).from_pretrained, None, **how, state_dict=plain)
+            if not again[1]:
+                model, missing, others = again
     if missing:
         other = f" It has weights with other names, such as {min(others)}." if others else ""
         raise InputError(
@@ -128,6 +160,14 @@ def load_model(
             "or has them in another shape.",
             path=folder,
             hint=f"Is this another kind of model?{other}",
+        )
+    dropped = {name for name in others if not used(name) and not _UNUSED.search(plain_name(name))}
+    if dropped and not new_head:
+        raise InputError(
+            f"a {type(model).__name__} would drop {len(dropped)} of its weights, such as "
+            f"{min(dropped)}.",
+            path=folder,
+            hint="It is another kind of model: `adducir show MODEL` says which, and how to use it.",
         )
     for name, weight in model.named_parameters():
         if not weight.sum().isfinite():  # four times as fast as of each number
@@ -259,7 +299,7 @@ def loading(what: str) -> Iterator[None]:
 def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
     """What sentence-transformers stored about a model; empty if it did not save it."""
     paths = [folder / name for name in (*others, SENTENCE_SETTINGS)]
-    return dict(ChainMap(*(json_object(path) for path in paths if path.is_file())))
+    return dict(ChainMap(*map(object_in, paths)))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
-from adducir.core.fingerprint import fingerprint, is_known, source_digests
+from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
 from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, planning
@@ -27,7 +27,8 @@ MINILM = "minilm"
 """The name of sentence-transformers/all-MiniLM-L6-v2 (22M parameters) as a package from PyPI."""
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
-_TEXTS = ("*.json", "*.txt", "*.model")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.metadata")
 _SAFE = ("*.safetensors", "*_Dense/pytorch_model.bin")
 _PICKLED = "pytorch_model*.bin"
 TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoken")
@@ -46,12 +47,15 @@ class ModelSource:
     offline: str = MINILM  # what errors suggest instead, without a network
 
     def identity(self) -> str:
-        """This model's identity: a folder's content, or the name on the Hub."""
+        """This model's identity: a folder's content, or the name and commit on the Hub.
+
+        A plan, which does not download, does not know the commit of a model that is not cached.
+        """
         if self.tokenizer is not None:
             own = replace(self, tokenizer=None).identity()
             return f"{own} tokenizer {self.tokenizer.identity()}"
         if self.folder is None:
-            return f"hub:{self.name}@{self.revision or 'main'}"
+            return f"hub:{self.name}@{self.commit or UNREAD}"
         if (self.folder / MANIFEST).is_file():
             return read_manifest(self.folder).fingerprint
         paths = [
@@ -64,6 +68,24 @@ class ModelSource:
             digest.update(f"{path.relative_to(self.folder).as_posix()} {one}\n".encode())
         unread = fingerprint(digests)
         return f"files:{digest.hexdigest() if is_known(unread) else unread}"
+
+    @property
+    def commit(self) -> str | None:
+        """The Hub's commit of this model, kept from its first use on; None: unknown to a plan."""
+        if self.folder is not None:
+            return None
+        if self.revision and _COMMIT.fullmatch(self.revision):
+            return self.revision
+        try:
+            return self.fetched(_TEXTS).name
+        except MachineError:
+            if may_download():
+                raise
+            return None
+
+    def described(self) -> Path:
+        """The folder with its small files, downloaded if necessary."""
+        return self.folder or self.fetched(_TEXTS)
 
     def local(self) -> Path:
         """The folder with the model's files, downloaded from the Hub if necessary."""
@@ -103,7 +125,7 @@ class ModelSource:
         try:
             found = snapshot_download(
                 self.name,
-                revision=self.revision,
+                revision=vars(self).get("_commit", self.revision),
                 allow_patterns=list(patterns),
                 local_files_only=not may_download(),
             )
@@ -115,6 +137,8 @@ class ModelSource:
                 f"'{self.offline}' works without a network.",
                 absent=True,
             ) from error
+        if _COMMIT.fullmatch(Path(found).name):  # this object stands for these weights from now on
+            object.__setattr__(self, "_commit", Path(found).name)
         return Path(found)
 
     def is_cached(self, patterns: Sequence[str]) -> bool:

@@ -94,14 +94,23 @@ def shuffled_batches(lengths: Lengths, size: int, seed: int) -> list[Numbers]:
     return [batches[number] for number in draw.permutation(len(batches))]
 
 
-def token_ids(tokenizer: Any, texts: Sequence[str], most: int) -> list[Numbers]:
-    """The first ``most`` ids of texts, without special ones; long texts are read in part."""
+def token_ids(
+    tokenizer: Any, texts: Sequence[str], most: int, *, from_end: bool = False
+) -> list[Numbers]:
+    """The first or last ``most`` ids of texts, without special ones; long texts are read in part.
+
+    Args:
+        from_end: Keep the last ids; reads whole texts.
+    """
 
     def read(some: list[str]) -> list[Numbers]:
         encode = tokenizer.backend_tokenizer.encode_batch_fast
         encodings = encode(some, add_special_tokens=False) if some else []
-        return [np.array(one.ids[:most], dtype=np.int64) for one in encodings]
+        kept = slice(-most, None) if from_end else slice(most)
+        return [np.array(one.ids[kept], dtype=np.int64) for one in encodings]
 
+    if from_end:
+        return read([*texts])
     ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
     starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
     found = read(starts)

@@ -3,7 +3,8 @@
 Query and text are encoded separately, into a vector per token. The score is
 s = sum over the query's vectors of the maximum inner product with the text's.
 
-As published: queries are ``[CLS] [unused0] q [SEP]``, padded with ``[MASK]`` to 32 tokens, which
+As its files state it (:mod:`adducir.rerankers.late_reading`); as published for ColBERT itself:
+queries are ``[CLS] [unused0] q [SEP]``, padded with ``[MASK]`` to 32 tokens, which
 are scored like the others but not attended to; longer queries are cut. Texts are ``[CLS] [unused1]
 d [SEP]``, at most 220 tokens, without vectors of punctuation. Vectors are projected to 128
 dimensions without bias and normalised.
@@ -12,9 +13,8 @@ dimensions without bias and normalised.
 projection; special tokens do not count, because they are not trained for matching.
 """
 
-import string
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -22,27 +22,24 @@ import numpy as np
 
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
+from adducir.models.folders import look, modules_of
 from adducir.models.loading import (
+    encoder_class,
     explaining,
-    load_config,
     load_model,
     load_tokenizer,
     longest_input,
     read_weights,
-    sentence_settings,
 )
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
+from adducir.rerankers.late_reading import PUNCTUATION, LateReading, stated_reading
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
 
 if TYPE_CHECKING:
     import torch
 
 _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
-_PARTS = ("sentence_bert_config.json", "1_Dense/config.json", "2_MultiVectorMask/config.json")
-_PUBLISHED = {"parts": ["1_Dense", "2_MultiVectorMask", "3_Normalize"], "bias": False}
-_PUBLISHED |= {"activation_function": "torch.nn.modules.linear.Identity"}
-_PUBLISHED |= {"skiplist_tasks": ["document"], "keep_only_token_ids": None, "measure": "maxsim"}
 
 
 class MaxSimRecipe(RerankerRecipe):
@@ -66,45 +63,52 @@ class MaxSimRecipe(RerankerRecipe):
 
 
 class ColBERTRecipe(MaxSimRecipe):
-    """A ColBERT.
+    """A ColBERT; what is not set is as its files state it.
 
     Attributes:
         base: By default the authors' second version.
-        query_length: Tokens of a query, which is padded to this number.
+        query_length: Tokens of a query, which is padded to this number if queries are expanded.
         document_length: Maximum tokens of a text.
         markers: The tokens before a query and a text.
+        expand_queries: Whether queries are padded with masks, which are scored.
         attend_to_masks: Whether other tokens attend to a query's padding.
         skip_punctuation: Whether to ignore a text's punctuation.
     """
 
     model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
     base: str = "colbert-ir/colbertv2.0"
-    query_length: Length = 32
-    document_length: Length | None = 220
-    markers: tuple[str, str] = ("[unused0]", "[unused1]")
-    attend_to_masks: bool = False
+    query_length: Length | None = None  # type: ignore[assignment]
+    document_length: Length | None = None
+    markers: tuple[str, str] | None = None
+    expand_queries: bool | None = None
+    attend_to_masks: bool | None = None
+    skip_punctuation: bool | None = None  # type: ignore[assignment]
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        said = sentence_settings(source.local()).get("model_type")
-        return said == "MultiVectorEncoder" or source.has_architecture("ColBERT")
+        return look(source).kind == "colbert"
 
-    def refuse_deviations(self, folder: Path) -> None:
-        """Refuse a MultiVectorEncoder of sentence-transformers that computes something else."""
-        said = sentence_settings(folder, *_PARTS)
-        said["measure"] = said.get("similarity_fn_name") or "maxsim"
-        said["parts"] = sorted(path.parent.name for path in folder.glob("*/config.json"))
-        expansion = {"strategy": "fixed", "length": self.query_length, "token": None}
-        wanted = _PUBLISHED | {
-            "prompts": dict(zip(("query", "document"), self.markers, strict=True)),
-            "query_expansion": {**expansion, "attend": self.attend_to_masks},
-            "document_length": self.document_length,
-            "skiplist_words": [*string.punctuation] if self.skip_punctuation else [],
-        }
-        if other := [f"`{key}`" for key, value in wanted.items() if said.get(key) != value]:
-            what = f"this MultiVectorEncoder differs from a ColBERT in {', '.join(other)}."
-            hint = "A recipe can change markers, lengths, attention and punctuation, nothing else."
-            raise InputError(what, path=folder, hint=hint)
+    def reading(self, source: ModelSource) -> LateReading:
+        found, wanted = stated_reading(source), self.query_length
+        if self.expand_queries is not None:
+            expanded = found.expanded or found.lengths[0] or 32 if self.expand_queries else None
+            found = replace(found, expanded=expanded)
+        if wanted is not None and found.expanded is None:
+            found = replace(found, lengths=(wanted, found.lengths[1]))
+        elif wanted is not None:
+            found = replace(found, expanded=wanted)
+        if self.document_length is not None:
+            found = replace(found, lengths=(found.lengths[0], self.document_length))
+        if self.markers is not None:
+            found = replace(found, markers=self.markers)
+        if self.attend_to_masks is not None:
+            found = replace(found, attend=self.attend_to_masks)
+        if self.skip_punctuation is not None:
+            found = replace(found, skipped=PUNCTUATION if self.skip_punctuation else ())
+        return found
+
+    def statement(self, source: ModelSource) -> str:
+        return self.reading(source).shown()
 
 
 @dataclass(frozen=True)
@@ -120,86 +124,129 @@ class Tokens:
 
 
 class LateInteraction(Pointwise):
-    """An encoder, a (dimensions, hidden) projection or none, and the score."""
+    """An encoder, its layers on each token's vector, and the score.
+
+    A ColBERT's only layer, without bias, is the (dimensions, hidden) ``projection``.
+    """
 
     def __init__(
-        self, network: Any, tokenizer: Any, projection: "torch.Tensor | None", recipe: MaxSimRecipe
+        self,
+        network: Any,
+        tokenizer: Any,
+        projection: "torch.Tensor | None",
+        reading: LateReading,
+        layers: "Sequence[torch.nn.Module]" = (),
+        *,
+        is_colbert: bool = True,
     ) -> None:
-        self.network, self.tokenizer = network, tokenizer
-        self.projection, self.recipe = projection, recipe
+        self.network, self.tokenizer, self.layers = network, tokenizer, [*layers]
+        self.projection, self.reading, self.is_colbert = projection, reading, is_colbert
         sample = tokenizer.backend_tokenizer.encode("a")
         own = np.flatnonzero(np.array(sample.special_tokens_mask) == 0)
         ids = np.array(sample.ids, dtype=np.int64)
         self._opening, self._closing = ids[: own[0]], ids[own[-1] + 1 :]
-        markers = recipe.markers if isinstance(recipe, ColBERTRecipe) else ()
+        markers = [self._marker(reading, side) for side in (0, 1)]
+        self._markers = [number for number, _ in markers]
+        self._prompts = [prompt for _, prompt in markers]
         known = tokenizer.get_vocab()
-        for token in markers:
-            if token not in known:
-                raise InputError(
-                    f"the vocabulary lacks the marker {token!r}.",
-                    path=tokenizer.name_or_path,
-                    hint="Name this checkpoint's markers with `markers:` in a recipe; for an "
-                    "encoder without markers use maxsim.",
-                )
-        if markers and tokenizer.mask_token_id is None:
-            raise InputError("this tokenizer lacks a mask token, which pads ColBERT's queries.")
-        self._markers = [int(known[token]) for token in markers]
+        fillers = (
+            [reading.filler] if reading.filler else [tokenizer.mask_token, tokenizer.eos_token]
+        )
+        filler = next(filter(None, fillers), None)
+        if reading.expanded and filler not in known:
+            what = f"the vocabulary lacks the token that pads queries: {filler or 'a mask'}."
+            raise InputError(what, path=tokenizer.name_or_path)
+        self._filler = known[filler] if reading.expanded else 0
         self._skipped = np.zeros(0, dtype=np.int64)
-        if recipe.skip_punctuation:  # ASCII's punctuation, as in ColBERT's skip list
-            marks = np.concatenate(token_ids(tokenizer, list(string.punctuation), 1))
+        if reading.skipped:
+            # ColBERT's own list has the first piece of each mark; sentence-transformers' the token
+            # of that name, which for a vocabulary of words is the same.
+            one = [word for word in reading.skipped if word in known]
+            marks = np.array([known[word] for word in one], dtype=np.int64)
             self._skipped = marks[marks != tokenizer.unk_token_id]
         longest = longest_input(network.config, tokenizer)
-        lengths = recipe.query_length, recipe.document_length or longest
-        self._lengths = min(lengths[0], longest), min(lengths[1], longest)
-        special = len(self._opening) + len(self._markers[:1]) + len(self._closing)
-        self.room_of_queries = self.room(self._lengths[0], special, "query_length", 1)
-        of_documents = self.room(self._lengths[1], special, "document_length", 1)
-        self._rooms = self.room_of_queries, of_documents
+        query, document = reading.lengths
+        if reading.expanded and (reading.is_fixed or query):
+            query = max(reading.expanded, 0 if reading.is_fixed else query or 0)
+        self._lengths = min(query or longest, longest), min(document or longest, longest)
+        room = [
+            self.room(
+                length, len(self._opening) + (marker is not None) + len(self._closing), key, 1
+            )
+            for length, marker, key in zip(
+                self._lengths, self._markers, ("query_length", "document_length"), strict=True
+            )
+        ]
+        self.room_of_queries, self._rooms = room[0], room
+
+    def _marker(self, reading: LateReading, side: int) -> tuple[int | None, str]:
+        """The id of a side's marker, and the text that follows it before each text."""
+        marker, prompt = reading.markers[side], reading.prompts[side]
+        if marker is None:
+            return None, prompt
+        known = self.tokenizer.get_vocab()
+        for word in dict.fromkeys((marker, *marker.split()[:1])):
+            if word in known:
+                return int(known[word]), marker.removeprefix(word) + prompt
+        if reading.stated.startswith("PyLate"):  # it is text there
+            return None, marker + prompt
+        raise InputError(
+            f"the vocabulary lacks the marker {marker!r}.",
+            path=self.tokenizer.name_or_path,
+            hint="Name this checkpoint's markers with `markers:` in a recipe; for an encoder "
+            "without markers use maxsim.",
+        )
 
     @classmethod
     def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
-        """An encoder with its projection; for maxsim, without one."""
-        folder, projection = source.local(), None
-        kind = str(sentence_settings(folder).get("model_type", "SentenceTransformer"))
-        if isinstance(recipe, ColBERTRecipe):  # weights in ColBERT's or PyLate's layout
-            if kind == "MultiVectorEncoder":
-                recipe.refuse_deviations(folder)
-            with explaining("projection", folder):
-                for one in (folder, folder / "1_Dense"):
-                    if one.is_dir() and projection is None:
-                        weights = read_weights(one, lambda name: name in _PROJECTIONS)
-                        projection = next((weight.float() for _, weight in weights), None)
-            if projection is None:
-                raise InputError(
-                    f"{source.name} lacks a projection (linear.weight): it is not a ColBERT.",
-                    path=folder,
-                    hint=f"For the same score with a plain encoder, use maxsim:{source.name}.",
-                )
-        else:
-            config = load_config(source)
-            classes = [*map(str, config.architectures or ())]
-            other = [name for name in classes if not name.endswith("Model")]
-            if (folder / "modules.json").is_file():  # such as a CrossEncoder
-                other = [kind] if kind != "SentenceTransformer" else []
-            if other or config.is_encoder_decoder:
-                what = (other or classes or ["model with a decoder"])[0]
-                raise InputError(
-                    f"this should be an encoder of texts, not a {what}.",
-                    path=folder,
-                    hint="maxsim supports encoders, such as those of sentence-transformers; for a "
-                    f"ColBERT use colbert:{source.name}.",
-                )
-        network: Any = load_model(source)
+        """An encoder with its layers; for maxsim, without them."""
+        folder, seen = source.described(), look(source)
+        if not isinstance(recipe, ColBERTRecipe):
+            if seen.kind not in ("encoder", "transformer"):
+                what = f"this should be an encoder of texts, not a {seen.title}."
+                raise InputError(what, path=folder, hint=seen.use)
+            reading = LateReading(
+                markers=(None, None),
+                lengths=(recipe.query_length, recipe.document_length),
+                expanded=None,
+                skipped=PUNCTUATION if recipe.skip_punctuation else (),
+            )
+            place = next(
+                (p for kind, p in modules_of(folder) if kind.endswith("Transformer")), None
+            )
+            one = replace(source, folder=place) if place else source
+            network: Any = load_model(one, encoder_class(one))
+            return cls(network, load_tokenizer(one), None, reading, is_colbert=False)
+        reading, modules = recipe.reading(source), modules_of(folder)
+        layers, projection = list[Any](), None
+        with explaining("projection", folder):
+            if modules:
+                source = replace(source, folder=modules[0][1])
+                places = [place for kind, place in modules if kind.endswith("Dense")]
+                layers = [_dense(place) for place in places]
+            else:
+                weights = read_weights(source.local(), _PROJECTIONS.__contains__)
+                projection = next((weight.float() for _, weight in weights), None)
+        if projection is None and not layers:
+            raise InputError(
+                f"{source.name} lacks a projection (linear.weight): it is not a ColBERT.",
+                path=folder,
+                hint=f"For the same score with a plain encoder, use maxsim:{source.name}.",
+            )
+        if len(layers) == 1 and _is_plain(layers[0]):
+            projection, layers = layers[0].linear.weight.data, []
+        network = load_model(source, encoder_class(source), used=_PROJECTIONS.__contains__)
         hidden = network.config.hidden_size
         if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
             what = f"its projection has the shape {tuple(projection.shape)}, which does not fit "
             raise InputError(f"{what}vectors of {hidden} numbers.", path=folder)
-        return cls(network, load_tokenizer(source), projection, recipe)
+        return cls(network, load_tokenizer(source), projection, reading, layers)
 
     def to(self, device: "torch.device") -> None:
         super().to(device)
         if self.projection is not None:
             self.projection = self.projection.to(device)
+        self.layers = [layer.to(device) for layer in self.layers]
 
     def queries(self, texts: Sequence[str]) -> list[Tokens]:
         return self._read(texts, 0)
@@ -208,20 +255,21 @@ class LateInteraction(Pointwise):
         return self._read(texts, 1)
 
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
-        opening = np.append(self._opening, self._markers[side : side + 1]).astype(np.int64)
-        found = []
-        for own in token_ids(self.tokenizer, texts, self._rooms[side]):
+        marker = [number for number in self._markers[side : side + 1] if number is not None]
+        opening = np.append(self._opening, marker).astype(np.int64)
+        found, prompted = [], [self._prompts[side] + text for text in texts]
+        for own in token_ids(self.tokenizer, prompted, self._rooms[side]):
             ids = np.concatenate((opening, own, self._closing))
             attended, counts = np.ones_like(ids), np.ones_like(ids)
-            if not isinstance(self.recipe, ColBERTRecipe):
+            if not self.is_colbert:
                 counts[: len(self._opening)] = 0
                 counts[len(ids) - len(self._closing) :] = 0
-            elif side == 0:
-                behind = (0, self._lengths[0] - len(ids))
-                ids = np.pad(ids, behind, constant_values=self.tokenizer.mask_token_id)
-                attended = np.pad(attended, behind, constant_values=self.recipe.attend_to_masks)
+            elif side == 0 and self.reading.expanded:
+                behind = (0, max(0, self.reading.expanded - len(ids)))
+                ids = np.pad(ids, behind, constant_values=self._filler)
+                attended = np.pad(attended, behind, constant_values=self.reading.attend)
                 counts = np.pad(counts, behind, constant_values=1)
-            if side == 1:
+            if self.reading.skips[side]:
                 counts[np.isin(ids, self._skipped)] = 0
             found.append(Tokens(ids, attended, counts))
         return found
@@ -236,6 +284,8 @@ class LateInteraction(Pointwise):
         found = self.network(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         if self.projection is not None:
             found = found @ self.projection.T
+        for layer in self.layers:
+            found = layer({"token_embeddings": found})["token_embeddings"]
         return torch.nn.functional.normalize(found, dim=-1)
 
     def token_vectors(self, read: Sequence[Tokens]) -> list[Floats]:
@@ -257,5 +307,23 @@ class LateInteraction(Pointwise):
         for query, text in pairs:
             own, other = of_query[query], of_text[text]
             # A text without counted vectors has the lowest possible score.
-            values.append((own @ other.T).max(axis=1).sum() if len(other) else -len(own))
+            value = float((own @ other.T).max(axis=1).sum()) if len(other) else -len(own)
+            values.append(value / max(1, len(own)) if self.reading.is_mean else value)
         return np.array(values, dtype=float)
+
+
+def _dense(place: Path) -> Any:
+    """A dense layer of sentence-transformers or PyLate on each token's vector."""
+    from sentence_transformers.base.modules.dense import Dense
+
+    defaults = {"module_input_name": "token_embeddings"}
+    layer = Dense.load(str(place), local_files_only=True, init_defaults=defaults)
+    layer.module_input_name = layer.module_output_name = "token_embeddings"
+    return layer.float().eval()
+
+
+def _is_plain(layer: Any) -> bool:
+    from torch import nn
+
+    is_identity = isinstance(layer.activation_function, nn.Identity)
+    return is_identity and layer.linear.bias is None and not layer.use_residual

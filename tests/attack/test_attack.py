@@ -21,7 +21,7 @@ import pytest
 from file_damage import damage, damaged_files
 from some_questions import some_questions
 from some_spans import some_spans
-from tiny import WORDS, sharpened, tiny_bert
+from tiny import WORDS, as_encoder, sharpened, tiny_bert
 
 from adducir.corpora.spans import write_spans
 from adducir.studies.complementary_evidence.questions import write_questions
@@ -73,7 +73,7 @@ comparison: {baseline: BM25}
 def make_study(folder: Path) -> Path:
     for name in ("encoders", "rerankers", "deepct", "experiments", "models", "books"):
         (folder / name).mkdir(parents=True)
-    tiny_bert(folder / "models" / "bert")
+    as_encoder(tiny_bert(folder / "models" / "bert"), folder / "models" / "encoder")
     sharpened(tiny_bert(folder / "models" / "classifier", kind="BertForSequenceClassification"))
     for name, text in RECIPES.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -156,7 +156,7 @@ _T1 = "--threads 1"
 _RERANK = f"rerank --run a.trec -t topics.tsv --depth 5 {_T1} -o out/r.trec"
 _BY_TEXT = f"{_RERANK} --model models/classifier --index out/i"
 _SEARCH = f"search -i out/i -t topics.tsv -o out/s.trec {_T1}"
-_ASK = "literary-evidence ask books/book0.txt basket -m models/bert --keep out/kept"
+_ASK = "literary-evidence ask books/book0.txt basket -m models/encoder --keep out/kept"
 _EXPAND = f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1}"
 _SELECT = f"complementary-evidence select --questions test.jsonl -o out/c.jsonl {_T1} --model"
 _RUNS = ("out/s.trec", "out/m.trec", "out/r.trec")
@@ -176,7 +176,7 @@ ARTIFACTS = {
     ),
     "dense index": Artifact(
         "out/i",
-        f"index corpus.jsonl -o out/i --engine dense --encoder models/bert {_T1}",
+        f"index corpus.jsonl -o out/i --engine dense --encoder models/encoder {_T1}",
         (_SEARCH, _BY_TEXT),
         ("out/s.trec", "out/r.trec"),
     ),

@@ -18,7 +18,10 @@ from adducir.encoders import encoding
 from adducir.encoders.encoding import Vectors, encode, items_of_corpus, items_of_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.statement import EncodingSettings
 from adducir.runs.read import read_run
+
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
 
 @pytest.fixture
@@ -30,7 +33,7 @@ def corpus(tmp_path):
 
 def test_a_corpus_in_chunks(corpus, tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(encoding, "CHUNK", 4)
-    source = encoder_source(str(tiny))
+    source = encoder_source(str(tiny), encoding=MEAN)
     manifest = encode(source, items_of_corpus(corpus), tmp_path / "v")
     assert (manifest.counts["vectors"], manifest.counts["shards"]) == (11, 3)
     vectors = Vectors(tmp_path / "v")
@@ -46,7 +49,7 @@ def test_a_corpus_in_chunks(corpus, tiny, tmp_path, monkeypatch):
 def test_contexts_and_spans(tiny, tmp_path):
     spans = some_spans(6)
     write_spans(spans, tmp_path / "s.jsonl")
-    source = encoder_source(str(tiny))
+    source = encoder_source(str(tiny), encoding=MEAN)
     encode(source, items_of_spans(tmp_path / "s.jsonl", "context"), tmp_path / "c")
     encode(source, items_of_spans(tmp_path / "s.jsonl", "span"), tmp_path / "s")
     contexts, candidates = Vectors(tmp_path / "c"), Vectors(tmp_path / "s")
@@ -60,7 +63,7 @@ def test_contexts_and_spans(tiny, tmp_path):
 
 def test_nothing_to_encode_and_a_candidate_of_two_texts(tiny, tmp_path):
     (tmp_path / "s.jsonl").write_text("")
-    source = encoder_source(str(tiny))
+    source = encoder_source(str(tiny), encoding=MEAN)
     with pytest.raises(InputError, match="items to encode are missing"):
         encode(source, items_of_spans(tmp_path / "s.jsonl", "span"), tmp_path / "out")
     line = '{{"id": "{}", "group": "g", "left": [], "span": ["{}"], "right": [], "candidate": "c"}}'

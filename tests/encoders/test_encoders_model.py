@@ -16,6 +16,7 @@ from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import ContextPart, LengthPart, Reader
+from adducir.models.folders import look
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import model_source
 from adducir.models.work import Running
@@ -24,7 +25,11 @@ TEXTS = ["the cat", "a dog runs fast , because of nuclear energy !", "un", "", "
 
 
 def load(name, **options):
-    return DualEncoder.load(encoder_source(str(name)), **options)
+    """An encoder; a plain transformer's pooling and similarity must be stated."""
+    source = encoder_source(str(name))
+    if look(source.query).title == look(source.document).title in ("BertModel", "RobertaModel"):
+        options = {"pooling": "mean", "similarity": "dot", **options}
+    return DualEncoder.load(source, **options)
 
 
 def tokens_of(reader, ids):
@@ -170,7 +175,7 @@ def test_a_sentence_encoder_s_own_modules_and_prompts(tiny, tmp_path):
     wanted = theirs.encode_query(TEXTS, normalize_embeddings=True)
     np.testing.assert_allclose(again.encode_queries(TEXTS), wanted, atol=1e-6)
     with pytest.raises(InputError, match="have 8 and 32 dimensions"):
-        load(f"{tmp_path},{tiny}")
+        load(f"{tmp_path},{tiny}", pooling="mean", similarity="cosine")
     for key, value in (("similarity_fn_name", "euclidean"), ("model_type", "CrossEncoder")):
         state(general, **{key: value})
         with pytest.raises(InputError, match=value):

@@ -23,8 +23,11 @@ from adducir.encoders.ranking import (
     scored,
     task_among,
 )
+from adducir.encoders.statement import EncodingSettings
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 from adducir.studies.literary_evidence.relic import best, run_tasks
+
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -68,7 +71,7 @@ def test_a_collection_with_equal_texts(tiny):
     far = MaskedSpan("far", "other", (), ("nuclear !",), (), "far")
     task = task_among([*spans, twin], [*spans, twin, far])
     assert len(task.texts) == 22
-    source = encoder_source(str(tiny))
+    source = encoder_source(str(tiny), encoding=MEAN)
     vectors = DualVectors(source, {})
     work = SpanWork(vectors=vectors, tasks=partial(list, [task]), size=6)
     with scored(work, Chunking()) as each:

@@ -128,7 +128,7 @@ corpora:
 indexes:
   pets: {corpus: pets, engine: memory}
   weighted: {corpus: weighted, engine: memory}
-  dense: {corpus: pets, engine: dense, encoder: tiny}
+  dense: {corpus: pets, engine: dense, encoder: tiny, pooling: mean, similarity: dot}
   impact: {corpus: pets, engine: memory, weights: data/weights.jsonl}
 topics:
   t: {source: data/topics.tsv, qrels: data/qrels.txt}
@@ -139,7 +139,7 @@ systems:
   impact: {index: impact, model: impact}
   tuned: {index: pets, tune: {grid: {k1: [0.5, 1]}, folds: {k: 2}}}
   ours: {rerank: BM25, by: rerankers/pairs.yaml}
-  mono: {rerank: BM25, by: "cross-encoder:tiny"}
+  mono: {rerank: BM25, by: "cross-encoder:classifier"}
   given: {run: data/a.run}
   fused: {fuse: [BM25, dense]}
 measures: [nDCG@5]
@@ -150,7 +150,7 @@ data: {A: {spans: train.jsonl, candidates: test.jsonl}, B: {relic: relic.json}}
 contexts: {L: {right: 0}}
 systems:
   BM25: {bm25: {}}
-  zero: {encoder: tiny}
+  zero: {encoder: tiny, pooling: mean, similarity: dot}
   late: {maxsim: tiny}
   ours: {train: encoders/tiny.yaml}
 """
@@ -219,7 +219,8 @@ def with_recipes(folder: Path) -> None:
     for name, text in RECIPES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / f"{name}.yaml").write_text(text)
-    tiny_bert(folder / "tiny", kind="BertForSequenceClassification")
+    tiny_bert(folder / "tiny")
+    tiny_bert(folder / "classifier", kind="BertForSequenceClassification")
 
 
 @pytest.fixture

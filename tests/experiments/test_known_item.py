@@ -17,6 +17,7 @@ from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
 from adducir.encoders.reading import ContextPart
+from adducir.encoders.statement import EncodingSettings
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
@@ -32,6 +33,8 @@ from adducir.models.sources import ModelSource
 from adducir.statistics.equivalence import two_level
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_relic
 
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
+
 SHARES = "{train: 0.4, validation: 0.2, test: 0.4}"
 FILE = f"""task: known-item
 description: A study.
@@ -43,7 +46,7 @@ contexts:
   1/1: {{left: 1, right: 1}}
 systems:
   BM25: {{bm25: {{}}}}
-  zero: {{encoder: tiny}}
+  zero: {{encoder: tiny, pooling: mean, similarity: dot}}
   late: {{maxsim: tiny, contexts: [L]}}
   ours: {{train: [encoders/tiny.yaml, encoders/tiny.yaml], set: [training.epochs=1], contexts: [L]}}
 by: [length]
@@ -63,7 +66,10 @@ table: {{system_names: {{ours: Our encoder}}}}
 ROUGE = """task: known-item
 data: {A: {spans: spans.jsonl, candidates: more.jsonl}}
 contexts: {L: {right: 0}}
-systems: {BM25: {bm25: {}}, zero: {encoder: tiny}, late: {maxsim: tiny}}
+systems:
+  BM25: {bm25: {}}
+  zero: {encoder: tiny, pooling: mean, similarity: dot}
+  late: {maxsim: tiny}
 rouge: true
 """
 
@@ -240,7 +246,10 @@ def test_candidates_are_encoded_once_for_all_contexts(here, monkeypatch):
         return encode(encoder, texts, *more)
 
     monkeypatch.setattr(DualEncoder, "encode_documents", counted)
-    changes = ("contexts.R={left: 0}", "systems={zero: {encoder: tiny}}")
+    changes = (
+        "contexts.R={left: 0}",
+        "systems={zero: {encoder: tiny, pooling: mean, similarity: dot}}",
+    )
     plan = plan_experiment(Path("experiments/rouge.yaml"), changes, rebuild=True)
     run_experiment(plan)
     (task,) = plan.study.data["A"].tasks()
@@ -254,7 +263,9 @@ def test_rouge_of_what_is_ranked_first(here):
     assert [one["measure"] for one in table["columns"]][-2:] == ["ROUGE-L", "Median rank"]
     assert table["rows"][0]["cells"][-2]["mean"] is None  # random
     (task,) = plan_experiment(Path("experiments/rouge.yaml")).study.data["A"].tasks()
-    encoder = DualEncoder.load(encoder_source("tiny"), context=ContextPart(right=0, mask=False))
+    encoder = DualEncoder.load(
+        encoder_source("tiny", encoding=MEAN), context=ContextPart(right=0, mask=False)
+    )
     vectors = encoder.encode_contexts(task.spans), encoder.encode_documents(task.texts)
     numbers = (vectors[0] @ vectors[1].T).argsort(axis=1)[:, -1:]
     wanted = [

@@ -1,5 +1,6 @@
 """Tiny models with real architectures and random weights, made in a second."""
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +44,32 @@ def tiny_bert(
     return _saved(folder, tokenizer, kind, 1, vocab_size=len(pieces), **sizes, **labels)
 
 
+def as_encoder(
+    network: Path,
+    folder: Path,
+    *,
+    pooling: str = "mean",
+    similarity: str | None = "dot",
+    **more: Any,
+) -> Path:
+    """A network as sentence-transformers saves an encoder; ``more`` are keys of its settings."""
+    shutil.copytree(network, folder, dirs_exist_ok=True)
+    hidden = json.loads((folder / "config.json").read_text())["hidden_size"]
+    settings = {"model_type": "SentenceTransformer", "similarity_fn_name": similarity, **more}
+    files: dict[str, Any] = {
+        "config_sentence_transformers.json": settings,
+        "1_Pooling/config.json": {"embedding_dimension": hidden, "pooling_mode": pooling},
+        "modules.json": [
+            {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{kind}"}
+            for n, (path, kind) in enumerate((("", "Transformer"), ("1_Pooling", "Pooling")))
+        ],
+    }
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    return folder
+
+
 def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66) -> Path:
     """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
     import transformers
@@ -59,6 +86,29 @@ def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: i
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
     sizes |= {"num_hidden_layers": 2, "max_position_embeddings": positions, "type_vocab_size": 1}
     return _saved(folder, tokenizer, kind, 3, vocab_size=len(tokenizer), **sizes)
+
+
+def tiny_decoder(folder: Path, *, kind: str = "Qwen3Model", pad: bool = True, **more: Any) -> Path:
+    """A decoder with a byte-level vocabulary whose tokenizer adds nothing, as Qwen's."""
+    import transformers
+    from tokenizers import ByteLevelBPETokenizer
+
+    folder.mkdir(parents=True, exist_ok=True)
+    raw = ByteLevelBPETokenizer(add_prefix_space=False)
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+    text = " ".join([*WORDS, "yes no Instruct Query Document system user assistant think"])
+    raw.train_from_iterator([text] * 3, vocab_size=500, min_frequency=1, special_tokens=special)
+    named = {"eos_token": "<|im_end|>", **({"pad_token": "<|endoftext|>"} if pad else {})}
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=raw._tokenizer, **named)
+    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 8}
+    sizes |= {"num_hidden_layers": 2, "num_key_value_heads": 2, "max_position_embeddings": 256}
+    tokens: dict[str, Any] = {
+        "pad_token_id": 0 if pad else None,
+        "eos_token_id": 2,
+        "bos_token_id": None,
+    }
+    tokens |= {"initializer_range": 0.2, "vocab_size": len(tokenizer), **more}
+    return _saved(folder, tokenizer, kind, 4, **sizes, **tokens)
 
 
 def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:

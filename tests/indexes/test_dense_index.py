@@ -14,6 +14,7 @@ from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.statement import EncodingSettings
 from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import (
     DenseIndex,
@@ -28,6 +29,8 @@ from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 from adducir.indexes.retriever import DenseRetriever
 
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
+
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
 QUERIES = ["cat energy", "school uniforms because of dogs", "", "nuclear nuclear"]
@@ -36,12 +39,12 @@ QUERIES = ["cat energy", "school uniforms because of dogs", "", "nuclear nuclear
 @pytest.fixture(scope="module")
 def flat(tiny, tmp_path_factory):
     path = tmp_path_factory.mktemp("dense") / "flat"
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny)))
+    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny), encoding=MEAN))
     return path
 
 
 def test_flat_equals_brute_force(flat, tiny):
-    encoder = DualEncoder.load(encoder_source(str(tiny)))
+    encoder = DualEncoder.load(encoder_source(str(tiny), encoding=MEAN))
     scores = encoder.encode_queries(QUERIES) @ encoder.encode_documents(list(TEXTS.values())).T
     hits = DenseIndex(flat).search(QUERIES, depth=7)
     assert hits.counts.tolist() == [7] * 4
@@ -61,7 +64,7 @@ def test_flat_equals_brute_force(flat, tiny):
 
 def test_equal_scores_at_the_cut_are_by_docno(tiny, tmp_path):
     same = {f"d{n}": "cats run" for n in range(9, -1, -1)}
-    build_dense_index(ListCorpus(same), tmp_path / "i", encoder_source(str(tiny)))
+    build_dense_index(ListCorpus(same), tmp_path / "i", encoder_source(str(tiny), encoding=MEAN))
     assert DenseIndex(tmp_path / "i").search(["cat"], depth=2).docnos.to_list() == ["d0", "d1"]
 
 
@@ -118,7 +121,7 @@ KINDS = [("Flat", ""), HNSW, ("IVF3,PQ4x4", "nprobe=3")]
 )
 def test_recall_against_flat_is_in_the_manifest(flat, tiny, tmp_path, kind, parameters, least):
     own = DenseSettings(kind=kind, parameters=parameters, sample=30)
-    source = encoder_source(str(tiny))
+    source = encoder_source(str(tiny), encoding=MEAN)
     recall = build_dense_index(ListCorpus(TEXTS), tmp_path / "i", source, own).counts["recall"]
     assert (recall["at"], recall["queries"]) == (10, 30)
     assert least <= recall["recall"] <= 1
@@ -215,7 +218,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     shutil.copytree(tiny, model)
     path = tmp_path / "indexes" / "x"
     path.parent.mkdir()
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(f"{model},{model}"))
+    build_dense_index(ListCorpus(TEXTS), path, encoder_source(f"{model},{model}", encoding=MEAN))
     # The whole study may move: the encoder is found from the index's own place.
     (tmp_path / "moved").mkdir()
     for name in ("model", "indexes"):

@@ -10,6 +10,7 @@ def models(folder: Path) -> None:
     """A BERT, with heads too, a ColBERT, a T5 and a BART under ``folder/models``."""
     place = folder / "models"
     tiny.tiny_bert(place / "bert")
+    tiny.as_encoder(place / "bert", place / "encoder")
     tiny.tiny_bert(place / "mlm", kind="BertForMaskedLM")
     classifier = tiny.tiny_bert(place / "classifier", kind="BertForSequenceClassification")
     tiny.sharpened(classifier)

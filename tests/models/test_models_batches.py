@@ -15,9 +15,12 @@ from adducir.encoders import encoding
 from adducir.encoders.encoding import encode, items_of_corpus
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.statement import EncodingSettings
 from adducir.models import machine
 from adducir.models.machine import casting_once, computing_in
 from adducir.models.work import in_order, token_batches
+
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
 
 @given(st.lists(st.integers(0, 50)), st.integers(1, 200))
@@ -142,7 +145,7 @@ def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
     monkeypatch.setattr(DualEncoder, "encode_documents", odd)
     monkeypatch.setattr(encoding, "CHUNK", 2)
     with pytest.raises(IncompleteError, match=r"chunk 1 \(d2, d3\): ValueError: an odd text"):
-        encode(encoder_source(str(tiny)), items, tmp_path / "v")
+        encode(encoder_source(str(tiny), encoding=MEAN), items, tmp_path / "v")
 
 
 def test_each_worker_takes_the_next_gpu(monkeypatch):

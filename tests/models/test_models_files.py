@@ -77,7 +77,7 @@ def test_the_hub_s_pickled_weights_are_fetched_where_there_are_no_others(
     assert not (cache / "training_args.bin").exists()
     shutil.rmtree(cache)
     shutil.copyfile(classifier / "model.safetensors", served / "model.safetensors")
-    load_model(model_source("castorini/of-the-hub"))
+    load_model(model_source("castorini/of-the-hub"), "AutoModelForSequenceClassification")
     assert not (cache / "pytorch_model.bin").exists()
 
 

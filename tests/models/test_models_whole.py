@@ -12,11 +12,13 @@ from adducir.core.errors import InputError
 from adducir.deepct.model import KIND, TermWeighter
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.statement import EncodingSettings
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker
 
 T5 = "T5ForConditionalGeneration"
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
 CLASSIFIER = "AutoModelForSequenceClassification"
 
 
@@ -58,8 +60,8 @@ def test_a_named_tokenizer_is_taken_and_counts(tiny, tmp_path):
     named = model_source(str(bare), tokenizer=str(tiny))
     assert load_tokenizer(named).tokenize("nuclear cats") == ["nuclear", "cats"]
     assert named.identity() != model_source(str(bare)).identity()
-    encoder = DualEncoder.load(encoder_source(str(bare), tokenizer=str(tiny)))
-    own = DualEncoder.load(encoder_source(str(tiny)))
+    encoder = DualEncoder.load(encoder_source(str(bare), tokenizer=str(tiny), encoding=MEAN))
+    own = DualEncoder.load(encoder_source(str(tiny), encoding=MEAN))
     texts = ["cats run", "dogs run"]
     assert (encoder.encode_documents(texts) == own.encode_documents(texts)).all()
 
@@ -107,8 +109,8 @@ def callers(folder):
         ],
         "BertModel": [
             lambda: open_reranker(f"maxsim:{folder}").model,
-            lambda: DualEncoder.load(encoder_source(str(folder))),
-            lambda: DualEncoder.load(encoder_source(f"{folder},{folder}")),
+            lambda: DualEncoder.load(encoder_source(str(folder), encoding=MEAN)),
+            lambda: DualEncoder.load(encoder_source(f"{folder},{folder}", encoding=MEAN)),
             lambda: load_model(model_source(str(folder)), KIND, new_head=True, num_labels=1),
         ],
     }

@@ -109,11 +109,12 @@ def test_a_t5_is_a_reranker_where_it_says_so(t5, tmp_path):
 def test_maxsim_takes_encoders_alone(tiny, t5, tmp_path):
     masked = tiny_bert(tmp_path / "mlm", kind="BertForMaskedLM")
     encoder = with_config(t5, tmp_path / "t5", architectures=["T5Model"])
-    for folder in (masked, t5, encoder):
+    for folder in (masked, t5):
         with pytest.raises(InputError) as error:
             _ = open_reranker(f"maxsim:{folder}").model
         assert error.value.path == folder
-    assert len(open_reranker(f"maxsim:{tiny}").score(QUERY, TEXTS)) == 4
+    for folder in (tiny, encoder):  # of a T5, the encoder
+        assert len(open_reranker(f"maxsim:{folder}").score(QUERY, TEXTS)) == 4
     # A sentence encoder may name the class that it was trained from.
     (masked / "modules.json").write_text("[]")
     assert len(open_reranker(f"maxsim:{masked}").score(QUERY, TEXTS)) == 4

@@ -18,7 +18,8 @@ from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.kinds import EncoderSource, encoder_source
 from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
-from adducir.encoders.reading import ContextPart, LengthPart, PoolingMode, shared_room
+from adducir.encoders.reading import ContextPart, LengthPart, shared_room
+from adducir.encoders.statement import EncodingSettings
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
@@ -43,32 +44,29 @@ class _Vectors(RankingSystem):
 
     def source(self, step: RankStep) -> Any:
         """The model, which must exist."""
-        return encoder_source(expanded(getattr(self, "encoder", "")), step.study.folder)
+        raise NotImplementedError
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
         trained = step.models
         return {"model": trained[-1].fingerprint if trained else self.source(step).identity()}
 
     def vectors(self, step: RankStep) -> VectorSource:
-        source, (lengths, pooling) = self.source(step), self._read_as
+        source, lengths = self.source(step), self._read_as
         masked = source.settings.context.mask if source.settings else False
         how: dict[str, Any] = {
             "context": ContextPart(**step.read_of_context.model_dump(), mask=masked),
             "lengths": None if lengths == LengthPart() else lengths,
-            "pooling": pooling,
         }
         return DualVectors(source, how)
 
     @property
-    def _read_as(self) -> tuple[LengthPart, PoolingMode | None]:
-        return getattr(self, "lengths", LengthPart()), getattr(self, "pooling", None)
+    def _read_as(self) -> LengthPart:
+        return getattr(self, "lengths", LengthPart())
 
     def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
-        lengths, pooling = self._read_as
         return {
             "kind": self.kind,
-            "lengths": lengths.model_dump(mode="json"),
-            "pooling": pooling,
+            "lengths": self._read_as.model_dump(mode="json"),
             "precision": study.recipe.precision,
         }
 
@@ -79,16 +77,20 @@ class _Vectors(RankingSystem):
         return step.by_vectors(self.vectors(step), tasks, context)
 
 
-class Pretrained(_Vectors):
-    """An encoder without training."""
+class Pretrained(_Vectors, EncodingSettings):
+    """An encoder without training; the keys of its statement are set beside its name."""
 
     encoder: str  # its name
     lengths: LengthPart = LengthPart()  # maximum tokens
-    # how to pool token vectors; by default as its folder says
-    pooling: PoolingMode | None = None
+
+    def source(self, step: RankStep) -> EncoderSource:
+        return self._opened(step.study)
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
-        encoder_source(expanded(self.encoder), study.folder).identity()
+        self._opened(study).identity()
+
+    def _opened(self, study: "KnownItemStudy") -> EncoderSource:
+        return encoder_source(expanded(self.encoder), study.folder, encoding=self)
 
 
 class Trained(_Vectors):

@@ -20,6 +20,7 @@ from adducir.core.registry import Family, entry, hyperparameters
 from adducir.corpora.passages import cut_by
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.token_weights import identity_of
+from adducir.encoders.statement import EncodingSettings
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.sections import Known, Linked, Name, is_recipe
 from adducir.experiments.step import ModelStep, Shown, Step
@@ -216,7 +217,7 @@ class Inverted(IndexRecipe):
         return IndexPlan(fingerprint, settings.recipe(), build)
 
 
-class Dense(IndexRecipe):
+class Dense(IndexRecipe, EncodingSettings):
     """Vectors of documents; the settings of FAISS's index are keys beside ``kind``."""
 
     model_config = ConfigDict(extra="allow")
@@ -256,13 +257,17 @@ class Dense(IndexRecipe):
         models: list[ModelStep] = []
         with study.planner.at(*step.place, "encoder"):
             if self.is_trained(study.folder):
+                if given := [name for name, value in self.given().items() if value is not None]:
+                    what = f"`{given[0]}` has no effect on an encoder whose recipe is trained."
+                    raise UsageError(what)
                 model = study.training(
                     self.encoder, seed, EncoderTraining, "an encoder", step.place
                 )
                 models, encoder = [model], model.fingerprint
                 source = partial(encoder_source, str(model.path))
             else:
-                source = partial(encoder_source, expanded(self.encoder), study.folder)
+                name = expanded(self.encoder)
+                source = partial(encoder_source, name, study.folder, encoding=self)
                 encoder = source().identity()
 
         def build(context: "Context") -> Manifest:

@@ -3,13 +3,16 @@
 from pathlib import Path
 
 import pytest
-from tiny import tiny_bert
+from tiny import as_encoder, tiny_bert
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.encoders.statement import EncodingSettings
 from adducir.studies.literary_evidence.ask import Book, SearchableBooks, heading_of, open_book
+
+MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
 TEXT = """Title: A Book of Cats
 
@@ -88,7 +91,7 @@ def test_headings(paragraph, heading):
 
 
 def test_fused_rankings_by_hand_and_no_overlaps(tmp_path):
-    source = encoder_source(str(tiny_bert(tmp_path / "tiny")))
+    source = encoder_source(str(tiny_bert(tmp_path / "tiny")), encoding=MEAN)
     encoder = DualEncoder.load(source)
     words = ["cat", "dog", "nuclear", "energy", "school", "fast", "slow", "clean"]
     book = Book("b", words, [n / 8 for n in range(8)], [(0, "I")])
@@ -110,7 +113,7 @@ def test_fused_rankings_by_hand_and_no_overlaps(tmp_path):
 
 
 def test_the_command_keeps_what_an_encoder_made(path, tmp_path, capsys, monkeypatch):
-    model = tiny_bert(tmp_path / "tiny")
+    model = as_encoder(tiny_bert(tmp_path / "tiny"), tmp_path / "encoder")
     words = [*ASK, str(path), "cat on the wall", "storm", "-m", "bm25", "-m", str(model)]
     assert main([*words, "--sentences", "1", "--top", "2"]) == 0
     shown = capsys.readouterr().out

@@ -22,9 +22,9 @@ from adducir.core.chunks import make_chunks
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
-from adducir.encoders.kinds import Side
 from adducir.encoders.ranking import MultiVectors
 from adducir.models.artifacts import load_weights, read_shard, save_weights, write_shard
+from adducir.models.folders import Side
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
 from adducir.studies.grounded_generation.experiment.data import GroundedData

@@ -1,7 +1,7 @@
 """The task ``grounded-generation``: its experiment file, its steps, and the plan of its rounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -255,8 +255,9 @@ class GroundedStudy(Study):
 
     def _retriever_identity(self) -> str:
         recipe = self.recipe.retriever
-        source = encoder_source if recipe.vectors == "one" else model_source
-        return source(recipe.base, self.folder).identity()
+        if recipe.vectors == "one":
+            return replace(encoder_source(recipe.base, self.folder), is_base=True).identity()
+        return model_source(recipe.base, self.folder).identity()
 
     def identities(self) -> Mapping[str, str]:
         generator = self.recipe.generator.identities(self.folder)

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from adducir.core.errors import InputError
 from adducir.core.many_texts import read_texts
-from adducir.encoders.kinds import Side, encoder_source
+from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import MultiVectors
 from adducir.encoders.reading import LengthPart
+from adducir.models.folders import Side
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
@@ -41,7 +43,7 @@ class Network(torch.nn.Module):
             # Two frozen towers would be identical.
             is_as_it_is = recipe.towers == "separate" and recipe.network == "frozen"
             self._dual = DualEncoder.load(
-                encoder_source(recipe.base, folder),
+                replace(encoder_source(recipe.base, folder), is_base=True),
                 lengths=LengthPart(context=recipe.query_length, span=recipe.document_length),
                 towers=None if is_as_it_is else recipe.towers,
             )
@@ -52,6 +54,9 @@ class Network(torch.nn.Module):
         source = model_source(recipe.base, folder)
         one = LateInteraction.load(source, reading)
         other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)
+        if one.layers:
+            what = f"{recipe.base} projects vectors by several layers, which is not supported here."
+            raise InputError(what)
         self.projection = one.projection
         # The adapter projects unit vectors: without a bias that is equivalent.
         one.projection = other.projection = None

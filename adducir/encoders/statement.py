@@ -1,0 +1,251 @@
+"""How an encoder reads and compares texts: one statement, each value of it with its source.
+
+A value is set by the user, stated by the model's files (those of sentence-transformers, or an
+architecture such as DPR's), published for the model's name (``models/known.yaml``), or, where
+sentence-transformers' files leave it open, what that program assumes. A plain transformer states
+neither pooling nor similarity: these are asked for, never guessed.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field
+
+from adducir.core.errors import InputError
+from adducir.core.recipe import Recipe
+from adducir.core.texts import listed
+from adducir.models.folders import (
+    SENTENCE_SETTINGS,
+    Look,
+    Side,
+    is_causal,
+    look,
+    modules_of,
+    object_in,
+)
+from adducir.models.known import known
+from adducir.models.sources import ModelSource
+
+PoolingMode = Literal["first", "mean", "max", "last", "weighted-mean", "pooler"]
+"""The vector of the first token ([CLS], <s>); the mean, maximum or position-weighted mean (SGPT) of
+the tokens; that of the last token, as decoders need; or BERT's pooler: a dense layer with tanh on
+the first token's vector."""
+Similarity = Literal["dot", "cosine"]
+RECIPE = "the recipe's default"
+SET, FILES, ASSUMED = "set", "the model's files", "assumed, as sentence-transformers does"
+_FROM_THEIRS = {"cls": "first", "lasttoken": "last", "weightedmean": "weighted-mean"}
+THEIR_MODES = {ours: theirs for theirs, ours in _FROM_THEIRS.items()} | {"pooler": "cls"}
+_OLD_MODES = {
+    "pooling_mode_cls_token": "cls",
+    "pooling_mode_max_tokens": "max",
+    "pooling_mode_mean_tokens": "mean",
+    "pooling_mode_mean_sqrt_len_tokens": "mean_sqrt_len_tokens",
+    "pooling_mode_weightedmean_tokens": "weightedmean",
+    "pooling_mode_lasttoken": "lasttoken",
+}
+_PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
+_ASK = "Set them, such as `--set pooling=first --set similarity=dot` (in files and Python the same "
+_ASK += "keys): the model's card says which, or mteb's entry."
+_Length = Annotated[int, Field(ge=3)] | None
+_RARE: Any = {"rare": True}
+
+
+def _setting(meaning: str) -> Any:
+    return Field(None, description=meaning, json_schema_extra=_RARE)
+
+
+class EncodingSettings(Recipe):
+    """What the user sets of an encoder's statement; None is left to the model."""
+
+    pooling: PoolingMode | None = _setting("How the encoder pools its tokens' vectors.")
+    similarity: Similarity | None = _setting("How the encoder's vectors are compared.")
+    query_prompt: str | None = _setting("What the encoder reads before each query.")
+    document_prompt: str | None = _setting("What the encoder reads before each document.")
+    query_length: _Length = _setting("Maximum tokens of a query, including special ones.")
+    document_length: _Length = _setting("Maximum tokens of a document, including special ones.")
+    dimensions: Annotated[int, Field(ge=1)] | None = _setting(
+        "Keep the first numbers of a vector (Matryoshka; Kusupati et al., 2022)."
+    )
+    truncation_side: Literal["left", "right"] | None = _setting("Where long texts are cut.")
+    end_token: bool | None = _setting("Whether each text ends in the tokenizer's end token.")
+    special_tokens: bool | None = _setting("Whether the tokenizer adds its special tokens.")
+    pool_prompt: bool | None = _setting("Whether the prompt's tokens count when pooling.")
+    query_padding: str | None = _setting("The token that extends queries to their maximum.")
+
+    def given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in EncodingSettings.model_fields}
+
+
+class Fact(NamedTuple):
+    value: Any
+    source: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One side's values by the names of settings; ``pooling`` may name several modes."""
+
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.facts[name].value if name in self.facts else None
+
+    def filled(self, **values: Any) -> "Statement":
+        """The same, with values of the files where it says nothing."""
+        new = {name: Fact(value, FILES) for name, value in values.items() if self[name] is None}
+        return replace(self, facts={**self.facts, **new})
+
+    def unstated(self, *without: str) -> dict[str, Any]:
+        """The values that the model's own files do not determine."""
+        names = self.facts.keys() - set(without)
+        return {name: self[name] for name in sorted(names) if self.facts[name].source != FILES}
+
+
+def state(
+    source: ModelSource,
+    side: Side,
+    settings: EncodingSettings | None = None,
+    *,
+    is_base: bool = False,
+) -> Statement:
+    """The statement of one side; lengths are absent where only the network limits them.
+
+    Args:
+        is_base: For training, a plain transformer's pooling may be left out: the first token's
+            vector, or the last one's of a decoder; vectors are compared by inner product.
+
+    Raises:
+        InputError: Pooling or similarity is neither stated, known nor set, or it is another kind
+            of model.
+    """
+    seen, published = look(source), known(source, "encoders")
+    given = settings.given() if settings else {}
+    folder = source.described()
+    if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm"):
+        what = f"this is a {seen.title}, not a dense encoder."
+        raise InputError(what, path=folder, hint=seen.use)
+    stated = _of_modules(folder, side, seen, given) if modules_of(folder) else _of_class(seen)
+    facts = {name: Fact(value, FILES) for name, value in stated.items()}
+    for name, value in dict(published.facts if published else {}).items():
+        # Prompts are saved empty by a program that was not told any.
+        if published and (
+            name not in facts or (name.endswith("_prompt") and not facts[name].value)
+        ):
+            facts[name] = Fact(value, published.title)
+    facts |= {name: Fact(value, SET) for name, value in given.items() if value is not None}
+    prompts = _prompts(folder)
+    prompt = facts.get(f"{side}_prompt")
+    if prompt is not None and prompt.source == SET and prompt.value in prompts:  # by its name
+        facts[f"{side}_prompt"] = Fact(prompts[prompt.value], SET)
+    elif prompt is None and side == "query" and (named := {n: p for n, p in prompts.items() if p}):
+        raise InputError(
+            f"its prompts are named {listed(sorted(named))}: none is for queries.",
+            path=folder / SENTENCE_SETTINGS,
+            hint="Set `query_prompt` to one of these names or to a text; to '' for none.",
+        )
+    if "similarity" not in facts and modules_of(folder):
+        facts["similarity"] = Fact("cosine", ASSUMED)
+    if is_base and "pooling" not in facts:
+        is_decoder = is_causal(object_in(folder / "config.json"))
+        facts["pooling"] = Fact("last" if is_decoder else "first", RECIPE)
+    if is_base:
+        facts.setdefault("similarity", Fact("dot", RECIPE))
+    missing = [name for name in ("pooling", "similarity") if name not in facts]
+    if missing:
+        raise InputError(
+            f"this is a plain transformer ({seen.title}), whose files do not state its "
+            f"{' and '.join(missing)} as an encoder.",
+            path=folder,
+            hint=_ASK,
+        )
+    side_only = {name: fact for name, fact in facts.items() if not name.startswith(_other(side))}
+    return Statement(side_only)
+
+
+def _other(side: Side) -> str:
+    return "document_" if side == "query" else "query_"
+
+
+def _prompts(folder: Path) -> dict[str, str]:
+    prompts = object_in(folder / SENTENCE_SETTINGS).get("prompts") or {}
+    return {str(name): str(text or "") for name, text in prompts.items()}
+
+
+def _of_class(seen: Look) -> dict[str, Any]:
+    """What a plain transformer's class states."""
+    if seen.title.startswith("DPR"):  # the pooled output is the first token's vector
+        return {"pooling": "first", "similarity": "dot"}
+    if seen.title.startswith("Roberta") and "Dot" in seen.title:  # ANCE's
+        return {"pooling": "first", "similarity": "dot"}
+    return {}
+
+
+def _of_modules(folder: Path, side: Side, seen: Look, given: Mapping[str, Any]) -> dict[str, Any]:
+    """What sentence-transformers' files state."""
+    settings, found = object_in(folder / SENTENCE_SETTINGS), dict[str, Any]()
+    for kind, place in modules_of(folder, side):
+        name, config = kind.rpartition(".")[2], object_in(place / "config.json")
+        if name == "Pooling":
+            modes = config.get("pooling_mode")
+            if modes is None:
+                modes = [mode for key, mode in _OLD_MODES.items() if config.get(key)] or ["mean"]
+            modes = [modes] if isinstance(modes, str) else modes
+            found["pooling"] = "+".join(_FROM_THEIRS.get(mode, mode) for mode in modes)
+            found["pool_prompt"] = bool(config.get("include_prompt", True))
+        elif name == "Normalize":
+            found["similarity"] = "cosine"
+    stated = settings.get("similarity_fn_name")
+    if stated not in (None, "dot", "cosine"):
+        raise InputError(
+            f"its vectors are compared by {stated} distance, which is not supported.",
+            path=folder / SENTENCE_SETTINGS,
+            hint="Name an encoder trained for dot or cosine.",
+        )
+    if stated and "similarity" not in found:
+        found["similarity"] = stated
+    if settings.get("truncate_dim"):
+        found["dimensions"] = int(settings["truncate_dim"])
+    prompts = _prompts(folder)
+    named = [name for name in _PROMPTS[side] if name in prompts]
+    if named:
+        found[f"{side}_prompt"] = next((prompts[name] for name in named if prompts[name]), "")
+    elif not any(prompts.values()):
+        found[f"{side}_prompt"] = ""
+    return found
+
+
+_SHOWN: Mapping[str, str | Mapping[bool, str]] = {
+    "pooling": "pooling {}",
+    "similarity": "{}",
+    "query_prompt": "queries {}",
+    "query_length": "queries of {:,} tokens",
+    "query_padding": "queries padded with {}",
+    "document_prompt": "documents {}",
+    "document_length": "documents of {:,} tokens",
+    "dimensions": "{:,} dimensions",
+    "truncation_side": "cut on the {}",
+    "end_token": {True: "an end token after each text"},
+    "special_tokens": {False: "no special tokens"},
+    "pool_prompt": {False: "prompts not pooled"},
+}
+"""Each value in words; of switches, only what is unusual."""
+
+
+def shown(statements: Mapping[Side, Statement]) -> str:
+    """Both sides in a line, values of one source together."""
+    by_source: dict[str, list[str]] = {}
+    for name, words in _SHOWN.items():
+        sides = [side for side in statements.values() if name in side.facts]
+        for value, source in dict.fromkeys(side.facts[name] for side in sides):
+            if not isinstance(words, str):
+                text = words.get(value, "")
+            elif name.endswith("prompt"):
+                text = words.format(json.dumps(value, ensure_ascii=False)) if value else ""
+            else:
+                text = words.format(value)
+            if text:
+                by_source.setdefault(source, []).append(text)
+    return "; ".join(f"{', '.join(texts)} ({source})" for source, texts in by_source.items())

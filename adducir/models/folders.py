@@ -1,0 +1,143 @@
+"""What a model's folder is, by its files alone, and how to use it.
+
+The files are those of sentence-transformers (``modules.json``), PyLate and ColBERT's authors, peft
+(``adapter_config.json``) and transformers (``architectures``). Weights are not opened.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from adducir.core.errors import InputError
+from adducir.core.json_lines import json_document, json_object
+from adducir.models.sources import ModelSource
+
+SENTENCE_SETTINGS = "config_sentence_transformers.json"
+MODULES, ROUTES = "modules.json", "router_config.json"
+Side = Literal["query", "document"]
+FolderKind = Literal[
+    "encoder",  # of sentence-transformers
+    "transformer",  # a network without a head
+    "masked-lm",
+    "causal-lm",
+    "seq2seq",
+    "cross-encoder",
+    "colbert",
+    "sparse",
+    "head",  # another head
+]
+_OF_TYPES: dict[str, FolderKind] = {
+    "SentenceTransformer": "encoder",
+    "CrossEncoder": "cross-encoder",
+    "SparseEncoder": "sparse",
+    "MultiVectorEncoder": "colbert",
+    "ColBERT": "colbert",
+}
+_OF_CLASSES: tuple[tuple[str, FolderKind], ...] = (
+    ("ColBERT", "colbert"),
+    ("ForSequenceClassification", "cross-encoder"),
+    ("ForMaskedLM", "masked-lm"),
+    ("ForPreTraining", "masked-lm"),
+    ("ForCausalLM", "causal-lm"),
+    ("LMHeadModel", "causal-lm"),
+    ("ForConditionalGeneration", "seq2seq"),
+    ("FiD", "seq2seq"),
+)
+_BARE = ("Model", "Encoder", "Contriever", "DotNLL_LN", "Dot_NLL_LN", "Model2", "RobertaDot")
+"""Ends of the names of classes without a head, or with one that their encoder needs."""
+_BOTH_WAYS = {"xlnet", "bert-generation", "prophetnet"}
+_SPARSE = {"SpladePooling", "SparseAutoEncoder", "SparseStaticEmbedding", "IDF"}
+_USES: dict[FolderKind, str] = {
+    "encoder": "Use it as an encoder (`--encoder {}`) or a reranker (`maxsim:{}`).",
+    "transformer": "Use it as an encoder whose pooling and similarity you set, as a reranker "
+    "(`maxsim:{}`), or as the base of a training.",
+    "masked-lm": "Use it as a learned sparse encoder if it is a SPLADE (`adducir encode "
+    "--sparse`), or as the base of a training.",
+    "causal-lm": "Use it as a reranker that answers yes or no (`yes-no:{}`).",
+    "seq2seq": "Use it as a reranker: `monot5:{}` or `lit5:{}`.",
+    "cross-encoder": "Use it as a reranker: `cross-encoder:{}`.",
+    "colbert": "Use it as a reranker: `colbert:{}`.",
+    "sparse": "Use it with `adducir encode --sparse` and `adducir index --weights`.",
+    "head": "It has a head for another task, which no use here would compute.",
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    kind: FolderKind
+    title: str  # its class, as its files name it
+    name: str
+
+    @property
+    def use(self) -> str:
+        return _USES[self.kind].replace("{}", self.name)
+
+
+def look(source: ModelSource) -> Look:
+    """What a model is; downloads its small files if necessary."""
+    folder = source.described()
+    stated = object_in(folder / SENTENCE_SETTINGS).get("model_type")
+    classes = [*map(str, object_in(folder / "config.json").get("architectures") or ())]
+    kind: FolderKind | None = _OF_TYPES.get(str(stated))
+    if stated is not None and kind is None:
+        return Look("head", str(stated), source.name)
+    types = [kind_of.rpartition(".")[2] for kind_of, _ in modules_of(folder)]
+    if kind is None and types:
+        kind, stated = "encoder", "SentenceTransformer"
+        if not _SPARSE.isdisjoint(types):
+            kind, stated = "sparse", "SparseEncoder"
+        elif "LogitScore" in types:
+            kind, stated = "cross-encoder", "CrossEncoder"
+        elif "query_prefix" in object_in(folder / SENTENCE_SETTINGS):
+            kind, stated = "colbert", "ColBERT"
+    if kind is not None:
+        return Look(kind, str(stated), source.name)
+    if not classes:  # as transformers saved configurations once
+        return Look(
+            "transformer", str(object_in(folder / "config.json").get("model_type")), source.name
+        )
+    name = classes[0]
+    found = next((kind for end, kind in _OF_CLASSES if end in name), None)
+    if found is None:
+        found = "transformer" if name.endswith(_BARE) else "head"
+    return Look(found, name, source.name)
+
+
+def is_causal(config: Mapping[str, Any]) -> bool:
+    """Whether a network's tokens see only those before them, so that only the last sees all."""
+    from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForMaskedLM
+
+    kind = str(config.get("model_type"))
+    both_ways = config.get("is_causal") is False or config.get("use_bidirectional_attention")
+    if kind not in CONFIG_MAPPING or both_ways:
+        return False
+    if CONFIG_MAPPING[kind] in AutoModelForMaskedLM._model_mapping or kind in _BOTH_WAYS:
+        return bool(config.get("is_decoder"))
+    return CONFIG_MAPPING[kind] in AutoModelForCausalLM._model_mapping
+
+
+def object_in(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty if the file does not exist."""
+    return json_object(path) if path.is_file() else {}
+
+
+def modules_of(folder: Path, side: Side = "query") -> list[tuple[str, Path]]:
+    """The classes and folders of a side's modules, in order; none for a plain transformer."""
+    if not (folder / MODULES).is_file():
+        return []
+    modules = json_document(folder / MODULES)
+    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
+        raise InputError("it should contain a list of modules.", path=folder / MODULES)
+    found = list[tuple[str, Path]]()
+    for module in modules:
+        kind, place = str(module.get("type")), folder / str(module.get("path", ""))
+        if not kind.endswith(("Router", "Asym")):
+            found.append((kind, place))
+            continue
+        router = json_object(
+            place / ROUTES if (place / ROUTES).is_file() else place / "config.json"
+        )
+        names = router.get("structure", {}).get(side, ())
+        found += [(str(router["types"][name]), place / str(name)) for name in names]
+    return found

@@ -1,0 +1,202 @@
+"""ColBERTs as PyLate, Stanford and sentence-transformers save them: the same scores as theirs."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from tiny import tiny_bert, tiny_decoder
+
+from adducir.core.errors import InputError
+from adducir.rerankers.recipe import open_reranker
+
+QUERIES = ["cats run fast", "nuclear energy and cheap power plants for school uniforms " * 3, ""]
+TEXTS = ["the cats run .", "nuclear power , is cheap !", "a slow dog " * 30, "? !", "the"]
+
+
+def theirs(folder):
+    from sentence_transformers import MultiVectorEncoder
+
+    model = MultiVectorEncoder(str(folder), device="cpu", local_files_only=True)
+    scores = model.similarity(model.encode_query(QUERIES), model.encode_document(TEXTS))
+    return scores.float().cpu().numpy()
+
+
+def ours(name):
+    reranker = open_reranker(str(name))
+    return np.array([reranker.score(query, TEXTS) for query in QUERIES])
+
+
+def agree(folder, atol=1e-4):  # sums of up to 64 maxima
+    wanted, found = theirs(folder), ours(folder)
+    full = [0, 1, 2, 4]  # a text of punctuation alone has no vectors there
+    np.testing.assert_allclose(found[:, full], wanted[:, full], atol=atol)
+    assert np.ptp(wanted) > 0.5
+
+
+@pytest.fixture
+def bert(tmp_path):
+    """A network whose vocabulary has the markers of all three programs."""
+    folder = tiny_bert(tmp_path / "bert", positions=128)
+    import transformers
+
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens(["[Q] ", "[D] ", "[unused0]", "[unused1]"])
+    network = transformers.AutoModel.from_pretrained(folder)
+    torch.manual_seed(5)
+    network.resize_token_embeddings(len(tokenizer))
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def pylate(bert, folder, *, layers=((32, 16),), **settings):
+    """A PyLate save: a transformer and dense layers, settings at the top."""
+    from sentence_transformers.base.modules.dense import Dense
+
+    shutil.copytree(bert, folder)
+    stated = {"model_type": "ColBERT", "query_prefix": "[Q] ", "document_prefix": "[D] "}
+    stated |= {"query_length": 20, "document_length": 40, "attend_to_expansion_tokens": False}
+    stated |= {"skiplist_words": list(".,!?"), "similarity_fn_name": "MaxSim", **settings}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(stated))
+    modules = [("", "sentence_transformers.models.Transformer")]
+    for number, (width, kept) in enumerate(layers, 1):
+        torch.manual_seed(number)
+        dense = Dense(width, kept, bias=False, activation_function=torch.nn.Identity())
+        (folder / f"{number}_Dense").mkdir()
+        dense.save(str(folder / f"{number}_Dense"))
+        path = folder / f"{number}_Dense" / "config.json"
+        config = json.loads(path.read_text())
+        path.write_text(json.dumps({k: v for k, v in config.items() if "module_" not in k}))
+        modules.append((f"{number}_Dense", "pylate.models.Dense.Dense"))
+    listed = [
+        {"idx": n, "name": f"{n}", "path": path, "type": kind}
+        for n, (path, kind) in enumerate(modules)
+    ]
+    (folder / "modules.json").write_text(json.dumps(listed))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 127}')
+    return folder
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"attend_to_expansion_tokens": True},
+        {"do_query_expansion": False},
+        {"skiplist_words": []},
+        {"layers": ((32, 24), (24, 8))},
+        {"query_prefix": "query : ", "document_prefix": "a dog "},
+        {"prompts": {"query": "for example ", "document": ""}},
+    ],
+    ids=str,
+)
+def test_pylate_s_saves(settings, bert, tmp_path):
+    agree(pylate(bert, tmp_path / "colbert", **settings))
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        None,
+        {"doc_maxlen": 30},
+        {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90},
+        {"query_token_id": "[Q] ", "doc_token_id": "[unused1]", "mask_punctuation": False},
+    ],
+    ids=str,
+)
+def test_stanford_s_checkpoints(stated, bert, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    folder = shutil.copytree(bert, tmp_path / "colbert")
+    weights = {f"bert.{k}": v for k, v in load_file(bert / "model.safetensors").items()}
+    weights["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text()) | {"architectures": ["HF_ColBERT"]}
+    (folder / "config.json").write_text(json.dumps(config))
+    if stated is not None:
+        (folder / "artifact.metadata").write_text(json.dumps(stated))
+    if stated and "query_token_id" in stated:
+        return  # sentence-transformers appends a blank to the token, which is another one
+    agree(folder)
+
+
+def saved(bert, folder, *, mask=None, more=(), **options):
+    from sentence_transformers import MultiVectorEncoder
+    from sentence_transformers.base.modules import Normalize, Transformer
+    from sentence_transformers.base.modules.dense import Dense
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    top = {k: options.pop(k) for k in ("prompts", "similarity_fn_name") if k in options}
+    torch.manual_seed(7)
+    identity = torch.nn.Identity()
+    dense = Dense(32, 16, False, identity, module_input_name="token_embeddings")
+    ends = [MultiVectorMask(**(mask or {})), Normalize(module_input_name="token_embeddings")]
+    modules = [Transformer(str(bert), **options), dense, *more, *ends]
+    MultiVectorEncoder(modules=modules, device="cpu", **top).save(str(folder))
+    return folder
+
+
+FIXED = {"strategy": "fixed", "attend": False, "length": 24}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"query_expansion": FIXED, "document_length": 30},
+        {"query_expansion": FIXED | {"strategy": "min", "token": "[SEP]", "attend": True}},
+        {"query_expansion": FIXED | {"strategy": "min"}, "query_length": 30},
+        {"query_length": 9, "prompts": {"query": "[Q] ", "document": "the "}},
+        {"mask": {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}},
+        {"query_expansion": FIXED, "similarity_fn_name": "meanmaxsim"},
+    ],
+    ids=str,
+)
+def test_saves_of_sentence_transformers(options, bert, tmp_path):
+    folder = saved(bert, tmp_path / "colbert", **options)
+    mean = options.get("similarity_fn_name") == "meanmaxsim"
+    if not mean:
+        agree(folder)
+        return
+    wanted, found = theirs(folder), ours(folder)
+    np.testing.assert_allclose(found[:2, :3], wanted[:2, :3], atol=1e-5)
+
+
+def test_several_layers_with_activation_bias_and_residual(bert, tmp_path):
+    from sentence_transformers.base.modules.dense import Dense
+
+    torch.manual_seed(9)
+    name = {"module_input_name": "token_embeddings"}
+    more = [Dense(16, 16, True, torch.nn.GELU(), use_residual=True, **name), Dense(16, 8, **name)]
+    agree(saved(bert, tmp_path / "edge", more=more, query_expansion=FIXED))
+
+
+def test_a_decoder_pads_with_its_end_token(tmp_path):
+    decoder = tiny_decoder(tmp_path / "qwen")
+    folder = saved(decoder, tmp_path / "colqwen", query_expansion=FIXED)
+    wanted, found = theirs(folder), ours(folder)
+    np.testing.assert_allclose(found[:2, :3], wanted[:2, :3], atol=1e-4)
+
+
+def test_what_would_not_be_computed_is_refused(bert, tmp_path):
+    from sentence_transformers.multi_vector_encoder.modules import HierarchicalTokenPooling
+
+    folder = saved(bert, tmp_path / "pooled", more=[HierarchicalTokenPooling(2)])
+    with pytest.raises(InputError, match="HierarchicalTokenPooling"):
+        ours(folder)
+    folder = saved(bert, tmp_path / "images", mask={"keep_only_token_ids": [3]})
+    with pytest.raises(InputError, match="images"):
+        ours(folder)
+
+
+def test_a_recipe_s_keys_precede_the_files(bert, tmp_path):
+    folder = pylate(bert, tmp_path / "colbert")
+    (tmp_path / "rerankers").mkdir()
+    recipe = tmp_path / "rerankers" / "mine.yaml"
+    recipe.write_text(f"model: colbert\nbase: {folder}\nexpand_queries: false\nquery_length: 6\n")
+    model = open_reranker(recipe).model
+    assert len(model.queries([QUERIES[1]])[0]) == 6
+    assert len(model.queries(["the"])[0]) == 4
+    assert "PyLate" in model.reading.shown()
