@@ -1,18 +1,19 @@
 """From text to index terms, with the analyser of the text's language.
 
 Documents and queries go through Lucene's analyser of the language, the same that Anserini and
-Pyserini use. Lucene has none for Hausa, Somali, Swahili and Yoruba, whose text is split at blanks,
+Pyserini use, or for English through :mod:`adducir.indexes.text`, which equals it and does not need
+Java. Lucene has none for Hausa, Somali, Swahili and Yoruba, whose text is split at blanks,
 as Anserini does for Mr. TyDi and CIRAL. Queries must be analysed like the index that they search,
 so the manifest records the settings.
 """
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.files import read_lines
@@ -20,6 +21,9 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
+
+if TYPE_CHECKING:
+    from adducir.indexes.text.analysers import TextAnalyser
 
 PRETOKENIZED = "pretokenized"
 """The code of texts that are already terms separated by blanks, Anserini's ``-pretokenized``."""
@@ -34,6 +38,7 @@ class Analysis:
     stemmer: str = ""  # for English porter, krovetz or none; empty for the language's default
     stopwords: StopWords = "lucene"
     language: str = "en"  # its code
+    by_lucene: bool = field(default=False, compare=False)  # as Lucene's own indexes need
 
     def __post_init__(self) -> None:
         kind = LANGUAGES.kind(self.language)
@@ -77,7 +82,7 @@ class Analysis:
         settings: dict[str, Any] = {"stemmer": self.stemmer, "stopwords": words}
         if self.language != "en":
             settings |= {"language": self.language, **LANGUAGES.origin(self.language)}
-            if (lucene := jvm.lucene_version()) != 9:
+            if self.own is None and (lucene := jvm.lucene_version()) != 9:
                 settings["lucene"] = lucene
         return settings
 
@@ -93,12 +98,21 @@ class Analysis:
 
     @cached_property
     def java(self) -> Any:
-        """The Java object that analyses queries and, in Lucene, documents."""
+        """The Java object that analyses texts."""
         analyser = LANGUAGES.make(self.language).analyser(self.stemmer, self.stopwords)
         return jvm.java_class("adducir.Analysis")(analyser)
 
+    @cached_property
+    def own(self) -> "TextAnalyser | None":
+        """Our analyser, which equals Lucene's, where there is one."""
+        if self.by_lucene:
+            return None
+        return LANGUAGES.make(self.language).own(self.stemmer, self.stopwords)
+
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """The terms of each text, in order, with repetitions."""
+        if self.own is not None:
+            return self.own.terms(texts)
         joined: list[str] = self.java.terms(list(texts)) if texts else []
         return [terms.split("\n") if terms else [] for terms in joined]
 
@@ -118,6 +132,11 @@ class Language(Recipe):
     @abstractmethod
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
         """A new Java object that extends Lucene's ``Analyzer``."""
+
+    def own(self, stemmer: str, stopwords: StopWords) -> "TextAnalyser | None":
+        """An analyser that equals Lucene's and does not need Java, if there is one."""
+        del stemmer, stopwords
+        return None
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         """An analyser, and what to stem each of its words with: ``porter``, ``krovetz``, ``none``.
@@ -161,6 +180,15 @@ class English(Language):
             path = Path(folder) / "stopwords.txt"
             path.write_text("\n".join(stopwords), encoding="utf-8")
             return make(stemmer, False, str(path))
+
+    def own(self, stemmer: str, stopwords: StopWords) -> "TextAnalyser | None":
+        from adducir.indexes.text.analysers import STOPWORDS, EnglishAnalyser
+
+        if stemmer == "krovetz":
+            return None
+        if isinstance(stopwords, str):
+            stopwords = STOPWORDS if stopwords == "lucene" else ()
+        return EnglishAnalyser(stems=stemmer == "porter", stopwords=stopwords)
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         return self.analyser("none", stopwords), stemmer

@@ -94,7 +94,10 @@ class DenseSettings(Kind):
         return {"kind": EXACT} if self.kind == EXACT else self.model_dump(mode="json")
 
 
-def engine_versions() -> dict[str, str]:
+def engine_versions(*, uses_java: bool | None = None) -> dict[str, str]:
+    """Anserini's and Java's versions if they are used, by default if Java runs in this process."""
+    if not (jvm.is_running() if uses_java is None else uses_java):
+        return {}
     return {"anserini": jvm.anserini_version(), "java": str(jvm.find_java().version)}
 
 

@@ -102,7 +102,8 @@ def build_index(
         return write(corpus, folder, own, threads or default_threads())
 
     artifact = _artifact(engine, corpus, own)
-    return build(path, **artifact, make=make, rebuild=rebuild, versions=engine_versions())
+    versions = engine_versions(uses_java=engine == "lucene" or own.analysis.own is None)
+    return build(path, **artifact, make=make, rebuild=rebuild, versions=versions)
 
 
 def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> str:

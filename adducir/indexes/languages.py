@@ -1,9 +1,12 @@
 """Languages besides English: Lucene's analysers, and chains of Lucene's parts."""
 
 from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from adducir.indexes.analysis import PRETOKENIZED, Language, StopWords, made
+
+if TYPE_CHECKING:
+    from adducir.indexes.text.analysers import TextAnalyser
 
 
 class AnalyserChain(Language):
@@ -84,6 +87,12 @@ _TABLE = {
 
 class LuceneLanguage(Language):
     home: ClassVar[str]
+
+    def own(self, stemmer: str, stopwords: StopWords) -> "TextAnalyser | None":
+        from adducir.indexes.text.analysers import TextAnalyser
+
+        del stemmer, stopwords
+        return TextAnalyser() if self.home.endswith(".WhitespaceAnalyzer") else None
 
     def analyser(self, stemmer: str, stopwords: StopWords) -> Any:
         del stemmer  # each of these classes has its own

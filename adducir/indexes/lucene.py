@@ -7,6 +7,7 @@ Anserini rounds to four decimals.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,6 +102,7 @@ class LuceneIndex(Index):
                 "must be in Pyserini's cache.",
             )
         super().__init__(path, manifest)
+        self.analysis = replace(self.analysis, by_lucene=True)
         with translated(path):
             folder = path / FOLDER if manifest else path
             # Java keeps its initial working folder; Python's may have changed.

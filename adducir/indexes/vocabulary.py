@@ -1,9 +1,9 @@
-"""From texts to term ids in bulk, with Lucene's analysis or a Python function."""
+"""From texts to term ids in bulk, with a language's analysis or a Python function."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice, repeat
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,18 +19,36 @@ Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms in order, with repetitions."""
 
 
-class BulkAnalyser:
+class BulkAnalyser(Protocol):
+    """Texts to term ids, in any number of threads; a term keeps its id."""
+
+    def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
+        """All term ids of a block's texts, and (n + 1,) where each text begins."""
+
+    def terms(self, first: int = 0) -> list[str]:
+        """The terms from id ``first`` on."""
+
+
+def bulk_analyser(analysis: Analysis) -> BulkAnalyser:
+    if analysis.own is None:
+        return LuceneBulk(analysis)
+    from adducir.indexes.text.bulk import CompiledBulk
+
+    return CompiledBulk(analysis.own)
+
+
+class LuceneBulk:
     def __init__(self, analysis: Analysis) -> None:
         language = LANGUAGES.make(analysis.language)
         words, stemmer = language.in_parts(analysis.stemmer, analysis.stopwords)
         self._java = jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
-        """All term ids of a block's texts, and (n + 1,) where each text begins."""
-        answer = np.frombuffer(self._java.analyze(block).tostring(), dtype="<i4")
+        analysed = jvm.released(self._java.analyze)(block)
+        numbers = np.frombuffer(analysed.tostring(), dtype="<i4")
         starts = np.zeros(texts + 1, dtype=np.int64)
-        np.cumsum(answer[:texts], out=starts[1:])
-        return answer[texts:], starts
+        np.cumsum(numbers[:texts], out=starts[1:])
+        return numbers[texts:], starts
 
     def terms(self, first: int = 0) -> list[str]:
         return str(self._java.terms(first).tostring().decode()).split("\n")[:-1]
@@ -100,12 +118,12 @@ class Vocabulary:
         return TermIds.of(lengths, parts)
 
 
-class LuceneVocabulary(Vocabulary):
-    """Terms from Lucene's analysis of texts; several sets may share one."""
+class AnalysedVocabulary(Vocabulary):
+    """Terms from the analysis of texts; several sets may share one."""
 
     def __init__(self, analysis: Analysis) -> None:
         super().__init__()
-        self._analyser = BulkAnalyser(analysis)
+        self._analyser = bulk_analyser(analysis)
 
     def of_texts(self, texts: Sequence[str], *, grow: bool) -> TermIds:
         # A lone surrogate cannot be encoded; tokenisers drop both it and "?".
@@ -113,8 +131,7 @@ class LuceneVocabulary(Vocabulary):
         blocks = [(len(docnos), block) for docnos, block in packed(encoded, with_docnos=False)]
         if len(blocks) > 1:
             with ThreadPoolExecutor(default_threads()) as pool:
-                analysed = jvm.released(self._analyser.tokens)
-                parts = list(pool.map(lambda block: analysed(*block), blocks))
+                parts = list(pool.map(lambda block: self._analyser.tokens(*block), blocks))
         else:
             parts = [self._analyser.tokens(*block) for block in blocks]
         sizes = [size for _, starts in parts for size in np.diff(starts).tolist()]
@@ -128,9 +145,9 @@ class LuceneVocabulary(Vocabulary):
 
 
 def vocabulary_of(analysis: Analysis | Tokenizer | Vocabulary | None) -> Vocabulary:
-    """A vocabulary for one set; by default with Lucene's analysis of English."""
+    """A vocabulary for one set; by default with the analysis of English."""
     if isinstance(analysis, Vocabulary):
         return analysis
     if analysis is None or isinstance(analysis, Analysis):
-        return LuceneVocabulary(analysis or Analysis())
+        return AnalysedVocabulary(analysis or Analysis())
     return Vocabulary(analysis)

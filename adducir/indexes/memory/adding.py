@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.compiled import inner
+from adducir.indexes.compiled import inner
 from adducir.indexes.memory.scoring import BM25_BYTE, BM25_EXACT, WINDOW
 
 U, F32, F64 = np.uint64, np.float32, np.float64

@@ -1,6 +1,6 @@
 """From a corpus to a memory index.
 
-Java tokenises blocks of documents in several threads. Each block is reduced to (document, term,
+Blocks of documents are analysed in several threads. Each block is reduced to (document, term,
 frequency) and spooled to disk. Then terms and documents get their final numbers, and a counting
 sort over chunks of documents fills the postings: memory holds one chunk and some numbers per
 document and term. The files do not depend on the number of threads.
@@ -22,7 +22,6 @@ from adducir.core.many_texts import nameless_file
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
-from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
 from adducir.indexes.building import IndexSettings, packed, stored
@@ -38,7 +37,7 @@ from adducir.indexes.memory.inverting import (
     scatter,
 )
 from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, common_terms, norms_of
-from adducir.indexes.vocabulary import BulkAnalyser
+from adducir.indexes.vocabulary import bulk_analyser
 
 _BLANKS = bytes(range(33))
 _CHUNK_POSTINGS = 1 << 22
@@ -112,7 +111,7 @@ class Arrived:
     def take_texts(
         self, texts: Iterable[tuple[str, bytes]], analysis: Analysis, threads: int
     ) -> None:
-        analyser, scratch, empty = BulkAnalyser(analysis), local(), 0
+        analyser, scratch, empty = bulk_analyser(analysis), local(), 0
 
         def counted() -> Iterator[tuple[str, bytes]]:
             for docno, text in texts:
@@ -137,7 +136,7 @@ class Arrived:
 
         with ThreadPoolExecutor(threads) as pool:
             for docnos, block in packed(counted(), with_docnos=False):
-                pending.append(pool.submit(jvm.released(reduced), docnos, block))
+                pending.append(pool.submit(reduced, docnos, block))
                 if len(pending) > 2 * threads:
                     take_first()
             while pending:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.compiled import kernel
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.models import Model

@@ -3,7 +3,7 @@
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.compiled import kernel
 
 _MOST = (1 << 31) - 1
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
+from adducir.indexes.compiled import inner, kernel
 from adducir.indexes.memory.adding import (
     F32,
     F64,
@@ -32,7 +33,6 @@ from adducir.indexes.memory.adding import (
     still_above,
     take_marks,
 )
-from adducir.indexes.memory.compiled import inner, kernel
 from adducir.indexes.memory.exhaustive import order as order_row
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
