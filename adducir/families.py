@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.packages import imported, points_of
-from adducir.core.texts import nearest
+from adducir.core.texts import nearest, visible
 
 if TYPE_CHECKING:
     from adducir.core.recipe import Recipe
@@ -32,6 +32,7 @@ FAMILIES = {
     "tests": "adducir.statistics.settings:TESTS",
     "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
+    "training": "adducir.training.trainable:KINDS",
     **{one.name: one.value for one in sorted(points_of("families"))},
 }
 """Each family's location by its entry-point group without ``adducir.``; the studies' families are
@@ -52,6 +53,11 @@ def family(name: str) -> "Family[Any]":
     return cast("Family[Any]", imported(FAMILIES[name]))
 
 
+def recipe_of(kind: type[Any]) -> "type[Recipe]":
+    """The recipe whose fields are a kind's keys: the kind itself, but for kinds of training."""
+    return cast("type[Recipe]", getattr(kind, "recipe_type", kind))
+
+
 def meaning(kind: "type[Recipe]", field: str) -> str:
     """A field's meaning: its description, or text beside it, above it, or in the docstring."""
     if details := kind.model_fields[field].description:
@@ -63,7 +69,8 @@ def meaning(kind: "type[Recipe]", field: str) -> str:
             code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
         in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
         for pattern, text in ((beside, code), (above, code), (in_doc, doc)):
-            if found := re.search(pattern, text, re.MULTILINE):
+            found = re.search(pattern, text, re.MULTILINE)
+            if found and not found[1].startswith(("type: ", "noqa")):
                 told = " ".join(found[1].replace("# ", "").split())
                 return told[0].upper() + told[1:]
     return ""
@@ -89,17 +96,24 @@ def _lines(of: "Family[Any]") -> Iterator[str]:
     yield f"## Kinds of {rest}" if many else f"## {one[0].upper()}{one[1:]}s"
     yield ""
     yield f"Entry points `adducir.{of.name}`."
-    if of.base.model_fields:
-        fields = "; ".join(_field(of.base, key) for key in of.base.model_fields)
+    base = recipe_of(of.base)
+    if shared := getattr(base, "model_fields", {}):
+        fields = "; ".join(_field(base, key) for key in shared)
         yield _markdown(f"All have {fields}.")
     yield ""
     yield "| Kind | What it is | Hyperparameters |"
     yield "| --- | --- | --- |"
-    for name, kind in of.kinds().items():
+    for name, kind in of.states().items():
         origin = " ".join(of.origin(name).values())
-        what = (kind.__doc__ or "").strip().splitlines()[0] + (f" ({origin})" if origin else "")
-        own = (_field(kind, key) for key in kind.model_fields if key not in of.base.model_fields)
-        yield _markdown(f"| `{name}` | {what} | {'; '.join(own)} |")
+        if isinstance(kind, MachineError):
+            what, fields = f"Not available: {kind.paragraph()}", ""
+        else:
+            what = (kind.__doc__ or "").strip().partition("\n")[0]
+            recipe = recipe_of(kind)
+            keys = [key for key in recipe.model_fields if key not in shared]
+            fields = "; ".join(_field(recipe, key) for key in keys)
+        cells = (f"`{name}`", what + (f" ({origin})" if origin else ""), fields)
+        yield _markdown(f"| {' | '.join(_cell(one) for one in cells)} |")
     yield ""
 
 
@@ -108,7 +122,11 @@ def _field(kind: "type[Recipe]", key: str) -> str:
     shown = isinstance(default, str | int | float) and default != ""
     text = meaning(kind, key).rstrip(".")
     lower = text[:1].lower() + text[1:] if text[1:2].islower() else text
-    return f"`{key}`{f' ({default})' if shown else ''}: {lower}"
+    return f"`{key}`{f' ({default})' if shown else ''}{f': {lower}' if lower else ''}"
+
+
+def _cell(text: str) -> str:
+    return visible(" ".join(text.split())).replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:

@@ -21,7 +21,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.lists import Judgements, Lists
 from adducir.evaluation.scores import Scores
 from adducir.families import family as family_of
-from adducir.families import meaning
+from adducir.families import meaning, recipe_of
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.feedback import Document, FeedbackMethod
 from adducir.runs.run import Run
@@ -50,7 +50,8 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
     """
     known = family_of(family)
     kind = known.kind(name)
-    fields = kind.model_fields
+    recipe = recipe_of(kind)
+    fields = recipe.model_fields
     types = {
         key: get_args(field.annotation) or (field.annotation,) for key, field in fields.items()
     }
@@ -67,6 +68,8 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
     _must(bool(sys.modules[kind.__module__].__doc__), f"{name}: its module lacks a docstring.")
     left = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
     _must(not left, f"{name}: {left} must be defined.")
+    if recipe is not kind:  # of training: it needs data
+        return
     made = known.make(name, given)
     for key in fields:
         _must(bool(meaning(kind, key)), f"{name}: {key} lacks a description.")

@@ -45,6 +45,7 @@ TIERS = {
     "attack": "study",
     "browser": "study",
     "cli/test_cli_doctor.py": "engine",
+    "cli/test_cli_faults.py": "study",
     "cli/test_cli_refusals.py": "models",
     "cli/test_cli_results.py": "study",
     "cli/test_cli_slim.py": "study",

@@ -34,6 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if "--verify" in seen:
         # In the environment, for child processes.
         os.environ["ADDUCIR_VERIFY"] = "1"
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape characters that the terminal lacks
             stream.reconfigure(errors="backslashreplace")
@@ -52,6 +53,23 @@ def main(argv: Sequence[str] | None = None) -> int:
                 stream.flush()
         os._exit(code)
     return code
+
+
+def _open_missing_streams() -> None:
+    """Replace standard streams that are closed, as some daemons leave them, by the null device.
+
+    Otherwise the next file that is opened would become the standard output.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            device = os.open(os.devnull, os.O_RDWR)
+            try:
+                os.fstat(number)
+            except OSError:
+                os.dup2(device, number)
+            if device == number:
+                os.set_inheritable(device, True)
+            setattr(sys, name, os.fdopen(device, "w" if number else "r", encoding="utf-8"))
 
 
 def run(arguments: list[str]) -> int:

@@ -1,6 +1,5 @@
 """``adducir check``."""
 
-import csv
 import io
 import json
 from collections import Counter
@@ -44,6 +43,7 @@ def check(settings: Check) -> int:
         adducir check runs/bm25.trec.gz --index indexes/arguments --measures 'nDCG@10 R@100'
     """
     from adducir.cli.console import open_progress, show
+    from adducir.core.csv_files import CsvWriter
     from adducir.corpora.qrels import load_qrels
     from adducir.corpora.topics import load_topics
     from adducir.evaluation.measures import parse_measures
@@ -62,8 +62,7 @@ def check(settings: Check) -> int:
         show(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
     elif settings.format == "csv":
         handle = io.StringIO()
-        writer = csv.writer(handle, lineterminator="\n")
-        writer.writerows([("run", "severity", "code", "line", "message"), *found])
+        CsvWriter(handle).rows([("run", "severity", "code", "line", "message"), *found])
         show(handle.getvalue())
     else:
         show("\n".join(_report(list(map(str, settings.runs)), found)))

@@ -36,12 +36,13 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from adducir.cli.console import PlainHelp
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, ReplacedError, UsageError
 from adducir.core.recipe import Recipe, errors_of
 from adducir.core.registry import Family
 from adducir.core.texts import nearest
 
 _PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: ""}
+_ATTEMPTS = 5
 _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
     re.IGNORECASE,
@@ -247,7 +248,13 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
         with ExitStack() as claims:
             outputs = _claim(invocation.obj, force, claims)
-            code = function(invocation.obj)
+            for left in reversed(range(_ATTEMPTS)):
+                try:
+                    code = function(invocation.obj)
+                    break
+                except ReplacedError:  # by another process: again, with what is there now
+                    if not left:
+                        raise
             if outputs:
                 remember(outputs)
             return code
@@ -413,7 +420,7 @@ def remember(outputs: Sequence[Path]) -> None:
     digests = {file_digest(path) for path in outputs if path.is_file()} - _remembered()
     if digests and (folder := cache_folder()):
         with suppress(OSError), (folder / _WRITTEN).open("a", encoding="ascii") as handle:
-            handle.writelines(f"{digest}\n" for digest in digests)
+            handle.writelines(f"\n{digest}\n" for digest in digests)
 
 
 _WRITTEN = "written"

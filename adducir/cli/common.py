@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
 
 METADATA_ENDING = ".ir-metadata.yml"
@@ -93,7 +94,9 @@ PrecisionOption = Annotated[
 
 def tag_of(output: Path, wanted: str | None) -> str:
     """A run's tag: the user's choice or the file's name; it must not contain blanks."""
-    return wanted or ("adducir" if is_standard_output(output) else "_".join(stem(output).split()))
+    return wanted or (
+        "adducir" if is_standard_output(output) else "_".join(readable_name(stem(output)).split())
+    )
 
 
 def stem(path: Path) -> str:
@@ -128,7 +131,7 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
             "/".join(label.parts[-1 - folders :]) if names.count(name) > 1 else name
             for label, name in zip(labels, names, strict=True)
         ]
-    return dict(zip(runs, names, strict=True))
+    return dict(zip(runs, map(readable_name, names), strict=True))
 
 
 def find_system(wanted: str, names: dict[Path, str]) -> str | None:

@@ -16,7 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from adducir.core import setting
 from adducir.core.progress import Progress
-from adducir.core.texts import visible
+from adducir.core.texts import NAME_BYTES, visible
 
 if TYPE_CHECKING:
     from adducir.cli.bars import BarProgress
@@ -45,7 +45,8 @@ def show(text: str, output: Path | None = None, *, styled: bool = False) -> None
         if stream.isatty() and not styled:
             text = visible(text)
         with suppress(AttributeError):  # a terminal may lack a character
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+            is_utf8 = str(stream.encoding).lower() in ("utf-8", "utf8")
+            stream.reconfigure(errors=NAME_BYTES if is_utf8 else "replace")  # type: ignore[union-attr]
         with _beside_bars(stream):
             stream.write(text if text.endswith("\n") else text + "\n")
             stream.flush()

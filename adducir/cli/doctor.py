@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import adducir
 from adducir.cli.command import option
-from adducir.core.errors import EXIT_PROBLEMS_FOUND, AdducirError
+from adducir.core.errors import EXIT_PROBLEMS_FOUND, AdducirError, MachineError
 from adducir.core.packages import EXTRAS, Requirement, installing, requirements
 from adducir.core.recipe import Recipe
+from adducir.core.texts import visible
 
 
 class Check(NamedTuple):
@@ -52,7 +53,7 @@ def doctor(settings: Doctor) -> int:
             words = error.what if isinstance(error, AdducirError) else str(error) or repr(error)
             own = error.hint if isinstance(error, AdducirError) else None
             found |= {"state": check.otherwise, "hint": own or check.hint}
-            found["detail"] = " ".join(words.split())[:200]
+            found["detail"] = " ".join(visible(words).split())[:500]
         if not settings.as_json:  # one at a time: all take seconds
             if not findings or findings[-1]["part"] != check.part:
                 show(f"\n{check.part}" if findings else check.part)
@@ -90,6 +91,7 @@ def all_checks() -> Iterator[Check]:
         otherwise = _lacks(needed.name) if needed.extra else "missing"
         yield Check("Packages", needed.name, partial(_package, needed), hint, otherwise)
     yield Check("Packages", "minilm", _minilm, otherwise="note")
+    yield Check("Plug-ins", "kinds and commands", _plugins, otherwise="note")
 
 
 def _java() -> str:
@@ -121,6 +123,37 @@ def _package(needed: Requirement) -> str:
         raise AdducirError(f"{version}, but Adducir needs {needed.versions}")
     is_gpu = needed.name == "torch" and module.cuda.is_available()
     return f"{version}, GPU: {module.cuda.get_device_name(0)}" if is_gpu else version
+
+
+def _plugins() -> str:
+    """The packages with kinds or commands; an error names what cannot be used."""
+    from adducir.cli.group import STUDY_POINTS, UNUSED_POINTS, load_command
+    from adducir.core.packages import package_of
+    from adducir.families import FAMILIES, family
+
+    wrong = [
+        f"the commands {name!r} of {package_of(point)} are not used: the name is taken or not valid"
+        for name, point in UNUSED_POINTS.items()
+    ]
+    packages = {package_of(point) for point in STUDY_POINTS.values()}
+    for name in STUDY_POINTS:
+        try:
+            load_command(name)
+        except AdducirError as error:
+            wrong.append(error.paragraph())
+    for name in FAMILIES:
+        try:
+            known = family(name)
+            packages |= {origin["package"] for one in known if (origin := known.origin(one))}
+            states = known.states().values()
+            wrong += [
+                str(one) for one in states if isinstance(one, AdducirError) and not one.absent
+            ]
+        except AdducirError as error:
+            wrong += [] if error.absent else [error.paragraph()]
+    if wrong:
+        raise MachineError("; ".join(dict.fromkeys(wrong)))
+    return ", ".join(sorted(packages - {"adducir"})) or "none installed"
 
 
 def _minilm() -> str:

@@ -24,6 +24,8 @@ _LONGEST_LINE = 4000
 
 
 def report(error: BaseException, *, debug: bool = False) -> int:
+    if isinstance(error, SystemExit) and isinstance(error.__context__, BrokenPipeError):
+        return EXIT_READER_GONE  # rich has told Python that nobody reads
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     if isinstance(error, BrokenPipeError):

@@ -9,7 +9,9 @@ points ``adducir.commands``::
     literary-evidence = "adducir.studies.literary_evidence.commands"
 """
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
@@ -20,7 +22,9 @@ from typer.main import get_command
 
 import adducir
 from adducir.cli.console import PlainHelp
-from adducir.core.packages import points_of
+from adducir.core.errors import MachineError
+from adducir.core.packages import points_of, unusable
+from adducir.core.texts import visible
 
 if TYPE_CHECKING:
     from adducir.cli.command import Command
@@ -39,6 +43,7 @@ class Entry(NamedTuple):
     module: str = ""
 
 
+_NAME = re.compile(r"\w[\w-]*")
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
     "search": Entry("Show the best documents for a query, or write a TREC run for topics.", CORE),
@@ -87,12 +92,17 @@ GROUPS = {
 STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
 line of its package's docstring is the group's help."""
+UNUSED_POINTS: dict[str, EntryPoint] = {}
+"""Entry points with the name of another command, which are not used; ``doctor`` reports them."""
 for _point in sorted(points_of("commands")):
+    if _point.name in {*COMMANDS, *GROUPS} or not _NAME.fullmatch(_point.name):
+        UNUSED_POINTS[_point.name] = _point
+        continue
     try:
         _package = import_module(_point.module.rpartition(".")[0] or _point.module)
-        _help = (_package.__doc__ or "").partition("\n")[0]
-    except Exception as error:  # noqa: BLE001  (the other commands work)
-        _help = f"Cannot be imported: {error!r}"
+        _help = visible((_package.__doc__ or "").partition("\n")[0])
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (the other commands work)
+        _help = f"Cannot be imported: {visible(repr(error))}"
     GROUPS[_point.name] = Entry(_help, STUDIES)
     STUDY_POINTS[_point.name] = _point
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
@@ -126,12 +136,21 @@ class Group(PlainHelp, TyperGroup):
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
     """A study's command functions by name, such as ``proxy-make``."""
-    commands = STUDY_POINTS[study].load().COMMANDS
-    return {function.__name__.replace("_", "-"): function for function in commands}
+    point = STUDY_POINTS[study]
+    try:
+        commands = point.load().COMMANDS
+        return {function.__name__.replace("_", "-"): function for function in commands}
+    except (Exception, SystemExit) as error:
+        raise unusable(point, f"the commands {study!r}", error) from error
 
 
 def all_commands() -> list[str]:
-    return [*COMMANDS, *(f"{study} {name}" for study in STUDY_POINTS for name in _functions(study))]
+    """Every command that can be loaded."""
+    found = [*COMMANDS]
+    for study in STUDY_POINTS:
+        with suppress(MachineError):
+            found += [f"{study} {name}" for name in _functions(study)]
+    return found
 
 
 def load_command(name: str) -> "Command | Group":

@@ -1,7 +1,6 @@
 """``adducir rerank``."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from adducir.cli import common
 from adducir.cli.command import option
@@ -58,7 +57,7 @@ def rerank(settings: Rerank) -> None:
 
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
-    from adducir.core.files import is_stream
+    from adducir.core.files import is_stream, scratch_folder
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
@@ -73,10 +72,8 @@ def rerank(settings: Rerank) -> None:
         open_progress() as progress,
         using_threads(settings.threads),
         # A cluster's nodes see files beside the output.
-        TemporaryDirectory(
-            dir=None if execution.is_local or is_stream(output) else output.absolute().parent,
-            prefix=".adducir-",
-            ignore_cleanup_errors=True,
+        scratch_folder(
+            None if execution.is_local or is_stream(output) else output.absolute().parent
         ) as scratch,
     ):
         candidates = read_run(settings.run)
@@ -92,7 +89,7 @@ def rerank(settings: Rerank) -> None:
             texts = Texts.stored(index.documents, fields or index.fields)
         else:
             source = settings.opened(settings.corpus or "")
-            texts = texts_of(source, docnos, fields, folder=Path(scratch, "texts"))
+            texts = texts_of(source, docnos, fields, folder=scratch / "texts")
         found = rerank_run(
             candidates,
             topics,

@@ -45,7 +45,9 @@ def share(settings: Share) -> None:
         guide = guide.replace("{archive}", output.name)
         count, left_out = pack(settings.study, output, guide, settings.largest * 1_000_000)
     for path in left_out:
-        note(f"left out because it is larger than {settings.largest} MB: {path}")
+        is_link = path.is_symlink() or path.stat().st_size <= settings.largest * 1_000_000
+        why = "it links to another place" if is_link else f"it is larger than {settings.largest} MB"
+        note(f"left out because {why}: {path}")
     note(f"{output}: {count} files; to verify them: adducir verify {shlex.quote(str(output))}")
 
 

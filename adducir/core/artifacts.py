@@ -12,6 +12,7 @@ import os
 import platform
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +20,23 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import AfterValidator, ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from adducir.core import setting
-from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes
+from adducir.core.errors import (
+    AdducirError,
+    ArtifactError,
+    InputError,
+    ReplacedError,
+    explaining_writes,
+    reading_error,
+    sorted_error,
+)
 from adducir.core.files import (
     file_digest,
     give_default_rights,
@@ -46,24 +59,52 @@ MISSING = "it is missing"
 UNKNOWN = "whether it is up to date is unknown"
 OUT_OF_DATE = "out of date: different"
 DAMAGED = "it is damaged"
+_SWAPS = 20  # how often a reader opens again what others replace
+_BUILD_AGAIN = "Delete the folder and build it again."
 _CARD = "README.md"  # for its owner to edit; no figure depends on it
 
 Make = Callable[[Path], Mapping[str, Any]]
 """Fills an empty folder; returns counts that can be written as JSON."""
 
 
+M = TypeVar("M")
+T = TypeVar("T")
+
+
+class FileEntry(TypedDict):
+    bytes: NonNegativeInt
+    sha256: str
+
+
+def _inside(name: str) -> str:
+    place = PurePosixPath(name)
+    if place.is_absolute() or not place.name or "\0" in name or {"..", "."} & {*name.split("/")}:
+        raise ValueError("a file's name must stay within the folder")
+    return name
+
+
 @dataclass(frozen=True)
 class Manifest:
+    """What is known about an artifact; types and names are checked when it is read."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
     kind: str
     fingerprint: str
     builder_version: int
-    files: Mapping[str, Mapping[str, Any]]  # by relative path: bytes, sha256
+    files: Mapping[Annotated[str, AfterValidator(_inside)], FileEntry]  # by relative path
     versions: Mapping[str, str]
     recipe: Mapping[str, Any] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)  # fingerprints by name
     counts: Mapping[str, Any] = field(default_factory=dict)  # what the builder counted
     started: str = ""  # UTC, ISO 8601; empty for results, so that equal ones have equal bytes
     seconds: float = 0.0
+
+    def count(self, name: str) -> int:
+        if type(number := self.counts.get(name)) is not int or number < 0:
+            what = f"its {MANIFEST} does not say how many {name} it has."
+            raise ArtifactError(what, hint=_BUILD_AGAIN)
+        return number
 
 
 def artifact_fingerprint(
@@ -75,18 +116,18 @@ def artifact_fingerprint(
 
 
 def read_manifest(path: Path) -> Manifest:
-    if not path.exists():
+    if not _is_there(path):
         under_way = _siblings(path, "building")
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
         raise ArtifactError("this artifact does not exist.", path=path, hint=hint)
-    if not (path / MANIFEST).is_file():
+    if not _is_there(path / MANIFEST):
         what = f"this was not created by Adducir: it does not contain a {MANIFEST}."
         hint = "Give the folder that --output named when it was built."
         raise ArtifactError(what, path=path, hint=hint)
     try:
         found = json_document(path / MANIFEST)
     except InputError as error:
-        raise _damaged(path, error.what) from error
+        raise sorted_error(error, path / MANIFEST, _damaged(path, error.what)) from error
     form = found.get("format") if isinstance(found, dict) else None
     if form != FORMAT:
         what = f"its {MANIFEST} has the format {str(form)[:40]}, not {FORMAT}."
@@ -97,14 +138,34 @@ def read_manifest(path: Path) -> Manifest:
         if digest != fingerprint(found):
             raise _damaged(path, "its content has changed since it was written")
         del found["format"]
-        return Manifest(**found)
     except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
+    return checked(path, Manifest, found)
+
+
+def checked(path: Path, kind: type[M], facts: Any) -> M:
+    """Facts from the manifest of ``path`` as a ``kind``, whose types they must have."""
+    try:
+        return cast("M", _adapter(kind).validate_python(facts))
+    except ValidationError as error:
+        (first, *_) = error.errors(include_url=False)
+        place = ".".join(map(str, first["loc"]))
+        raise _damaged(path, f"{place}: {first['msg']}") from error
+
+
+_adapter: Any = cache(TypeAdapter)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as error:
+        raise reading_error(error, path) from error
 
 
 def _damaged(path: Path, why: str) -> ArtifactError:
     what = f"its {MANIFEST} is damaged: {why.rstrip('.')}."
-    return ArtifactError(what, path=path, hint="Delete the folder and build it again.")
+    return ArtifactError(what, path=path, hint=_BUILD_AGAIN)
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:
@@ -126,6 +187,40 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
     raise ArtifactError(what, path=path / name, hint=hint)
 
 
+def reading_again(path: Path, opener: Callable[[], T]) -> T:
+    """What ``opener`` returns; again if another process replaces the artifact meanwhile."""
+    for left in reversed(range(_SWAPS)):
+        before = _stamp(path)
+        try:
+            opened = opener()
+        except Exception:
+            if not left or (_stamp(path) == before and not _siblings(path, "old")):
+                raise
+            time.sleep(0.01)  # between the two renames
+            continue
+        if not left or _stamp(path) == before:
+            break
+        getattr(opened, "close", bool)()
+    return opened
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = (path / MANIFEST).stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def refuse_replaced(path: Path, opened: Manifest | None) -> None:
+    """Refuse what is read later from an opened artifact's folder if it is no longer the same."""
+    if opened is not None:
+        now = reading_again(path, lambda: read_manifest(path))
+        if (now.fingerprint, now.files) != (opened.fingerprint, opened.files):
+            hint = "Open it again, and repeat what was begun with the old one."
+            raise ReplacedError("this was replaced since it was opened.", path=path, hint=hint)
+
+
 def refuse_damaged(folder: Path) -> None:
     if (folder / MANIFEST).is_file():
         open_artifact(folder)
@@ -135,22 +230,34 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
     found, paths, digests = dict[str, str](), list[Path](), list[str]()
     for name, entry in manifest.files.items():
         if name != _CARD:
-            file, wanted = path / name, entry["bytes"]
-            size = file.stat().st_size if file.exists() else None
-            if size != wanted:
-                found[name] = "missing" if size is None else f"{size} bytes instead of {wanted}"
-            paths.append(file)
+            size, expected = _size(path / name), entry["bytes"]
+            if size != expected:
+                found[name] = "missing" if size is None else f"{size} bytes instead of {expected}"
+            paths.append(path / name)
             digests.append(entry["sha256"])
     if found:
         return found
     try:
         read = known_digests(paths)
-    except AdducirError as error:  # perhaps replaced just now
+    except AdducirError as error:
+        if not error.absent:  # perhaps replaced just now
+            raise
         return {str(error.path or MANIFEST): error.what.rstrip(".")}
     for file, digest, wanted in zip(paths, read, digests, strict=True):
         if digest not in (wanted, None):
             found[file.relative_to(path).as_posix()] = "its content has changed"
     return found
+
+
+def _size(path: Path) -> int | None:
+    """The bytes of an ordinary file; None if there is none."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise reading_error(error, path) from error
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
 
 
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
@@ -260,6 +367,8 @@ def is_absent(path: Path) -> bool:
         return True
     except NotADirectoryError:
         return False
+    except OSError as error:
+        raise reading_error(error, path) from error
 
 
 @contextmanager
@@ -380,7 +489,7 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
     paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
     with ThreadPoolExecutor(READERS) as readers:
         files = {
-            path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": digest}
+            path.relative_to(folder).as_posix(): FileEntry(bytes=path.stat().st_size, sha256=digest)
             for path, digest in zip(paths, readers.map(file_digest, paths), strict=True)
         }
     known = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}

@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder, remove_parts
@@ -34,7 +33,7 @@ from adducir.core.errors import (
     machine_error,
 )
 from adducir.core.executors import HERE, Execution, Place, end_processes
-from adducir.core.files import file_digest, is_stream, link_or_copy, sync
+from adducir.core.files import file_digest, is_stream, link_or_copy, scratch_folder, sync
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.packages import blamed, lacking
 from adducir.core.processes import locked
@@ -173,8 +172,8 @@ class Chunking:
     @contextmanager
     def made(self, work: Work) -> Iterator[Made]:
         if self.output is None or is_stream(self.output):
-            with TemporaryDirectory(prefix="adducir-") as name:
-                yield make_chunks(work, Path(name), self.execution)
+            with scratch_folder() as name:
+                yield make_chunks(work, name, self.execution)
             return
         work.check()
         with locked(self.output):

@@ -38,7 +38,11 @@ _MACHINE = {
 }
 # Java, C++ and Rust libraries (safetensors, polars) report it in words.
 _WORDS = {
-    errno.ENOSPC: re.compile("No space left on device|Disk quota exceeded"),
+    errno.ENOSPC: re.compile(
+        "No space left on device|Disk quota exceeded"
+        "|PytorchStreamWriter failed writing|unexpected pos [0-9]+ vs"  # torch.save on a full disk
+    ),
+    errno.EMFILE: re.compile("Too many open files"),
     errno.ENOMEM: re.compile(
         "out of memory|can(?:'|no)t allocate memory|_ALLOC_FAILED|can't start new thread",
         re.IGNORECASE,
@@ -142,6 +146,10 @@ class ArtifactError(AdducirError):
     exit_code = 5
 
 
+class ReplacedError(ArtifactError):
+    """Another process replaced an artifact while it was in use here."""
+
+
 class IncompleteError(AdducirError):
     """Part of the work failed; the rest is kept and not repeated."""
 
@@ -163,6 +171,26 @@ def machine_error(error: BaseException, path: Path | None = None) -> MachineErro
     what, hint = _MACHINE[number]
     is_anywhere = number == errno.ENOMEM and not isinstance(error, OSError)
     return MachineError(what, path=None if is_anywhere else path, hint=hint)
+
+
+def sorted_error(error: BaseException, path: Path, otherwise: AdducirError) -> AdducirError:
+    """The machine's fault or refusal behind an error of reading ``path``; else ``otherwise``.
+
+    Only what remains may be called damaged: nothing has to be built again for too many open files.
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MachineError):
+            return cause
+        if own := machine_error(cause, path):
+            return own
+        if isinstance(cause, PermissionError) or _DENIED.search(str(cause)):
+            return reading_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
+        cause = cause.__cause__
+    return otherwise
+
+
+_DENIED = re.compile(r"[Pp]ermission denied|AccessDeniedException|\bos error 13\b")
 
 
 def is_out_of_memory(error: BaseException) -> bool:

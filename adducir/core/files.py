@@ -27,11 +27,13 @@ from contextvars import ContextVar
 from functools import cache
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, TextIO, cast
 
 from adducir.core import setting
 from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
 from adducir.core.planning import NotRead, reads
+from adducir.core.texts import NAME_BYTES, visible
 
 BLOCK = 1 << 17  # larger ones do not fit the processor's cache
 _AGAIN = "Copy or download it again."
@@ -206,6 +208,46 @@ def read_text(path: Path) -> str:
 
 
 @contextmanager
+def scratch_folder(parent: Path | None = None) -> Iterator[Path]:
+    """A temporary folder, removed at the end, or by the next call after the process was killed."""
+    import fcntl
+
+    parent = parent or Path(tempfile.gettempdir())
+    for left in parent.glob(f"{_SCRATCH}[0-9]*"):
+        with suppress(OSError, ValueError):
+            _remove_unused(left)
+    with TemporaryDirectory(
+        prefix=f"{_SCRATCH}{os.getpid()}-", dir=parent, ignore_cleanup_errors=True
+    ) as name:
+        handle = os.open(name, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield Path(name)
+        finally:
+            os.close(handle)
+
+
+_SCRATCH = ".adducir-scratch-"
+
+
+def _remove_unused(folder: Path) -> None:
+    """Remove the scratch folder of a dead process; a living one holds its lock."""
+    import fcntl
+
+    from psutil import pid_exists
+
+    if folder.lstat().st_uid != os.getuid() or pid_exists(int(folder.name.split("-")[2])):
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
 def publishing(path: Path) -> Iterator[Path]:
     """Write a file atomically, and only once it is complete.
 
@@ -215,13 +257,16 @@ def publishing(path: Path) -> Iterator[Path]:
     the mode of the one it replaces.
     """
     if is_standard_output(path):
-        with tempfile.TemporaryDirectory(prefix="adducir-") as folder:
-            hidden = Path(folder) / "output"
-            yield hidden
+        with scratch_folder() as folder:
+            yield folder / "output"
             sys.stdout.flush()
-            with hidden.open("rb") as handle:
-                shutil.copyfileobj(handle, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
+            with (folder / "output").open("rb") as handle:
+                if sys.stdout.isatty():  # which would obey control characters in docnos
+                    for line in handle:
+                        sys.stdout.write(visible(line.decode("utf-8", "backslashreplace")))
+                else:
+                    shutil.copyfileobj(handle, sys.stdout.buffer)
+            sys.stdout.flush()
         return
     if path.is_dir():
         raise InputError("this is a folder, but a file would be written here.", path=path)
@@ -269,7 +314,7 @@ def writing_text(path: Path) -> Iterator[TextIO]:
     try:
         with (
             writing_bytes(path) as handle,
-            io.TextIOWrapper(handle, encoding="utf-8", newline="\n") as text,
+            io.TextIOWrapper(handle, "utf-8", NAME_BYTES, newline="\n") as text,
         ):
             yield text
     except UnicodeEncodeError as error:

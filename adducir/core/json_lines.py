@@ -17,7 +17,9 @@ from adducir.core.texts import repeated
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32  # an error this close to the end may mean that the rest is missing
-_decode = json.JSONDecoder().raw_decode
+_TWO_63 = 2.0**63
+_DEEPER = frozenset({float, dict, list})
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
@@ -39,10 +41,25 @@ def json_value(text: str, path: Path, line: int | None = None, hint: str | None 
     import orjson
 
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except json.JSONDecodeError as error:
         what = f"this is not JSON: {error.msg} (character {error.colno})."
         raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
+    return json.loads(text) if _is_rounded(value) else value
+
+
+def _is_rounded(value: Any) -> bool:
+    """Whether orjson may have made a float of an integer of more than 64 bits."""
+    kind = type(value)
+    if kind is float:
+        return bool(abs(value) >= _TWO_63)
+    if kind is dict:
+        return any(type(one) in _DEEPER and _is_rounded(one) for one in value.values())
+    return kind is list and any(type(one) in _DEEPER and _is_rounded(one) for one in value)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def json_document(path: Path) -> Any:
@@ -106,6 +123,9 @@ def is_json(head: str) -> bool:
     return re.match(r"[\ufeff \t\r\n]*(\[[ \t\r\n]*[{\[\"]|\{[ \t\r\n]*[\"}])", head) is not None
 
 
+_decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
+
+
 class JsonText:
     """The undecoded rest of a file, read as needed; ``line`` is the current one."""
 
@@ -157,6 +177,8 @@ class JsonText:
         while True:
             try:
                 value, end = _decode(self._text, self._at)
+                if _HALF.search(self._text, self._at, end):
+                    json_value(self._text[self._at : end], self.path)  # refuses half characters
             except json.JSONDecodeError as error:
                 near = error.pos + _CUT_OFF >= len(self._text)
                 if not (near or error.msg.startswith("Unterminated")) or not self._read_on():

@@ -38,6 +38,21 @@ def raised_in(error: BaseException, root: Path) -> dict[str, Any]:
     return {}
 
 
+def package_of(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value
+
+
+def unusable(point: EntryPoint, what: str, error: BaseException) -> MachineError:
+    """The error for an entry point that cannot be imported; ``what`` names what it provides."""
+    if isinstance(error, ModuleNotFoundError) and (absent := lacking(error)):
+        return absent
+    return MachineError(
+        f"{what} of {package_of(point)} cannot be imported: {error!r}.",
+        hint="Fix or uninstall that package.",
+        **raised_in(error, root_of(point) or Path(point.module)),
+    )
+
+
 def blamed(error: BaseException) -> MachineError | None:
     """The error that an installed plug-in package raised; None if none did."""
     points = _points(tuple(sys.path))
@@ -54,7 +69,10 @@ def blamed(error: BaseException) -> MachineError | None:
 
 def root_of(point: EntryPoint) -> Path | None:
     """The folder of an entry point's package, or the file of its module; nothing is imported."""
-    spec = find_spec(point.module.partition(".")[0])
+    try:
+        spec = find_spec(point.module.partition(".")[0])
+    except (ImportError, ValueError):
+        return None
     if spec is None or spec.origin is None:
         return None
     return Path(spec.origin).parent if spec.submodule_search_locations else Path(spec.origin)

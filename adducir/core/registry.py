@@ -11,8 +11,8 @@ experiment files, command-line options and their help, defaults and tuning grids
 without importing any kind; a kind is imported on first use.
 """
 
+import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
-from adducir.core.packages import imported, points_of, raised_in, root_of
+from adducir.core.packages import imported, package_of, points_of, unusable
 from adducir.core.recipe import Recipe, errors_at, one_of, told
 from adducir.core.texts import nearest
 
@@ -58,9 +58,9 @@ class Family(Generic[K]):
         for point in sorted(points_of(self.name), key=lambda one: one.name):
             other = found.get(point.name)
             if point.name in self._own or (other is not None and other.value != point.value):
-                rival = "Adducir itself" if other is None else _package(other)
+                rival = "Adducir itself" if other is None else package_of(other)
                 raise MachineError(
-                    f"{_package(point)} and {rival} both have a {self.what} {point.name!r}.",
+                    f"{package_of(point)} and {rival} both have a {self.what} {point.name!r}.",
                     hint="Uninstall one of them, or rename the entry point.",
                 )
             found[point.name] = point
@@ -88,24 +88,34 @@ class Family(Generic[K]):
         point = self._installed[name]
         try:
             found = point.load()
-        except Exception as error:
-            raise MachineError(
-                f"the {self.what} {name!r} of {_package(point)} cannot be imported: {error!r}.",
-                hint="Fix or uninstall that package.",
-                **raised_in(error, root_of(point) or Path(point.module)),
-            ) from error
+        except (Exception, SystemExit) as error:
+            raise unusable(point, f"the {self.what} {name!r}", error) from error
         if not (isinstance(found, type) and issubclass(found, self.base)):
             raise MachineError(
-                f"{point.value} of {_package(point)} is not a kind of {self.what}.",
+                f"{point.value} of {package_of(point)} is not a kind of {self.what}.",
                 hint=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
+            )
+        if left := ", ".join(sorted(getattr(found, "__abstractmethods__", ()))):
+            raise MachineError(
+                f"{point.value} of {package_of(point)} is not a whole {self.what}: it does not "
+                f"define {left}.",
+                hint="Report it to the authors of that package.",
+                **_place_of(found),
             )
         return found
 
     def kinds(self) -> dict[str, type[K]]:
-        found: dict[str, type[K]] = {}
+        """The kinds that can be imported."""
+        return {name: kind for name, kind in self.states().items() if isinstance(kind, type)}
+
+    def states(self) -> dict[str, type[K] | MachineError]:
+        """Every kind, or why it cannot be used."""
+        found: dict[str, type[K] | MachineError] = {}
         for name in self:
-            with suppress(MachineError):
+            try:
                 found[name] = self.kind(name)
+            except MachineError as error:
+                found[name] = error
         return found
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
@@ -183,5 +193,8 @@ def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = 
     return what + nearest(key, [*kind.model_fields, *others])
 
 
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else point.value
+def _place_of(kind: type) -> dict[str, Any]:
+    try:
+        return {"path": Path(inspect.getfile(kind)), "line": inspect.getsourcelines(kind)[1]}
+    except (OSError, TypeError):
+        return {}

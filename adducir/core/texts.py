@@ -1,5 +1,6 @@
 """Texts and numbers from users' files, and how they are shown: escaped, shortened, uniform."""
 
+import codecs
 import difflib
 import re
 import string
@@ -36,6 +37,35 @@ def visible(text: str) -> str:
     Tabs and line feeds stay, as do characters that scripts need (joiners, direction marks).
     """
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def readable_name(name: str) -> str:
+    r"""A file's name as text: bytes that are not UTF-8 as ``\xff``."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _name_bytes(error: UnicodeError) -> tuple[bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    found = error.object[error.start : error.end]
+    found.encode("utf-8", "surrogateescape")  # an error if they are not a name's bytes
+    return ("\ufffd" * len(found)).encode(), error.end  # the encoder takes no such text
+
+
+NAME_BYTES = "adducir-name-bytes"
+"""Names an encoding's error handler: bytes of file names that are not UTF-8 become U+FFFD."""
+codecs.register_error(NAME_BYTES, _name_bytes)
+
+
+def refuse_half_characters(texts: Iterable[str], what: str) -> None:
+    """Refuse texts that are not Unicode: halves of characters, or bytes that are not UTF-8."""
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            shown = ascii(text[max(0, error.start - 20) : error.end + 20])
+            hint = "Correct it at its source; a terminal's encoding must be UTF-8."
+            raise UsageError(f"{what} is not UTF-8 text: {shown}.", hint=hint) from error
 
 
 def same_text(text: str) -> str:

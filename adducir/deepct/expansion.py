@@ -141,7 +141,7 @@ def stored_weights(
     """Each document of the weighted corpus, with the weights of its text fields."""
 
     def texts() -> Iterator[tuple[NDArray[np.float32], list[int]]]:
-        for number in range(int(open_artifact(folder, KIND).counts["shards"])):
+        for number in range(open_artifact(folder, KIND).count("shards")):
             arrays = read_shard(folder / _NAME.format(number))
             passages = np.split(arrays["passages"], np.cumsum(arrays["texts"])[:-1])
             ends = np.cumsum([some.sum() for some in passages])

@@ -16,13 +16,13 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError, UsageError, gathering
+from adducir.core.files import scratch_folder
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
@@ -60,6 +60,8 @@ RESAMPLES = 10_000
 
 
 class DeepCT(Trainable[DeepCTRecipe]):
+    """A term weighter: BERT that predicts each word's weight in a passage."""
+
     recipe_type = DeepCTRecipe
     artifact = "term-weighter"
     columns = ("ids", "firsts", "targets", "is_stop")
@@ -319,8 +321,8 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
             path=model,
             hint="Evaluate a model with the recipe that it was trained with.",
         )
-    with TemporaryDirectory() as folder:
-        data = training.dataset(Path(folder))
+    with scratch_folder() as folder:
+        data = training.dataset(folder)
         untrained = TermWeighter(training.model(), trained.reader).to(place)
         weighters = {"trained": trained, "untrained": untrained}
         ways = {name: by_model(one, running) for name, one in weighters.items()}

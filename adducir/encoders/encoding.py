@@ -230,12 +230,12 @@ class Vectors:
         self.folder = folder
         self.manifest = open_artifact(folder, KIND)
         self.docnos = [line.rstrip("\n") for _, line in read_lines(folder / DOCNOS)]
-        self.width = int(self.manifest.counts["width"])
+        self.width = self.manifest.count("width")
 
     def __len__(self) -> int:
         return len(self.docnos)
 
     def all(self) -> Floats:
         """All vectors, (N, D)."""
-        shards = range(int(self.manifest.counts["shards"]))
+        shards = range(self.manifest.count("shards"))
         return np.concatenate([read_vectors(self.folder / _NAME.format(n)) for n in shards])

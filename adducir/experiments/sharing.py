@@ -8,22 +8,26 @@ has a line per file, as ``sha256sum`` writes them.
 import csv
 import json
 import math
+import os
 import re
 import shlex
 import shutil
+import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import BytesIO
 from itertools import pairwise, product
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
+
+from pydantic import BaseModel
 
 from adducir.core.artifacts import MANIFEST
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError, reading_error
-from adducir.core.files import FOLDERS, file_digest, publishing, read_text
+from adducir.core.files import FOLDERS, file_digest, publishing, read_text, scratch_folder
 from adducir.core.json_lines import json_document
 from adducir.corpora.local import files_below
 from adducir.evaluation.scores import run_name
@@ -37,7 +41,7 @@ _SAME = 1e-9  # relative: other machines and versions round differently
 
 
 def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
-    """A study's files to share, and data left out because it is too large."""
+    """A study's files to share, and those left out: too large, or links to other places."""
     found, recipes, large = dict[Path, None](), list[Path](), list[Path]()
     for name in FOLDERS:
         recipes += sorted(one for end in RECIPES for one in (study / name).glob(f"*{end}"))
@@ -47,6 +51,9 @@ def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
     for path in study.rglob("*"):
         folder, *rest = parts = path.relative_to(study).parts
         if not path.is_file() or any(one.startswith(".") for one in parts):
+            continue
+        if not _is_inside(path, study):
+            large.append(path)
             continue
         is_result = folder == "experiments" and (study / folder / rest[0] / MANIFEST).is_file()
         is_code = path.suffix == ".py" and "site-packages" not in parts
@@ -59,6 +66,13 @@ def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
     return sorted(found), sorted({*large} - {*found})
 
 
+def _is_inside(path: Path, study: Path) -> bool:
+    """Whether a file lies in the study, not hidden, and is not a link to elsewhere."""
+    place, whole = path.resolve(), study.resolve()
+    inside = place.relative_to(whole).parts if place.is_relative_to(whole) else (".",)
+    return not any(part.startswith(".") for part in inside)
+
+
 def _named_in(value: Any, study: Path) -> Iterator[Path]:
     """Files in the study's folder that a recipe's texts name."""
     if isinstance(value, Mapping | list):
@@ -68,10 +82,11 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
         path = study / value
         place, whole = path.resolve(), study.resolve()
         if place.is_relative_to(whole) and place != whole:
-            if path.is_file():
+            if path.is_file() and _is_inside(path, study):
                 yield path
             elif path.is_dir() and place.relative_to(whole).parts[0] not in FOLDERS:
-                yield from () if (path / MANIFEST).is_file() else files_below(path)
+                below = () if (path / MANIFEST).is_file() else files_below(path)
+                yield from (one for one in below if one.is_file() and _is_inside(one, study))
 
 
 def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:
@@ -99,10 +114,10 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
 
     Each check is ``ok``, ``wrong``, or ``open`` if it could not be made.
     """
-    with TemporaryDirectory() as scratch:
-        study = Path(scratch, "study")
+    with scratch_folder() as scratch:
+        study, others = scratch / "study", list[str]()
         if archive.is_dir():
-            shutil.copytree(archive, study, ignore_dangling_symlinks=True)
+            others = _copy(archive, study)
         else:
             try:
                 with zipfile.ZipFile(archive) as packed:
@@ -116,21 +131,46 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
         if not (study / SUMS).is_file():
             what = f"this is not a study's archive: it lacks {SUMS}."
             raise InputError(what, path=archive, hint="Create one with adducir share STUDY.")
-        yield from _digests(study)
+        yield from _digests(study, others)
         yield from _runs(study)
         tables = study.glob("experiments/*/**/table.json")
         for name in sorted({"/".join(one.relative_to(study).parts[:2]) for one in tables}):
             yield from _tables(study, name)
 
 
-def _digests(study: Path) -> Iterator[tuple[str, str]]:
+def _copy(folder: Path, study: Path) -> list[str]:
+    """Copy the ordinary files that an unpacked archive lists; returns the names of all others."""
+    listed, others = {SUMS, GUIDE}, list[str]()
+    if (folder / SUMS).is_file():
+        listed |= _listed(folder).keys()
+    for place, folders, names in os.walk(folder):
+        for name in (*names, *folders):
+            path = Path(place, name)
+            inside = path.relative_to(folder)
+            if path.is_symlink() or (name in names and inside.as_posix() not in listed):
+                others.append(inside.as_posix())
+            elif stat.S_ISREG(path.lstat().st_mode):
+                (study / inside).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, study / inside)
+    return others
+
+
+def _listed(study: Path) -> dict[str, str]:
+    """The digest of each file by its name in the archive."""
     lines = re.findall(r"^([0-9a-f]{64})  (.+)$", read_text(study / SUMS), re.M)
-    wanted = {name: digest for digest, name in lines}
+    return {name: digest for digest, name in lines}
+
+
+def _digests(study: Path, others: Iterable[str]) -> Iterator[tuple[str, str]]:
+    wanted = _listed(study)
     there = {path.relative_to(study).as_posix() for path in study.rglob("*") if path.is_file()}
+    there |= {*others}
     wrong = dict.fromkeys(there - wanted.keys() - {SUMS, GUIDE}, f"is not in {SUMS}")
     wrong |= dict.fromkeys(wanted.keys() - there, "is missing")
     for name in wanted.keys() & there:
-        if file_digest(study / name) != wanted[name]:
+        if name in others:
+            wrong[name] = "is a link"
+        elif file_digest(study / name) != wanted[name]:
             wrong[name] = "has changed"
     for name, what in sorted(wrong.items()):
         yield ("wrong", f"{name} {what}")
@@ -156,25 +196,63 @@ def _runs(study: Path) -> Iterator[tuple[str, str]]:
         yield ("ok", f"runs that match their metadata: {same}")
 
 
+class _Run(BaseModel):
+    file: str | None = None
+    given: str | None = None
+    sha256: str | None = None
+
+
+class _Provenance(BaseModel):
+    command: str = ""
+    recipe: dict[str, Any] = {}
+    runs: dict[str, dict[str, _Run]] = {}
+
+
+class _Table(BaseModel):
+    """What ``table.json`` says about its making, as far as ``verify`` uses it."""
+
+    provenance: _Provenance = _Provenance()
+
+
+def _outside(value: Any, study: Path) -> Iterator[str]:
+    """Existing files outside the study that a recipe's texts name."""
+    if isinstance(value, Mapping | list):
+        for one in value.values() if isinstance(value, Mapping) else value:
+            yield from _outside(one, study)
+    elif isinstance(value, str) and 0 < len(value) < 4000 and "\0" not in value:
+        for text in (value, value.rpartition("=")[2], value.partition("{")[0]):
+            path = study / text
+            with suppress(OSError, RuntimeError):
+                if path.exists() and not path.resolve().is_relative_to(study.resolve()):
+                    yield value
+
+
 def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
     """Rebuild an experiment's tables with the same code; they must be the same."""
     results, again = study / name, study / f"{name}.yaml"
-    facts = part_of(json_document(next(results.rglob("table.json"))), "provenance")
-    recipe, runs = part_of(facts, "recipe"), part_of(facts, "runs")
-    words = shlex.split(str(facts.get("command", "")))
+    try:
+        facts = _Table.model_validate(json_document(next(results.rglob("table.json")))).provenance
+        words = shlex.split(facts.command)
+    except (ValueError, AdducirError) as error:
+        yield ("wrong", f"{name}: its table.json is not Adducir's: {str(error).splitlines()[0]}")
+        return
+    recipe, runs = facts.recipe, facts.runs
     overrides = [text for key, text in pairwise(words) if key == "--set"]
+    if outside := next(_outside([recipe, overrides], study), None):
+        yield ("open", f"{name}: not evaluated again: {outside} is not in the archive")
+        return
     systems: dict[str, Any] = {}
     for system in part_of(recipe, "systems") if runs else ():
         entry = part_of(recipe, "systems", system)
-        files = dict.fromkeys(runs, "")
-        for each, seed in product(runs, entry.get("seeds") or [None]):
-            run = part_of(runs, each, system if seed is None else run_name(system, seed))
-            file = str(run.get("file") or run.get("given"))
+        seeds, files = entry.get("seeds"), dict.fromkeys(runs, "")
+        for each, seed in product(runs, seeds if isinstance(seeds, list) and seeds else [None]):
+            run = runs[each].get(system if seed is None else run_name(system, seed), _Run())
+            file = str(run.file or run.given)
             files[each] = file.replace(f".seed{seed}.", ".seed{seed}.")
-            if not (study / file).is_file():
+            if next(_outside(file, study), None) or not (study / file).is_file():
                 yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
                 return
-            if file_digest(study / file) != run.get("sha256"):
+            if file_digest(study / file) != run.sha256:
                 yield ("wrong", f"{name}: {file} is not the run behind the table")
                 return
         own = {key: value for key, value in entry.items() if key in ("group", "seeds")}

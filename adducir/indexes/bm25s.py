@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
+from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError, sorted_error
 from adducir.core.json_lines import json_object
 from adducir.core.progress import progress
 from adducir.core.texts import STOP_WORDS
@@ -57,7 +57,8 @@ class Bm25sIndex(Index):
                 raise ValueError("sizes differ")  # noqa: TRY301
         except Exception as error:
             what = f"the files of this bm25s index do not match: {error}."
-            raise ArtifactError(what, path=path, hint="Save it again with bm25s.") from error
+            other = ArtifactError(what, path=path, hint="Save it again with bm25s.")
+            raise sorted_error(error, self.path, other) from error
         try:
             self._stem = import_module("Stemmer").Stemmer(stemmer).stemWord if stemmer else str
         except (ModuleNotFoundError, KeyError) as error:
@@ -72,7 +73,7 @@ class Bm25sIndex(Index):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path.absolute(), self._stemmer)
+        return type(self), (self.path.absolute(), self._stemmer)  # without a manifest
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         words = (re.findall(r"\b\w\w+\b", text.lower()) for text in texts)

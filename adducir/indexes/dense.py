@@ -10,19 +10,20 @@ cores while the other works.
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NotRequired, cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
+from adducir.core.artifacts import Manifest, artifact_fingerprint, checked, open_artifact
 from adducir.core.chunks import Made
 from adducir.core.errors import (
     ArtifactError,
@@ -78,6 +79,15 @@ _TIES = 100
 """Documents read below the depth: FAISS cuts equal scores by position, Adducir by docno."""
 
 
+class _Details(TypedDict):
+    """``dense.json``: how queries are encoded, checked where it is read."""
+
+    encoder: str
+    identity: str
+    encoding: NotRequired[Any]
+    set: NotRequired[dict[str, Any]]
+
+
 class DenseIndex(Index):
     """An index built by ``adducir index --engine dense``; arguments as in ``open_index``."""
 
@@ -96,20 +106,22 @@ class DenseIndex(Index):
 
         super().__init__(Path(path), open_artifact(Path(path), DENSE))
         self._device, self._named, self._tokens = device, encoder, tokens
+        self._details = checked(self.path, _Details, json_document(self.path / DETAILS))
         try:
             self._index: Any = faiss.read_index(str(self.path / INDEX))
         except RuntimeError as error:
-            raise damaged(self.path / INDEX) from error
+            raise damaged(self.path / INDEX, error) from error
         if self._index.ntotal != len(self):
             raise damaged(self.path / INDEX)
 
     @cached_property
     def docnos(self) -> pl.Series:
-        lines = (line.rstrip("\n") for _, line in read_lines(self.path / DOCNOS))
-        return pl.Series("docno", list(lines), dtype=pl.String)
+        lines = self._read_now(lambda: [text for _, text in read_lines(self.path / DOCNOS)])
+        return pl.Series("docno", lines, dtype=pl.String)
 
     @cached_property
     def source(self) -> EncoderSource:
+        """The encoder of these vectors, even if the index was replaced since it was opened."""
         details = self._details
         name = self._named or details["encoder"]
         names = [name]
@@ -126,11 +138,6 @@ class DenseIndex(Index):
             hint="Work in its study's folder, name it (`--set encoder=…`; in Python `encoder`), or "
             "rebuild the index.",
         )
-
-    @cached_property
-    def _details(self) -> Mapping[str, Any]:
-        details: Mapping[str, Any] = json_document(self.path / DETAILS)
-        return details
 
     def _places(self, name: str) -> list[str]:
         """Where a folder may be that is named relative to the index.

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError, InputError, reading_error
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
@@ -80,11 +80,15 @@ class DocumentStore:
                 hint="Rebuild it with 'adducir index'.",
             )
         size = self._texts.stat().st_size
-        self._offsets = np.asarray(mapped(folder / OFFSETS))  # np.memmap is slow
+        self._offsets = mapped(folder / OFFSETS)
         if not is_rising(self._offsets, self._offsets.size - 1, size):
             raise damaged(folder / OFFSETS)
+        self._docnos = mapped(folder / DOCNOS)
         # Pages of a mapped file would count as the process's memory.
-        self._file = os.open(self._texts, os.O_RDONLY)
+        try:
+            self._file = os.open(self._texts, os.O_RDONLY)
+        except OSError as error:
+            raise reading_error(error, self._texts) from error
         weakref.finalize(self, os.close, self._file)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -111,11 +115,9 @@ class DocumentStore:
     @cached_property
     def _table(self) -> np.ndarray:
         """(2, n) digests of docnos, ascending, and their rows; digests may collide."""
-        path = self._folder / DOCNOS
-        table = mapped(path)
-        if [*table.shape] != [2, len(self)] or table.dtype != np.uint64:
-            raise damaged(path)
-        return np.asarray(table)  # np.memmap is slow
+        if [*self._docnos.shape] != [2, len(self)] or self._docnos.dtype != np.uint64:
+            raise damaged(self._folder / DOCNOS)
+        return self._docnos
 
     def find(self, docno: str) -> Document | None:
         """The document with that docno; None if it is not stored."""

@@ -5,7 +5,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import MANIFEST, Manifest, artifact_fingerprint, build, read_manifest
+from adducir.core.artifacts import (
+    MANIFEST,
+    Manifest,
+    artifact_fingerprint,
+    build,
+    read_manifest,
+    reading_again,
+)
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
@@ -31,18 +38,26 @@ def open_index(
     of queries, and ``encoder`` its new name if it has moved.
     ``stemmer`` is what bm25s stemmed the index with, such as ``english``.
 
+    While other processes replace the folder, it is opened again.
+
     Raises:
         UsageError: An encoder or a stemmer is named, and the index is of another kind.
         ArtifactError: The index is missing or damaged.
         MachineError: Java is missing.
     """
-    path = Path(path)
+    path, options = Path(path), (device, tokens, encoder, stemmer)
     if len(path.parts) == 1 and not path.exists():
         # Folders are named lucene-inverted.NAME.DATE.HASH.DIGEST.
         cache = Path(os.environ.get("PYSERINI_CACHE") or Path.home() / ".cache/pyserini")
         named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
         for folder in sorted((cache / "indexes").glob("*/")):
             path = folder if named.fullmatch(folder.name) else path
+    return reading_again(path, lambda: _opened(path, *options))
+
+
+def _opened(
+    path: Path, device: str, tokens: int | None, encoder: str | None, stemmer: str | None
+) -> Index:
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
     if encoder is not None and kind != DENSE:
         raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")

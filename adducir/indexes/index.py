@@ -2,21 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required, TypeVar
 
 import numpy as np
 import polars as pl
+from pydantic import ConfigDict
+from typing_extensions import TypedDict
 
-from adducir.core.artifacts import Manifest
+from adducir.core.artifacts import Manifest, checked, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.processes import default_threads
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_half_characters, refuse_text
 from adducir.corpora.documents import LARGEST_WEIGHT, text_of
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from adducir.indexes.feedback import FeedbackMethod, Terms, Weights
     from adducir.indexes.models import Model
 
+T = TypeVar("T")
 Query = str | Mapping[str, float]
 """A query's text, or index terms with weights."""
 Array = np.ndarray[tuple[int], np.dtype[Any]]
@@ -50,6 +53,24 @@ class Hits:
         return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
 
 
+class _AnalysisSettings(TypedDict, total=False):
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    stemmer: Required[str]
+    stopwords: Required[str | list[str]]
+    language: str
+    lucene: str
+
+
+class _Recipe(TypedDict, total=False):
+    """What a manifest says about how an index was built, besides what only its engine reads."""
+
+    __pydantic_config__ = ConfigDict(extra="allow")  # type: ignore[misc]
+    fields: list[str]
+    accurate_length: bool
+    analysis: _AnalysisSettings
+    kind: str
+
+
 class Index(ABC):
     """An index of any engine.
 
@@ -66,10 +87,10 @@ class Index(ABC):
 
     def __init__(self, path: Path, manifest: Manifest | None) -> None:
         self.path, self.manifest = path, manifest
-        recipe: Mapping[str, Any] = manifest.recipe if manifest else {}
+        recipe = checked(path, _Recipe, manifest.recipe if manifest else {})
         self.fields: tuple[str, ...] = tuple(recipe.get("fields", ()))
         self.accurate_length = bool(recipe.get("accurate_length"))
-        settings = recipe.get("analysis", {})
+        settings: Any = recipe.get("analysis", {})
         self.analysis = Analysis.from_settings(settings) if settings else Analysis()
         is_other = "language" in settings  # every Lucene stems English alike
         if is_other and self.analysis.settings().get("lucene") != settings.get("lucene"):
@@ -80,7 +101,8 @@ class Index(ABC):
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.path.absolute(),)  # another process opens it anew
+        # Another process opens it anew.
+        return _reopened, (type(self), (self.path.absolute(),), self.manifest)
 
     def __len__(self) -> int:
         return len(self.docnos)
@@ -121,7 +143,14 @@ class Index(ABC):
     def documents(self) -> "DocumentStore":
         from adducir.indexes.documents import DocumentStore
 
-        return DocumentStore(self.path)
+        return self._read_now(lambda: DocumentStore(self.path))
+
+    def _read_now(self, read: Callable[[], T]) -> T:
+        """What is read from the folder only now, which must still be the opened index."""
+        try:
+            return read()
+        finally:  # which is why it may have failed
+            refuse_replaced(self.path, self.manifest)
 
     def search(
         self,
@@ -149,6 +178,7 @@ class Index(ABC):
         threads = _at_least_one(threads)
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
+        refuse_half_characters((text for one in queries for text in _texts(one)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
         for place, query in enumerate(queries):
@@ -178,6 +208,7 @@ class Index(ABC):
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text, not weighted terms.")
         self._refuse_without_vectors()  # before anything is searched
+        refuse_half_characters(texts, "a query")
         own, threads = list(map(Counter, self.analysis.terms(texts))), _at_least_one(threads)
         counts, docs, scores = self._rank(own, model, feedback.depth, threads)
         starts = np.concatenate(([0], np.cumsum(counts)))
@@ -198,6 +229,7 @@ class Index(ABC):
         An unknown document or a negative score is a UsageError.
         """
         self._refuse_without_vectors()
+        refuse_half_characters([query], "a query")
         best = documents[: feedback.depth]
         docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
         scores = np.array([score for _, score in best], dtype=np.float32)
@@ -269,6 +301,16 @@ def _at_least_one(threads: int | None) -> int:
     if threads is not None and threads < 1:
         raise UsageError(f"the number of threads must be 1 or more, not {threads}.")
     return threads or default_threads()
+
+
+def _texts(query: Query) -> Iterable[str]:
+    return (query,) if isinstance(query, str) else query
+
+
+def _reopened(kind: type[Index], arguments: tuple[Any, ...], manifest: Manifest | None) -> Index:
+    index = kind(*arguments)
+    refuse_replaced(index.path, manifest)
+    return index
 
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:

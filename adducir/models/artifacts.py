@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from adducir.core.artifacts import refuse_damaged
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError, InputError, sorted_error
 from adducir.core.files import publishing
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe, told
@@ -54,7 +54,7 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     except FileNotFoundError:
         raise
     except (OSError, SafetensorError, ValueError, TypeError, RuntimeError) as error:
-        raise damaged from error
+        raise sorted_error(error, path, damaged) from error
     if digest != _digest(arrays):
         raise damaged
     return arrays

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import is_zipfile
 
-from adducir.core.errors import AdducirError, InputError, MachineError, machine_error
+from adducir.core.errors import AdducirError, InputError, MachineError, sorted_error
 from adducir.core.progress import progress
 from adducir.models.folders import SENTENCE_SETTINGS, object_in
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
@@ -320,13 +320,12 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
         # tokenizers' Rust cannot be imported and is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        if own := machine_error(error, folder):
-            raise own from error
-        raise InputError(
+        other = InputError(
             f"its {what} cannot be loaded: {_first(error)}.",
             path=folder,
             hint="A file is damaged or made for something else: download or build it again.",
-        ) from error
+        )
+        raise sorted_error(error, folder, other) from error
 
 
 def _first(error: BaseException) -> str:

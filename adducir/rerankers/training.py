@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from adducir.core.errors import InputError, gathering
+from adducir.core.files import scratch_folder
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.progress import progress
 from adducir.core.texts import same_text
@@ -60,6 +60,8 @@ _Drawn = tuple[str, list[str], list[str]]
 
 
 class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
+    """A cross-encoder that scores a query and a document read together."""
+
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
     unit = "pairs"
@@ -128,8 +130,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         return stored(folder, _COLUMNS, self._rows)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        with TemporaryDirectory() as scratch:
-            examples = self.examples(Path(scratch))
+        with scratch_folder() as scratch:
+            examples = self.examples(scratch)
             while some := list(islice(examples, _TOGETHER)):
                 read = self._reader.read([(query, text) for query, text, _ in some])
                 for (query, _, label), encoded in zip(some, read, strict=True):
@@ -308,4 +310,6 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
 
 class MonoBERTTraining(CrossEncoderTraining):
+    """A monoBERT: a cross-encoder with two classes."""
+
     recipe_type = MonoBERTRecipe

@@ -1,6 +1,9 @@
 """What `verify` says of a study's archive in which something has changed."""
 
+import json
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
 from experiment_studies import GIVEN, Study
@@ -60,3 +63,71 @@ def test_what_is_no_archive_of_a_study(archive, tmp_path):
     (tmp_path / "link").symlink_to("nowhere")
     with pytest.raises(InputError, match="lacks SHA256SUMS"):
         list(verify(tmp_path))
+
+
+NAME = "/etc/hostname"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    study = Study(tmp_path_factory.mktemp("faults") / "study", GIVEN)
+    study.run()
+    secret = study.folder.parent / "secret.txt"
+    secret.write_text("secret")
+    for place in ("runs/innocent.trec", "code.py", "README.md", "data/more.txt"):
+        (study.folder / place).symlink_to(secret)
+    (study.folder / ".env").write_text("secret")
+    (study.folder / "runs" / "own.trec").symlink_to("../.env")
+    (study.folder / "experiments" / "more.yml").write_text("corpora: {c: {source: data/more.txt}}")
+    _, left_out = share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
+    assert {path.name for path in left_out} >= {"innocent.trec", "code.py", "README.md", "own.trec"}
+    return archive
+
+
+def test_nothing_outside_a_study_is_shared(shared):
+    with zipfile.ZipFile(shared) as packed:
+        assert all(b"secret" not in packed.read(name) for name in packed.namelist())
+
+
+def _crafted(shared: Path, folder: Path, edit) -> list[tuple[str, str]]:
+    zipfile.ZipFile(shared).extractall(folder)
+    study = folder / "study"
+    edit(study)
+    return [(how, what) for how, what in verify(study) if how != "ok"]
+
+
+def _table(**changes):
+    def edit(study: Path) -> None:
+        path = study / "experiments/pets/table.json"
+        facts = json.loads(path.read_text())
+        facts["provenance"] |= changes
+        path.write_text(json.dumps(facts))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        _table(command="adducir 'open"),
+        _table(runs=5),
+        _table(recipe={"systems": {"A": {"seeds": 5}}}),
+        _table(recipe={"systems": 5}),
+        _table(
+            runs={"t": {"A": {"file": "/etc/hostname"}, "B": {"file": "../../../etc/hostname"}}}
+        ),
+        _table(
+            recipe={"topics": {"t": {"source": "/etc/hostname", "qrels": "/etc/hostname"}}}, runs={}
+        ),
+        lambda study: os.mkfifo(study / "pipe"),
+        lambda study: (study / "runs/self").symlink_to("."),
+        lambda study: (study / "root").symlink_to("/"),
+        lambda study: (study / SUMS).write_text(
+            f"{'0' * 64}  ../../secret.txt\n{'0' * 64}  /etc/x\n"
+        ),
+    ],
+)
+def test_a_crafted_archive_is_told_as_wrong_and_reads_nothing_outside(shared, tmp_path, edit):
+    found = _crafted(shared, tmp_path, edit)
+    assert found
+    assert not any("columns" in what for _, what in found)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import Manifest, open_artifact
+from adducir.core.artifacts import Manifest, open_artifact, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import Terms
@@ -43,7 +43,7 @@ class MemoryIndex(Index):
         super().__init__(Path(path), manifest)
         if "weights" in manifest.recipe and self.analysis.kind.is_pretokenized:
             self.default_model = "impact"
-        self._segment = SavedSegment.open(self.path)
+        self._segment = SavedSegment.open(self.path, partial(refuse_replaced, self.path, manifest))
 
     def __len__(self) -> int:
         return len(self._segment)
@@ -119,7 +119,7 @@ class MemoryIndex(Index):
         """Any other model: in doubles from exact lengths."""
         segment = self._segment
         statistics = Statistics(
-            documents=int(self.manifest.counts.get("documents", len(self))),
+            documents=self.manifest.count("documents"),
             filled=len(segment),
             tokens=int(segment.tokens),
             frequencies=segment.frequencies,
@@ -179,7 +179,7 @@ class MemoryIndex(Index):
 
     @cached_property
     def _terms(self) -> Terms:
-        segment, indexed = self._segment, self.manifest.counts.get("indexed", len(self))
+        segment, indexed = self._segment, self.manifest.count("indexed")
         counts = segment.frequencies
 
         def lookup(terms: list[str]) -> list[int]:

@@ -33,14 +33,16 @@ Lucene's one-byte lengths (``SmallFloat.intToByte4`` and ``byte4ToInt``) are exa
 four significant bits are kept, rounded down: 57 becomes 56, 500 becomes 472, 2,000 becomes 1,944.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from adducir.core.texts import readable_name
 from adducir.indexes.arrays import Array, damaged, is_rising, mapped
 from adducir.indexes.models import Statistics
 
@@ -159,13 +161,13 @@ class SavedSegment(Segment):
     forward_tfs: Array
     forward_offsets: Array
     folder: Path
+    recheck: Callable[[], None]  # after a file was read from the folder later
 
     @classmethod
-    def open(cls, folder: Path) -> "SavedSegment":
+    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedSegment":
         """Map the files, and check sizes and offsets, not contents."""
-        segment = cls(
-            **{name: mapped(folder / file) for name, file in FILES.items()}, folder=folder
-        )
+        arrays = {name: mapped(folder / file) for name, file in FILES.items()}
+        segment = cls(**arrays, folder=folder, recheck=recheck)
         for name, is_right in segment._checks():
             if getattr(segment, name).ndim != 1 or not is_right:
                 raise damaged(folder / FILES[name])
@@ -234,9 +236,14 @@ class SavedSegment(Segment):
 
     def _table(self, name: str, schema: dict[str, type[pl.DataType]], rows: int) -> pl.DataFrame:
         try:
-            found = pl.read_ipc(self.folder / name)
+            path = self.folder / name
+            # Polars takes no path whose bytes are not UTF-8.
+            is_text = readable_name(str(path)) == str(path)
+            found = pl.read_ipc(path if is_text else BytesIO(path.read_bytes()))
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise damaged(self.folder / name) from error
+            self.recheck()
+            raise damaged(self.folder / name, error) from error
+        self.recheck()
         if found.schema != schema or len(found) != rows:
             raise damaged(self.folder / name)
         return found

@@ -263,6 +263,8 @@ class EvidenceTrainable(Trainable[R]):
 
 
 class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
+    """The complementary model, which selects sets of evidence."""
+
     recipe_type: ClassVar = ComplementaryRecipe
     card: ClassVar = (
         "Selects the set of passages that together answer a question: relevant, diverse and "
@@ -273,6 +275,8 @@ class ComplementaryTrainable(EvidenceTrainable[ComplementaryRecipe]):
 
 
 class DRNTrainable(EvidenceTrainable[DRNRecipe]):
+    """The dual reinforcement of relevance and novelty (DRN)."""
+
     recipe_type: ClassVar = DRNRecipe
     card: ClassVar = (
         "Selects the most relevant passage and then the most novel one: DRN with BERT, a "

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from adducir.cli import common
 from adducir.cli.command import option as field
 from adducir.cli.console import note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
-from adducir.core.files import cache_folder, writing_text
+from adducir.core.files import cache_folder, scratch_folder, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
@@ -198,8 +197,8 @@ def _vectors(
     named = [(f"{number}", text) for number, text in enumerate(texts)]
     what, identity = {"items": "passages"}, fingerprint(list(texts))
     items = Items(what, identity, "document", len(named), lambda _: iter(named))
-    with TemporaryDirectory() as scratch:
-        folder = (keep or Path(scratch)) / fingerprint([items.identity, source.identity()])[:16]
+    with scratch_folder() as scratch:
+        folder = (keep or scratch) / fingerprint([items.identity, source.identity()])[:16]
         encode(source, items, folder, Running(str(encoder.device)), encoder=encoder)
         return Vectors(folder).all()
 

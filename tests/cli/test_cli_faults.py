@@ -1,0 +1,177 @@
+"""Faults of machines, names and packages: each is said as what it is."""
+
+import json
+import os
+import pty
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from plugin_package import install
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError, machine_error
+from adducir.core.files import scratch_folder
+from adducir.core.json_lines import json_value, read_objects
+
+RUN, QRELS = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n", "1 0 d1 1\n2 0 d3 1\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("a.trec").write_text(RUN)
+    Path("q.txt").write_text(QRELS)
+    return tmp_path
+
+
+def started(words: str, **options) -> subprocess.CompletedProcess:
+    command = f'exec "{sys.executable}" -m adducir {words}'
+    return subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, **options)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[enforce fail at inline_container.cc:672] . unexpected pos 102336 vs 102224",
+        "PytorchStreamWriter failed writing file data/0: file write failed",
+        "No space left on device (os error 28)",
+    ],
+)
+def test_a_full_disk_is_known_by_what_libraries_say(text):
+    assert "no space" in str(machine_error(RuntimeError(text)))
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_are_the_null_device(folder, closed):
+    done = started(f"fuse a.trec a.trec -o f.trec --tag x {closed}")
+    assert done.returncode == 0, done.stderr
+    assert Path("f.trec").read_text().startswith("1 Q0 d1 1 ")
+    done = started(f"evaluate a.trec none.trec -q q.txt {closed}")
+    assert done.returncode == 3
+    assert "error" not in done.stdout
+
+
+@pytest.mark.parametrize("words", ["--help", "fuse --help"])
+def test_help_whose_reader_is_gone_ends_like_every_other_output(folder, words):
+    with subprocess.Popen([sys.executable, "-m", "adducir", *words.split()], stdout=-1) as process:
+        process.stdout.read(1)
+        process.stdout.close()
+        assert process.wait() == 141
+
+
+def test_a_run_on_a_terminal_has_no_control_characters(folder):
+    Path("a.trec").write_text("1 Q0 a\x1b[2Jb 1 9 a\n1 Q0 \u202ec\x7f 2 8 a\n", encoding="utf-8")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "adducir", "fuse", "a.trec", "a.trec", "-o", "-"]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+        os.close(theirs)
+        shown = os.read(ours, 10000)
+    assert process.returncode == 0
+    assert b"a\\x1b[2Jb" in shown
+    assert not {b"\x1b", b"\x7f", "\u202e".encode()} & {shown[n : n + 1] for n in range(len(shown))}
+    assert "\u202e".encode() not in shown
+
+
+@pytest.mark.parametrize("form", ["terminal", "json"])
+def test_names_that_are_not_utf_8(folder, form, capfd):
+    name = os.fsdecode(b"b\xff.trec")
+    Path(name).write_text(RUN)
+    words = ["evaluate", "a.trec", name, "-q", "q.txt", "--caption", name, "--format", form]
+    assert main(words) == 0
+    shown = capfd.readouterr().out
+    if form == "json":
+        assert [row["system"] for row in json.loads(shown)["rows"]][1] == "b\\xff"
+    assert main(["fuse", "a.trec", name, "-o", os.fsdecode(b"f\xff.trec")]) == 0
+    Path("c.jsonl").write_text('{"id": "d1", "text": "cats"}\n')
+    place = os.fsdecode(b"ix\xff")
+    assert main(["index", "c.jsonl", "-o", place, "--engine", "memory"]) == 0
+    assert main(["search", "-i", place, "--query", "cats"]) == 0
+    assert main(["search", "-i", place, "--query", os.fsdecode(b"cats \xff")]) == 2
+
+
+def test_json_is_one_dialect_in_lines_and_in_arrays(tmp_path):
+    path, large = tmp_path / "a.json", 123456789012345678901234567890
+    path.write_text(json.dumps([{"a": [large], "b": 1e300}]))
+    line = json_value(json.dumps({"a": [large], "b": 1e300}), path)
+    ((_, whole),) = read_objects(path)
+    assert whole == line == {"a": [large], "b": 1e300}
+    for text in ('{"a": NaN}', '{"a": "\\ud83d"}', '{"\\udc00": 1}', '{"a": -Infinity}'):
+        path.write_text(f"[{text}]")
+        for act in (lambda: list(read_objects(path)), lambda text=text: json_value(text, path, 1)):
+            with pytest.raises(InputError) as caught:
+                act()
+            assert caught.value.line == 1
+    path.write_text('[{"a": "\\ud83d\\ude00"}]')
+    assert list(read_objects(path)) == [(1, {"a": "\U0001f600"})]
+
+
+def test_scratch_folders_of_killed_processes_are_removed(tmp_path):
+    code = (
+        "import os, sys; from pathlib import Path; from adducir.core.files import scratch_folder\n"
+        f"with scratch_folder(Path({str(tmp_path)!r})) as folder:\n"
+        "    (folder / 'texts').write_text('x'); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=False)
+    (left,) = tmp_path.iterdir()
+    (tmp_path / ".adducir-scratch-notes").mkdir()
+    with scratch_folder(tmp_path) as first, scratch_folder(tmp_path) as second:
+        assert not left.exists()
+        assert first.is_dir() and second.is_dir()
+        assert stat.S_IMODE(first.stat().st_mode) == 0o700
+    assert [one.name for one in tmp_path.iterdir()] == [".adducir-scratch-notes"]
+
+
+PLUGIN = '''"""A package."""
+raise {error}
+'''
+
+
+@pytest.mark.parametrize("error", ["SystemExit(1)", "ImportError('libx')"])
+def test_a_package_that_cannot_be_imported_is_named_and_stops_nothing(folder, error):
+    site = install(
+        folder / "site",
+        "broken_one",
+        PLUGIN.format(error=error),
+        {"adducir.commands": {"broken": "X"}, "adducir.fusion": {"sad": "Sad"}},
+    )
+    place = {"env": os.environ | {"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{site}"}}
+    done = started("--help", **place)
+    assert done.returncode == 0
+    assert "Cannot be imported" in done.stdout
+    assert started("fuse a.trec a.trec -o f.trec", **place).returncode == 0
+    done = started("broken x", **place)
+    assert (done.returncode, "broken_one" in done.stderr) == (4, True)
+    done = started("kinds fusion", **place)
+    assert "broken_one" in done.stdout
+    done = started("doctor", **place)
+    assert "broken_one" in done.stdout
+
+
+def test_no_package_replaces_a_command(folder):
+    source = '"""Not the index."""\nCOMMANDS = ()\n'
+    names = {"index": "X", "evaluate": "X", "deepct": "X", "\x1b[31mred": "X", "fine": "X"}
+    site = install(folder / "site", "other_commands", source, {"adducir.commands": names})
+    place = {"env": os.environ | {"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{site}"}}
+    assert "Build an index" in started("index --help", **place).stdout
+    shown = started("--help", **place).stdout
+    assert "\x1b[31mred" not in shown and "fine" in shown
+    assert "other_commands" in started("doctor", **place).stdout
+
+
+def test_a_damaged_cache_costs_nothing_but_time(folder, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    for content in (b"\xff\xfe\x00", b"", b"\x80" * 64):
+        (folder / "cache/adducir").mkdir(parents=True, exist_ok=True)
+        (folder / "cache/adducir/written").write_bytes(content)
+        (folder / "cache/adducir/digests.sqlite").write_bytes(content)
+        assert main(["evaluate", "a.trec", "-q", "q.txt", "-o", "t.html", "--force"]) == 0
+        assert main(["evaluate", "a.trec", "-q", "q.txt", "-o", "t.html"]) == 0
+
+
+def test_findings_as_csv_are_not_formulas(folder, capsys):
+    Path("@bad.trec").write_text("1 Q0 d1 1 x a\n")
+    assert main(["check", "@bad.trec", "-q", "q.txt", "--format", "csv"]) == 1
+    assert "\n'@bad.trec," in capsys.readouterr().out
