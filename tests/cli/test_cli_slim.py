@@ -7,18 +7,20 @@ import json
 
 import pytest
 from base_package import in_base
+from lexical_way import COMMANDS, SCRIPT, write_materials
 
 from adducir.core.packages import installing
 
-COMMANDS = """
+MAIN = """
+import shlex
 from adducir.cli.app import main
-print([main(words.split()) for words in sys.argv[1:]])
+print([main(shlex.split(words)) for words in sys.argv[1:]])
 """
 
 
 def slim(folder, *commands):
     """The exit codes of commands, one after the other in a process, and what they say."""
-    done = in_base(COMMANDS, folder, *commands)
+    done = in_base(MAIN, folder, *commands)
     codes = done.stdout.splitlines()[-1:]
     return codes and json.loads(codes[0]), done.stdout + done.stderr
 
@@ -35,6 +37,13 @@ def folder(tmp_path):
         (tmp_path / f"{name}.trec").write_text(f"1 Q0 {name}1 1 2.0 t\n2 Q0 a1 1 1.0 t\n")
     (tmp_path / "qrels.txt").write_text("1 0 a1 1\n2 0 a1 0\n2 0 a2 1\n")
     return tmp_path
+
+
+def test_the_whole_lexical_way(tmp_path):
+    write_materials(tmp_path)
+    works(tmp_path, *COMMANDS)
+    done = in_base(SCRIPT, tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_runs_and_tables(folder):
