@@ -354,7 +354,8 @@ def test_the_term_weights_of_the_readme(
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"]
+    "name",
+    ["README.md", "docs/coming-from.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
 )
 def test_python_lines_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
