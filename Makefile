@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # uv installs in a quarter of pip's time; a platform without it: make INSTALL='.venv/bin/pip install'
-INSTALL ?= $(BIN)/uv pip install --quiet --python $(BIN)/python
+INSTALL ?= $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python
 # Only the tests need torch. It is installed first, on its own and by pip, which looks where its
 # configuration says (uv does not): a build without CUDA is enough, and gigabytes smaller. To take it
 # from PyTorch's own index: make test TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'

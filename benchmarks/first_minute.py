@@ -119,7 +119,7 @@ def measured(
         env = os.environ | {"UV_CACHE_DIR": str(place / "cache"), "HOME": str(place)}
         env = {key: value for key, value in env.items() if key not in ("PYTHONPATH", "JAVA_HOME")}
         uv = [sys.executable, "-m", "uv"]
-        install = [*uv, "pip", "install", "--quiet", "--python", python]
+        install = [*uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
         started = time.perf_counter()
         subprocess.run(
             [*uv, "venv", "--quiet", "--python", sys.executable, place / "venv"],

@@ -13,7 +13,7 @@ from adducir.core.artifacts import (
     read_manifest,
     reading_again,
 )
-from adducir.core.errors import UsageError
+from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.indexes.index import Index
@@ -117,7 +117,13 @@ def build_index(
         return write(corpus, folder, own, threads or default_threads())
 
     artifact = _artifact(engine, corpus, own)
-    versions = engine_versions(uses_java=engine == "lucene" or own.analysis.own is None)
+    try:
+        versions = engine_versions(uses_java=engine == "lucene" or own.analysis.own is None)
+    except MachineError as error:
+        if engine == "lucene" and own.analysis.own is not None:
+            same = "The memory engine (--engine memory) gives the same ranks without it."
+            raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
+        raise
     return build(path, **artifact, make=make, rebuild=rebuild, versions=versions)
 
 

@@ -60,6 +60,20 @@ def test_runs_and_tables(folder):
     assert "<table" in (folder / "table.html").read_text(encoding="utf-8")
 
 
+def test_the_default_engine_does_not_follow_what_is_installed(tmp_path):
+    write_materials(tmp_path)
+    codes, output = slim(
+        tmp_path, "index docs.jsonl -o ix", "index docs.jsonl --language de -o ix --engine memory"
+    )
+    assert codes == [4, 4], output
+    asked, other = (line for line in output.splitlines() if "error:" in line)
+    assert "--engine memory" in asked
+    assert installing("lucene") in asked
+    assert "--engine memory" not in other  # whose analyser is Lucene's
+    assert installing("lucene") in other
+    assert not (tmp_path / "ix").exists()
+
+
 def test_what_lacks_an_extra_names_it(folder):
     codes, output = slim(
         folder,

@@ -126,7 +126,10 @@ def test_a_process_of_few_addresses_ends_with_an_error_or_well(limit: int) -> No
 
 
 def test_classes_are_kept_for_the_next_process(tmp_path: Path) -> None:
-    code = "from adducir.indexes.analysis import Analysis; print(Analysis(by_lucene=True).terms(['the cats']))"
+    code = (
+        "from adducir.indexes.analysis import Analysis\n"
+        "print(Analysis(by_lucene=True).terms(['the cats']))"
+    )
 
     def analysed() -> str:
         env = os.environ | {

@@ -212,6 +212,8 @@ class Arrived:
         lengths = np.zeros(len(order), dtype=np.int32 if is_whole else np.float64)
         occurrences = np.zeros(len(ranked), dtype=np.int64 if is_whole else np.float64)
         cursors = offsets[:-1].copy()
+        longest = int(np.diff(starts).max(initial=0))
+        scratch = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int32)
         for first, last in pairwise(cuts):
             part = slice(ends[first], ends[last])
             some_terms, some_tfs = forward[part], forward_tfs[part]
@@ -219,7 +221,7 @@ class Arrived:
                 some_terms = np.empty(part.stop - part.start, dtype=np.int32)
                 some_tfs = np.empty(part.stop - part.start, dtype=dtype)
             rows = order[first:last]
-            gather(starts, terms, tfs, rows, ranks, renumber, some_terms, some_tfs)
+            gather(starts, terms, tfs, rows, ranks, renumber, some_terms, some_tfs, *scratch)
             own = ends[first : last + 1] - ends[first]
             into = cursors, docs, own_tfs, lengths, occurrences
             scatter(first, own, some_terms, some_tfs, *into)

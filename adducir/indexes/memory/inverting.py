@@ -3,12 +3,11 @@
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import kernel
+from adducir.indexes.compiled import inner
 
 _MOST = (1 << 31) - 1
 
 
-@kernel
 def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
     """Starts, distinct terms in order of appearance and frequencies, for starts and tokens.
 
@@ -16,6 +15,14 @@ def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array,
     """
     terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
     begins = np.zeros(len(starts), dtype=np.int64)
+    size = _distinct(starts, tokens, counts, begins, terms, tfs)
+    return begins, terms[:size], tfs[:size]
+
+
+@inner
+def _distinct(
+    starts: Array, tokens: Array, counts: Array, begins: Array, terms: Array, tfs: Array
+) -> int:
     place = 0
     for document in range(len(starts) - 1):
         found = place
@@ -30,10 +37,27 @@ def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array,
             counts[terms[i]] = 0
         place = found
         begins[document + 1] = place
-    return begins, terms[:place], tfs[:place]
+    return place
 
 
-@kernel
+@inner
+def _sort(keys: Array, places: Array, size: int) -> None:
+    """Shell sort of the first distinct keys; NumPy's ``argsort`` takes seconds to compile."""
+    gap = 1
+    while gap < size // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, size):
+            key, place = keys[i], places[i]
+            j = i
+            while j >= gap and keys[j - gap] > key:
+                keys[j], places[j] = keys[j - gap], places[j - gap]
+                j -= gap
+            keys[j], places[j] = key, place
+        gap //= 3
+
+
+@inner
 def gather(
     starts: Array,
     terms: Array,
@@ -43,20 +67,27 @@ def gather(
     renumber: Array,
     out_terms: Array,
     out_tfs: Array,
+    keys: Array,
+    places: Array,
 ) -> None:
-    """Take documents in ``order`` with renumbered terms: most frequent first, then by ``ranks``."""
+    """Take documents in ``order`` with renumbered terms: most frequent first, then by ``ranks``.
+
+    ``keys``, int64, and ``places``, int32, have room for a document's terms.
+    """
     place = 0
     for document in order:
-        first, last = starts[document], starts[document + 1]
-        keys = np.empty(last - first, dtype=np.int64)
-        for i in range(first, last):
-            keys[i - first] = ((_MOST - np.int64(tfs[i])) << 32) | ranks[terms[i]]
-        for n in np.argsort(keys):
-            out_terms[place], out_tfs[place] = renumber[terms[first + n]], tfs[first + n]
+        first, size = starts[document], starts[document + 1] - starts[document]
+        for i in range(size):
+            keys[i] = ((_MOST - np.int64(tfs[first + i])) << 32) | ranks[terms[first + i]]
+            places[i] = i
+        _sort(keys, places, size)
+        for i in range(size):
+            n = first + places[i]
+            out_terms[place], out_tfs[place] = renumber[terms[n]], tfs[n]
             place += 1
 
 
-@kernel
+@inner
 def scatter(
     first_document: int,
     starts: Array,
@@ -80,7 +111,7 @@ def scatter(
             collection[term] += tfs[i]
 
 
-@kernel
+@inner
 def bound(
     offsets: Array, docs: Array, tfs: Array, norms: Array, levels: Array, most: Array, least: Array
 ) -> None:
@@ -98,7 +129,7 @@ def bound(
             most[term] = max(most[term], np.float32(tfs[i]))
 
 
-@kernel
+@inner
 def count_pairs(docs: Array, tfs: Array, norms: Array, counts: Array) -> None:
     """Count the postings of each frequency below 256 and norm in ``counts``, (65536,) int64."""
     for i in range(len(docs)):
@@ -106,7 +137,7 @@ def count_pairs(docs: Array, tfs: Array, norms: Array, counts: Array) -> None:
             counts[(np.int64(tfs[i]) << 8) | norms[docs[i]]] += 1
 
 
-@kernel
+@inner
 def encode(docs: Array, tfs: Array, norms: Array, codes: Array, out: Array) -> None:
     """Write each posting's code to uint8 ``out``: of ``codes``, (65536,) uint8; 255 for none."""
     for i in range(len(docs)):
@@ -114,7 +145,7 @@ def encode(docs: Array, tfs: Array, norms: Array, codes: Array, out: Array) -> N
         out[i] = codes[pair] if pair < len(codes) else 255
 
 
-@kernel
+@inner
 def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) -> None:
     """Write which documents contain the first terms, ``words`` each, as many as fit.
 
@@ -131,7 +162,7 @@ def mark(offsets: Array, docs: Array, words: int, bits: Array, before: Array) ->
                 i += 1
 
 
-@kernel
+@inner
 def localise(ids: Array, rows: Array, terms: Array) -> int:
     """Number terms in order of appearance, and write each token's number; returns their count."""
     count = 0
