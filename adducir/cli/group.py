@@ -47,7 +47,7 @@ _NAME = re.compile(r"\w[\w-]*")
 COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
     "search": Entry("Show the best documents for a query, or write a TREC run for topics.", CORE),
-    "show": Entry("Show the hits of a topic, of two runs side by side.", CORE),
+    "show": Entry("Show the hits of a topic, of two runs side by side; or what a model is.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
     "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),

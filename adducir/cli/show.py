@@ -10,7 +10,7 @@ from adducir.core.recipe import Recipe
 
 class Show(Recipe):
     runs: common.Runs
-    topic: str = option("The topic.", metavar="QID")
+    topic: str | None = option("The topic; without it, a model.", metavar="QID", default=None)
     topics: str | None = option(
         "The queries: a file or an ir_datasets id.", "-t", default=None, reads=True
     )
@@ -22,16 +22,21 @@ class Show(Recipe):
 
 
 def show(settings: Show) -> None:
-    """Show the hits of a topic, of two runs side by side.
+    """Show the hits of a topic, of two runs side by side; or what a model is.
 
     With --qrels grades are shown, with --index texts. A document's rank in the other run follows
-    it.
+    it. Without --topic, the only argument is a model (its folder, 'minilm' or a name on the Hub):
+    what it is, how it reads texts, and what states that.
 
     Examples:
         adducir show runs/bm25.trec.gz --topic 12
         adducir show runs/bm25.trec.gz runs/rm3.trec.gz --topic 12 -q bundled:qrels \
 -i indexes/arguments
+        adducir show minilm
     """
+    if settings.topic is None:
+        _show_model(settings)
+        return
     from rich.table import Table
     from rich.text import Text
 
@@ -88,3 +93,13 @@ def show(settings: Show) -> None:
                 cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
         table.add_row(*cells)
     Screen().print(table)
+
+
+def _show_model(settings: Show) -> None:
+    from adducir.cli.console import show as line
+    from adducir.rerankers.describe import model_lines
+
+    if len(settings.runs) != 1:
+        raise UsageError("name one model, or give --topic to show runs.")
+    for text in model_lines(str(settings.runs[0])):
+        line(text)

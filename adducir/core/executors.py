@@ -254,6 +254,11 @@ class SlurmJobs(Cluster):
                 raise UsageError(f"slurm: {one!r} is not KEY=VALUE.")
             given[key] = int(value) if value.isdigit() else value
         cluster, above = given.pop("cluster", None), given.pop("folder", None) or cache_folder()
+        if cluster is None and shutil.which("sbatch") is None:  # submitit would run it all here
+            raise MachineError(
+                "Slurm jobs cannot be submitted: sbatch is not available.",
+                hint="Run this where it is, or use --workers here.",
+            )
         # Pickles can run code: nobody else may write there.
         self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
         try:

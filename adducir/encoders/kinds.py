@@ -144,16 +144,13 @@ def with_lengths(stated: Statement, source: EncoderSource, side: Side) -> Statem
     """A side's statement with the length that its files and network limit it to."""
     from adducir.models.loading import load_config, load_tokenizer, longest_input
 
-    if stated[f"{side}_length"]:
-        return stated
     model = source.query if side == "query" else source.document
     for kind, place in modules_of(model.described(), side):
         if kind.endswith("Transformer"):
             model = replace(model, folder=place)
             break
-    return stated.filled(
-        **{f"{side}_length": longest_input(load_config(model), load_tokenizer(model))}
-    )
+    longest = longest_input(load_config(model), load_tokenizer(model))
+    return stated.limited(f"{side}_length", longest)
 
 
 _PLURALS = {"query": "queries", "document": "documents"}

@@ -41,6 +41,7 @@ from adducir.models.loading import (
     loading,
     longest_input,
     read_weights,
+    with_padding,
 )
 from adducir.models.machine import seed_of
 from adducir.models.sources import ModelSource
@@ -52,6 +53,11 @@ if TYPE_CHECKING:
 
 _OWN_HEADS = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
 """A linear layer and a layer norm on the first token's vector: ANCE (Xiong et al., ICLR 2021)."""
+_OF_TASKS = {
+    "fill-mask": "AutoModelForMaskedLM",
+    "sequence-classification": "AutoModelForSequenceClassification",
+    "text-generation": "AutoModelForCausalLM",
+}
 _OURS = ("sentence_transformers.", "pylate.")
 
 
@@ -119,7 +125,7 @@ class DualEncoder:
         model.similarity_fn_name = "cosine" if is_cosine else "dot"
         readers = {side: _reader(_tower(model, side)[0], stated[side], side) for side in SIDES}
         for side, reader in readers.items():
-            stated[side] = stated[side].filled(**{f"{side}_length": reader.longest})
+            stated[side] = stated[side].limited(f"{side}_length", reader.longest)
         return cls(model, InputReader(readers["query"], readers["document"], settings), stated)
 
     def save(self, folder: Path) -> None:
@@ -196,9 +202,9 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
         what = f"this is a {seen.title}, not a learned sparse encoder."
         raise InputError(what, path=folder, hint=seen.use)
     with explaining("model", folder):
-        _check_modules(source)
+        check_modules(source)
         model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
-        _complete(model, source)
+        complete(model, source)
     return model
 
 
@@ -208,7 +214,7 @@ def _folder(source: ModelSource) -> Path:
     return folder if folder and modules_of(folder) else source.local()
 
 
-def _check_modules(source: ModelSource) -> None:
+def check_modules(source: ModelSource, *, messages: bool = False) -> None:
     """Refuse what would not be loaded of the modules of sentence-transformers."""
     folder = _folder(source)
     for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
@@ -223,12 +229,16 @@ def _check_modules(source: ModelSource) -> None:
         if name == "Transformer":
             replace(source, folder=place).local()
             settings = sorted(place.glob("sentence_*_config.json"))
-            if settings and "message" in object_in(settings[0]).get("modality_config", {}):
+            if (
+                not messages
+                and settings
+                and "message" in object_in(settings[0]).get("modality_config", {})
+            ):
                 what = "its texts are read through a chat template, which is not supported here."
                 raise InputError(what, path=settings[0])
 
 
-def _complete(model: "torch.nn.Module", source: ModelSource) -> None:
+def complete(model: "torch.nn.Module", source: ModelSource) -> None:
     """Load a model's networks and tokenizers anew: complete, or refused."""
     from sentence_transformers.sentence_transformer.modules import Transformer
     from tokenizers.normalizers import Lowercase, Sequence
@@ -241,10 +251,11 @@ def _complete(model: "torch.nn.Module", source: ModelSource) -> None:
                 continue
             done.add(id(module))
             one, longest = replace(source, folder=place), module.max_seq_length
-            is_masked = module.transformer_task == "fill-mask"
-            kind = "AutoModelForMaskedLM" if is_masked else encoder_class(one)
+            kind = _OF_TASKS.get(module.transformer_task) or encoder_class(one)
+            padding = getattr(module.processor, "padding_side", "right")
             module.model, module.processor = load_model(one, kind), load_tokenizer(one)
-            module.max_seq_length = longest
+            module.max_seq_length, module.processor.padding_side = longest, padding
+            with_padding(module.model, module.processor)
             if module.do_lower_case:
                 backend = module.processor.backend_tokenizer
                 backend.normalizer = Sequence([Lowercase(), *filter(None, [backend.normalizer])])
@@ -261,13 +272,13 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
         if seen.kind != "encoder":
             model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
         else:
-            _check_modules(source)
+            check_modules(source)
             model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
             for first in (_tower(model, side)[0] for side in SIDES):
                 if not isinstance(first, Transformer):
                     what = f"a {type(first).__name__} reads its texts, which is not supported."
                     raise InputError(what, path=folder, hint="Name one that is a transformer.")
-            _complete(model, source)
+            complete(model, source)
             modules = [*model.modules()]
             for one in modules:
                 if isinstance(one, Pooling):

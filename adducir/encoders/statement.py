@@ -93,10 +93,11 @@ class Statement:
     def __getitem__(self, name: str) -> Any:
         return self.facts[name].value if name in self.facts else None
 
-    def filled(self, **values: Any) -> "Statement":
-        """The same, with values of the files where it says nothing."""
-        new = {name: Fact(value, FILES) for name, value in values.items() if self[name] is None}
-        return replace(self, facts={**self.facts, **new})
+    def limited(self, name: str, limit: int) -> "Statement":
+        """The same, with a length that the network does not exceed."""
+        fact = self.facts.get(name, Fact(limit, FILES))
+        fact = fact if fact.value <= limit else Fact(limit, FILES)
+        return replace(self, facts={**self.facts, name: fact})
 
     def unstated(self, *without: str) -> dict[str, Any]:
         """The values that the model's own files do not determine."""
@@ -127,7 +128,7 @@ def state(
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm"):
         what = f"this is a {seen.title}, not a dense encoder."
         raise InputError(what, path=folder, hint=seen.use)
-    stated = _of_modules(folder, side, seen, given) if modules_of(folder) else _of_class(seen)
+    stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
     for name, value in dict(published.facts if published else {}).items():
         # Prompts are saved empty by a program that was not told any.
@@ -183,7 +184,7 @@ def _of_class(seen: Look) -> dict[str, Any]:
     return {}
 
 
-def _of_modules(folder: Path, side: Side, seen: Look, given: Mapping[str, Any]) -> dict[str, Any]:
+def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
     """What sentence-transformers' files state."""
     settings, found = object_in(folder / SENTENCE_SETTINGS), dict[str, Any]()
     for kind, place in modules_of(folder, side):
@@ -197,6 +198,12 @@ def _of_modules(folder: Path, side: Side, seen: Look, given: Mapping[str, Any]) 
             found["pool_prompt"] = bool(config.get("include_prompt", True))
         elif name == "Normalize":
             found["similarity"] = "cosine"
+        elif name == "Transformer":
+            paths = sorted(place.glob("sentence_*_config.json"))
+            lengths = object_in(paths[0]) if paths else {}
+            limits = lengths.get("max_seq_length"), lengths.get(f"{side}_length")
+            if given := [limit for limit in limits if limit]:
+                found[f"{side}_length"] = min(given)
     stated = settings.get("similarity_fn_name")
     if stated not in (None, "dot", "cosine"):
         raise InputError(

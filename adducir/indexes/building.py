@@ -54,13 +54,17 @@ def new_dense_index(kind: str, parameters: str, width: int) -> Any:
     index: Any = faiss.index_factory(width, kind, faiss.METRIC_INNER_PRODUCT)
     space: Any = faiss.ParameterSpace()
     space.set_index_parameters(index, parameters)
-    if hasattr(index, "pq"):  # few vectors per centroid are the user's choice: do not warn
-        index.cp.min_points_per_centroid = index.pq.cp.min_points_per_centroid = 1
+    parts: list[Any] = [index, getattr(index, "pq", None)]
+    for one in parts:
+        if hasattr(one, "cp"):  # few vectors per centroid are the user's choice: do not warn
+            one.cp.min_points_per_centroid = 1
     return index
 
 
 def _known(kind: str) -> str:
     """Refuse a description that FAISS does not understand for any width of vectors."""
+    if "IDMap" in kind:
+        raise ValueError("vectors are numbered by their documents: leave IDMap out")
     for width in () if kind == EXACT else _WIDTHS:
         with suppress(RuntimeError, AssertionError):
             new_dense_index(kind, "", width)

@@ -54,7 +54,8 @@ _USES: dict[FolderKind, str] = {
     "(`maxsim:{}`), or as the base of a training.",
     "masked-lm": "Use it as a learned sparse encoder if it is a SPLADE (`adducir encode "
     "--sparse`), or as the base of a training.",
-    "causal-lm": "Use it as a reranker that answers yes or no (`yes-no:{}`).",
+    "causal-lm": "Use it as a reranker that answers yes or no (`yes-no:{}`, where what to ask it "
+    "is published; otherwise set `template`, `yes` and `no` in a recipe).",
     "seq2seq": "Use it as a reranker: `monot5:{}` or `lit5:{}`.",
     "cross-encoder": "Use it as a reranker: `cross-encoder:{}`.",
     "colbert": "Use it as a reranker: `colbert:{}`.",
@@ -83,7 +84,7 @@ def look(source: ModelSource) -> Look:
     if stated is not None and kind is None:
         return Look("head", str(stated), source.name)
     types = [kind_of.rpartition(".")[2] for kind_of, _ in modules_of(folder)]
-    if kind is None and types:
+    if kind is None and (folder / MODULES).is_file():
         kind, stated = "encoder", "SentenceTransformer"
         if not _SPARSE.isdisjoint(types):
             kind, stated = "sparse", "SparseEncoder"

@@ -119,6 +119,20 @@ def encoder_class(source: ModelSource) -> str:
     return {**names, "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
+def with_padding(network: Any, tokenizer: Any) -> None:
+    """Name a token that pads if none does: a decoder's classifier reads the last other token.
+
+    Padding is masked; any token does that no text ends with.
+    """
+    if tokenizer.pad_token_id is None:
+        other = tokenizer.unk_token or tokenizer.bos_token or tokenizer.eos_token
+        tokenizer.pad_token = other or tokenizer.convert_ids_to_tokens(0)
+    if getattr(network.config, "pad_token_id", None) is None:
+        network.config.pad_token_id = tokenizer.pad_token_id
+        text = network.config.get_text_config()
+        text.pad_token_id = tokenizer.pad_token_id
+
+
 def load_model(
     source: ModelSource,
     kind: str = "AutoModel",

@@ -20,15 +20,20 @@ from pydantic import model_validator
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import shortened
+from adducir.models.folders import look
+from adducir.models.known import known
 from adducir.models.loading import (
     load_config,
     load_model,
     load_tokenizer,
     longest_input,
     sentence_settings,
+    with_padding,
 )
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, padded
+from adducir.rerankers.causal import Templated
+from adducir.rerankers.pipeline import Pipeline, is_pipeline
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
 from adducir.training.data import CorpusPart, HeldOut, Seed
 from adducir.training.leaks import WithoutPart
@@ -104,8 +109,10 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         """Whether a class is named relevance, or it is a CrossEncoder with one output."""
-        if cls.named or not source.has_architecture(CLASSIFIER):
+        if cls.named or look(source).kind != "cross-encoder":
             return super().fits(source)
+        if is_pipeline(source):
+            return True
         config = load_config(source)
         names = [_plain(name) for name in _class_names(config)]
         if not _RELEVANT.isdisjoint(names):
@@ -114,14 +121,25 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
         return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
-    def load(self, source: ModelSource) -> "CrossEncoder":
-        model = CrossEncoder(load_model(source, KIND), load_tokenizer(source), self)
+    def load(self, source: ModelSource) -> Pointwise:
+        if is_pipeline(source):
+            if self.length or self.label is not None:
+                what = "`length` and `label` cannot be set for a cross-encoder of several modules."
+                raise InputError(what, path=source.folder)
+            return Pipeline.load(source)
+        network, tokenizer = load_model(source, KIND), load_tokenizer(source)
+        if (published := known(source, "rerankers")) and network.config.num_labels == 1:
+            return Templated(network, tokenizer, dict(published.facts))
+        with_padding(network, tokenizer)
+        model = CrossEncoder(network, tokenizer, self)
         if (said := sentence_settings(source.local())).get("model_type") == "CrossEncoder":
             # As there, before each query.
             model.prompt = (said.get("prompts") or {}).get(said.get("default_prompt_name"), "")
         return model
 
     def scale(self, source: ModelSource) -> str:
+        if is_pipeline(source):
+            return "logit"
         names = _class_names(load_config(source))
         if len(names) == 1:
             return "logit"

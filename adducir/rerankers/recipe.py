@@ -16,11 +16,13 @@ from adducir.core.artifacts import refuse_damaged
 from adducir.core.config import load, validate
 from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
+from adducir.core.fingerprint import is_known
 from adducir.core.json_lines import json_object
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
+from adducir.models.folders import look
 from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
@@ -124,6 +126,10 @@ class RerankerRecipe(Recipe):
     def load(self, source: ModelSource) -> Pointwise:
         """The model, on the CPU; kinds with empty ``base`` ignore ``source``."""
 
+    def statement(self, source: ModelSource) -> str:
+        """How it reads a query and a text, and what states that, in a line; empty if fixed."""
+        return ""
+
     def scale(self, source: ModelSource) -> str:
         """What its scores mean, briefly, without loading the model."""
         return self.scores
@@ -153,6 +159,7 @@ RERANKERS = Family(
         "monot5": "adducir.rerankers.t5:MonoT5Recipe",
         "colbert": "adducir.rerankers.colbert:ColBERTRecipe",
         "maxsim": "adducir.rerankers.colbert:MaxSimRecipe",
+        "yes-no": "adducir.rerankers.causal:YesNoRecipe",
     },
     what="reranker",
 )
@@ -177,7 +184,11 @@ class Reranker:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        return identity_of(self.recipe, self.source.identity() if self.recipe.base else "")
+        weights = self.source.identity() if self.recipe.base else ""
+        found = identity_of(self.recipe, weights)
+        if is_known(weights) and (statement := self.statement):
+            found["read"] = statement
+        return found
 
     @cached_property
     def model(self) -> Pointwise:
@@ -202,6 +213,11 @@ class Reranker:
     @property
     def scale(self) -> str:
         return self.recipe.scale(self.source)
+
+    @property
+    def statement(self) -> str:
+        """How it reads a query and a text, in a line; empty for a kind that is fixed."""
+        return self.recipe.statement(self.source)
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """(n,) scores of pairs of query and text; each distinct pair is scored once."""
@@ -265,15 +281,11 @@ def open_reranker(
         kinds = RERANKERS.kinds().items()
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
-            what = f"{source.name} is not recognised as a reranker."
-            hint = (
-                f"Put its kind before the name: {', '.join(RERANKERS)}. A classifier is a "
-                f"cross-encoder:{source.name}, any encoder can be a maxsim:{source.name}."
-            )
-            if source.has_architecture("Model"):
-                what = f"{source.name} is an encoder, not a reranker."
-                hint = f"Use it as `maxsim:{source.name}`."
-            raise InputError(what, path=source.folder, hint=hint)
+            seen = look(source)
+            what = f"{source.name} ({seen.title}) is not recognised as a reranker."
+            if seen.kind in ("encoder", "transformer"):
+                what = f"{source.name} is an encoder ({seen.title}), not a reranker."
+            raise InputError(what, path=source.folder, hint=seen.use)
         recipe = RERANKERS.make(found, {"base": text})
     return Reranker(text, recipe, source_of(recipe, start), running)
 
@@ -320,6 +332,8 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
     except MachineError:  # loading it reports what is not available
         return source
     names = json_object(path).get("architectures")
+    if look(source).kind == "cross-encoder" and "ForSequenceClassification" in recipe.classes:
+        return source  # its modules have the head
     if isinstance(names, list) and not any(str(one).endswith(recipe.classes) for one in names):
         known = ", ".join(map(str, names))
         what = f"{source.name} is a {known}, but the model's class must end in "
@@ -329,5 +343,7 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
             what = f"{source.name} is an encoder ({known}), not a {recipe.model}: it has no "
             what += "classification head."
             hint = f"Use it as `maxsim:{source.name}`, or name a {recipe.model}."
+        elif (seen := look(source)).kind != "head":
+            hint = seen.use
         raise InputError(what, path=path, hint=hint)
     return source

@@ -133,6 +133,8 @@ def rerank(
     if depth < 1:
         raise UsageError(f"the depth must be at least 1, not {depth}.")
     reranker.check()
+    if statement := reranker.statement:
+        progress().note(f"{reranker.name}: {statement}")
     began = time.perf_counter()
     queries = dict(zip(topics.qids, topics.texts, strict=True))
     if unknown := [qid for qid in run.qids if qid not in queries]:
@@ -174,6 +176,7 @@ def rerank(
             "name": reranker.name,
             "weights": reranker.identity["weights"],
             **reranker.recipe.fingerprint_inputs,
+            **({"read": reranker.identity["read"]} if "read" in reranker.identity else {}),
             **reranker.identity.get("origin", {}),
             "depth": depth,
             "fields": list(texts.fields),

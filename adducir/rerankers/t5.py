@@ -18,7 +18,6 @@ itself. Padding comes last, masked, because T5's positions are relative: padding
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -26,7 +25,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError
-from adducir.corpora.sources import expanded
+from adducir.models.folders import object_in
+from adducir.models.known import known
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
@@ -44,17 +44,6 @@ from adducir.rerankers.recipe import (
 if TYPE_CHECKING:
     import torch
 
-TOKENS = (
-    ("ptt5", ("▁não", "▁sim")),
-    ("mt5-3b", ("▁", "▁true")),
-    ("mt5-13b", ("▁", "▁true")),
-    ("/mt5", ("▁no", "▁yes")),
-    ("", ("▁false", "▁true")),
-)
-"""The tokens for "false" and "true" by the last part of the checkpoint's name, ``/NAME``; the first
-match counts. From the table of pygaggle (castorini/pygaggle, rerank/transformer.py).
-"""
-
 
 class MonoT5Recipe(RerankerRecipe):
     """A monoT5.
@@ -62,7 +51,8 @@ class MonoT5Recipe(RerankerRecipe):
     Attributes:
         base: By default the paper's 3B model for MS MARCO.
         length: Tokens of an input.
-        tokens: Those for "false" and "true"; by default from the model's name.
+        tokens: Those for "false" and "true"; by default as published for the model (pygaggle's
+            table), or T5's; a multilingual T5 of another name must say them.
     """
 
     classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
@@ -72,11 +62,31 @@ class MonoT5Recipe(RerankerRecipe):
     model: Literal["monot5"] = "monot5"
     base: str = "castorini/monot5-3b-msmarco-10k"
     length: Length = 512
-    tokens: tuple[str, str] = Field(default_factory=lambda data: tokens_of(data.get("base", "")))
+    tokens: tuple[str, str] | None = None
+
+    def stated(self, source: ModelSource) -> tuple[tuple[str, str], str]:
+        """The two tokens, and what states them; an InputError where nothing does."""
+        if self.tokens is not None:
+            return self.tokens, "set"
+        if published := known(source, "monot5"):
+            false, true = published.facts["tokens"]
+            return (false, true), published.title
+        folder = source.described()
+        if object_in(folder / "config.json").get("model_type") != "t5":
+            raise InputError(
+                "which tokens this multilingual model answers with is not known.",
+                path=folder,
+                hint="Name them with `tokens:` in a recipe: [▁no, ▁yes] for most of mMARCO's.",
+            )
+        return ("▁false", "▁true"), "as published for T5"
+
+    def statement(self, source: ModelSource) -> str:
+        (false, true), origin = self.stated(source)
+        return f"the token {true!r} against {false!r} ({origin})"
 
     def load(self, source: ModelSource) -> "MonoT5":
         network, tokenizer = load_model(source, "AutoModelForSeq2SeqLM"), load_tokenizer(source)
-        return MonoT5(network, tokenizer, self.tokens, self.length)
+        return MonoT5(network, tokenizer, self.stated(source)[0], self.length)
 
 
 class _T5(Pointwise):
@@ -121,11 +131,6 @@ class MonoT5(_T5):
         found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
         answers: torch.Tensor = found.logits[:, 0, self._answers].float()
         return answers.log_softmax(dim=-1)[:, 1]
-
-
-def tokens_of(name: str) -> tuple[str, str]:
-    last = f"/{Path(expanded(name)).name.lower()}"
-    return next(tokens for part, tokens in TOKENS if part in last)
 
 
 class LiT5Recipe(RerankerRecipe):

@@ -28,7 +28,13 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics, load_topics
-from adducir.models.loading import load_config, load_model, load_tokenizer, longest_input
+from adducir.models.loading import (
+    load_config,
+    load_model,
+    load_tokenizer,
+    longest_input,
+    with_padding,
+)
 from adducir.models.machine import seed_of
 from adducir.rerankers.cross_encoder import (
     CLASSIFIER,
@@ -275,12 +281,16 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         # Whatever the base's classes were called, the saved model names what it learned.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
+        with_padding(network, load_tokenizer(self.base))
         return cast("torch.nn.Module", network)
 
     def save(self, model: Any, folder: Path) -> None:
         super().save(model, folder)
         tokenizer = load_tokenizer(self.base)  # sentence-transformers cuts inputs as it says
         tokenizer.model_max_length = longest_input(model.config, tokenizer, self.recipe.length)
+        with_padding(model, tokenizer)
+        tokenizer.chat_template = None  # it was trained on plain pairs, and is read so everywhere
+        (folder / "chat_template.jinja").unlink(missing_ok=True)
         tokenizer.save_pretrained(folder)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":

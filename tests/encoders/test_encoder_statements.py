@@ -288,3 +288,20 @@ def test_tct_colbert_reads_as_in_pyserini(tiny, tmp_path):
         encoder = load(folder)
         close(encoder.encode_queries([text])[0], query)
         close(encoder.encode_documents([text])[0], document)
+
+
+def test_show_says_what_a_model_is(tiny, t5, tmp_path, capsys):
+    from adducir.cli.app import main
+
+    named = {
+        as_encoder(tiny, tmp_path / "st"): ["SentenceTransformer", "pooling mean", "64 tokens"],
+        tiny: ["BertModel", "as an encoder: no", "maxsim:", "hidden size 32"],
+        t5: ["T5ForConditionalGeneration", "monot5:", "lit5"],
+        tiny_bert(tmp_path / "q", kind="BertForQuestionAnswering"): ["another task"],
+        tiny_decoder(tmp_path / "lm", kind="Qwen3ForCausalLM"): ["yes-no:", "template"],
+    }
+    for folder, words in named.items():
+        assert main(["show", str(folder)]) == 0
+        shown = " ".join(capsys.readouterr().out.split())
+        assert [word for word in words if word not in shown] == [], shown
+    assert main(["show", str(tiny), str(t5)]) == 2

@@ -97,18 +97,15 @@ def tiny_decoder(folder: Path, *, kind: str = "Qwen3Model", pad: bool = True, **
     raw = ByteLevelBPETokenizer(add_prefix_space=False)
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
     text = " ".join([*WORDS, "yes no Instruct Query Document system user assistant think"])
-    raw.train_from_iterator([text] * 3, vocab_size=500, min_frequency=1, special_tokens=special)
+    texts = [text, "yes", "no", "yes", "no"] * 3
+    raw.train_from_iterator(texts, vocab_size=500, min_frequency=1, special_tokens=special)
     named = {"eos_token": "<|im_end|>", **({"pad_token": "<|endoftext|>"} if pad else {})}
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=raw._tokenizer, **named)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "head_dim": 8}
-    sizes |= {"num_hidden_layers": 2, "num_key_value_heads": 2, "max_position_embeddings": 256}
-    tokens: dict[str, Any] = {
-        "pad_token_id": 0 if pad else None,
-        "eos_token_id": 2,
-        "bos_token_id": None,
-    }
-    tokens |= {"initializer_range": 0.2, "vocab_size": len(tokenizer), **more}
-    return _saved(folder, tokenizer, kind, 4, **sizes, **tokens)
+    sizes: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 64, "head_dim": 8}
+    sizes |= {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+    sizes |= {"pad_token_id": 0 if pad else None, "eos_token_id": 2, "bos_token_id": None}
+    sizes |= {"max_position_embeddings": 256, "initializer_range": 0.2}
+    return _saved(folder, tokenizer, kind, 4, **{**sizes, "vocab_size": len(tokenizer), **more})
 
 
 def rewritten(folder: Path, copy: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Path:

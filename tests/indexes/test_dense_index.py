@@ -244,3 +244,15 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
         DenseIndex(tmp_path / "moved" / "indexes" / "x").search(["cat"])
     named = DenseIndex(tmp_path / "moved" / "indexes" / "x", encoder=f"{tiny},{tiny}")
     assert named.search(["cat"], depth=3).counts.tolist() == [3]
+
+
+def test_plain_codes_work_and_own_numbers_are_refused(tiny, tmp_path):
+    source = encoder_source(str(tiny), encoding=MEAN)
+    for kind in ("PQ4x4", "PCA16,PQ4x4"):
+        settings = DenseSettings(kind=kind)
+        path = tmp_path / kind.replace(",", "-")
+        build_dense_index(ListCorpus(TEXTS), path, source, settings)
+        assert DenseIndex(path).search(QUERIES, depth=3).counts.tolist() == [3] * 4
+    for kind in ("IDMap,Flat", "IDMap2,PQ4x4"):
+        with pytest.raises(UsageError, match="IDMap"):
+            DenseSettings(kind=kind)

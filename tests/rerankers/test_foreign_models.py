@@ -118,9 +118,12 @@ def test_maxsim_takes_encoders_alone(tiny, t5, tmp_path):
     # A sentence encoder may name the class that it was trained from.
     (masked / "modules.json").write_text("[]")
     assert len(open_reranker(f"maxsim:{masked}").score(QUERY, TEXTS)) == 4
-    for kind, said in (("maxsim", "SparseEncoder"), ("colbert", "MultiVectorEncoder")):
+    for kind, said, message in (
+        ("maxsim", "SparseEncoder", "SparseEncoder"),
+        ("colbert", "MultiVectorEncoder", "projection"),
+    ):
         (masked / "config_sentence_transformers.json").write_text(json.dumps({"model_type": said}))
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             _ = open_reranker(f"{kind}:{masked}").model
 
 

@@ -16,10 +16,10 @@ from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
 
 from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
-from adducir.models.sources import model_source
+from adducir.models.sources import ModelSource, model_source
 from adducir.models.work import Running
 from adducir.rerankers.recipe import open_reranker
-from adducir.rerankers.t5 import repaired, windows
+from adducir.rerankers.t5 import MonoT5Recipe, repaired, windows
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4
@@ -159,13 +159,26 @@ def test_monot5_cuts_the_document_alone(t5, tmp_path):
 
 
 def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
-    from adducir.rerankers.t5 import tokens_of
+    def stated(source):
+        return MonoT5Recipe(base="x").stated(source)[0]
 
-    assert open_reranker(f"monot5:{t5}").identity["settings"]["tokens"] == ["▁false", "▁true"]
-    assert tokens_of("unicamp-dl/mt5-base-mmarco-v2") == ("▁no", "▁yes")
-    assert tokens_of("unicamp-dl/ptt5-base-pt-msmarco-100k-v2") == ("▁não", "▁sim")
-    assert tokens_of("unicamp-dl/mt5-3B-mmarco-en-pt") == ("▁", "▁true")
-    assert tokens_of("unicamp-dl/mt5-13b-mmarco-100k") == ("▁", "▁true")
+    assert "'▁true' against '▁false'" in open_reranker(f"monot5:{t5}").statement
+    snapshot = tmp_path / "models--unicamp-dl--mt5-base-mmarco-v2" / "snapshots" / "0"
+    shutil.copytree(t5, snapshot)
+    renamed = shutil.copytree(t5, tmp_path / "mine")
+    for folder in (snapshot, renamed):  # what a multilingual model says, its folder does not
+        config = json.loads((folder / "config.json").read_text()) | {"model_type": "mt5"}
+        (folder / "config.json").write_text(json.dumps(config))
+    assert stated(ModelSource("", snapshot)) == ("▁no", "▁yes")
+    with pytest.raises(InputError, match="not known"):
+        stated(ModelSource("", renamed))
+    for name, tokens in (
+        ("unicamp-dl/mt5-base-mmarco-v2", ("▁no", "▁yes")),
+        ("unicamp-dl/ptt5-base-pt-msmarco-100k-v2", ("▁não", "▁sim")),
+        ("unicamp-dl/mt5-3B-mmarco-en-pt", ("▁", "▁true")),
+        ("unicamp-dl/mt5-13b-mmarco-100k", ("▁", "▁true")),
+    ):
+        assert stated(ModelSource(name)) == tokens
     swapped = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁true, ▁false]\n")
     straight = open_reranker(f"monot5:{t5}").score(QUERIES[0], TEXTS)
     np.testing.assert_allclose(

@@ -1,0 +1,203 @@
+"""Language models that answer whether a document is relevant, such as Qwen3-Reranker.
+
+A template asks about a query and a document; with z the logits of the next token, the score is
+z[yes] - z[no], the log-odds of the answer, or z[yes] alone where the makers use no other token.
+Template, instruction and tokens are published with each model (``models/known.yaml``) or set; a
+model for which neither holds is refused, because any other question gives other scores.
+
+Pieces of a template are tokenised one by one, as in the makers' code. Only the document is cut, and
+a query that would leave it less than a quarter. Padding comes first and is masked: the last token
+is the template's.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+
+from adducir.core.errors import InputError
+from adducir.models.folders import look
+from adducir.models.known import known
+from adducir.models.loading import load_model, load_tokenizer, longest_input, with_padding
+from adducir.models.sources import ModelSource
+from adducir.models.work import Numbers, padded
+from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe
+
+if TYPE_CHECKING:
+    import torch
+
+_PARTS = ("{query}", "{document}")
+
+
+class YesNoRecipe(RerankerRecipe):
+    """A language model's answer to whether a document is relevant.
+
+    Attributes:
+        template: The question, in pieces that are tokenised separately; it contains {query} and
+            {document}, and may contain {instruction} and {bos}.
+        instruction: What {instruction} stands for.
+        yes: The token of a relevant document.
+        no: That of another; without it the score is the logit of ``yes``.
+        length: Tokens of an input; by default as published, or as many as the model reads.
+    """
+
+    classes: ClassVar[tuple[str, ...]] = ("ForCausalLM", "LMHeadModel")
+    scores: ClassVar[str] = "log-odds of the answer yes"
+
+    model: Literal["yes-no"] = "yes-no"
+    template: tuple[str, ...] | None = None
+    instruction: str | None = None
+    yes: str | None = None
+    no: str | None = None
+    length: Length | None = None
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        return look(source).kind == "causal-lm" and known(source, "rerankers") is not None
+
+    def stated(self, source: ModelSource) -> tuple[dict[str, Any], str]:
+        """Its values and what states them; an InputError where nothing does."""
+        published = known(source, "rerankers")
+        facts: dict[str, Any] = {}
+        if published and self.template is None:  # tokens answer the question that was asked
+            facts = dict(published.facts)
+        keys = ("template", "instruction", "yes", "no", "length")
+        given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        missing = [key for key in ("template", "yes") if key not in facts | given]
+        if missing:
+            raise InputError(
+                f"what to ask this language model is not known: {' and '.join(missing)}.",
+                path=source.folder or source.name,
+                hint="Set `template` (with {query} and {document}), `yes` and `no` in a recipe "
+                "with `model: yes-no`, as the model's card says.",
+            )
+        found = facts | given
+        text = "".join(found["template"])
+        if absent := [part for part in _PARTS if text.count(part) != 1]:
+            what = f"the template must contain {absent[0]} once."
+            raise InputError(what, path=source.folder or source.name)
+        origin = "set" if not facts else published.title if published else ""
+        return found, origin + (" and set" if facts and given else "")
+
+    def statement(self, source: ModelSource) -> str:
+        found, origin = self.stated(source)
+        tokens = f"{found['yes']!r} against {found['no']!r}" if found.get("no") else found["yes"]
+        asked = f", instruction {found['instruction']!r}" if found.get("instruction") else ""
+        return f"asks {''.join(found['template'])!r}{asked}, scores {tokens} ({origin})"
+
+    def load(self, source: ModelSource) -> "YesNo":
+        found, _ = self.stated(source)
+        network = load_model(source, "AutoModelForCausalLM")
+        return YesNo(network, load_tokenizer(source), found)
+
+
+class YesNo(Pointwise):
+    def __init__(self, network: Any, tokenizer: Any, stated: dict[str, Any]) -> None:
+        self.network, self.tokenizer = network, tokenizer
+        self._answers = self._tokens(stated)
+        instruction = stated.get("instruction") or ""
+        if instruction:
+            instruction = stated.get("instructed", "{}").replace("{}", instruction)
+        values = {"{instruction}": instruction, "{bos}": tokenizer.bos_token or ""}
+        self._pieces = [_filled(piece, values) for piece in stated["template"]]
+        fixed = sum(len(self._ids(piece)) for piece in self._pieces if not _parts_in(piece))
+        longest = longest_input(network.config.get_text_config(), tokenizer, stated.get("length"))
+        room = longest - fixed
+        if pair := stated.get("pair_length"):
+            between = self._pieces[self._index("{query}") : self._index("{document}")]
+            room = min(
+                room, pair - sum(len(self._ids(one)) for one in between if not _parts_in(one))
+            )
+        self._room = self.room(room, 0)
+
+    def _tokens(self, stated: Mapping[str, Any]) -> list[int]:
+        return [self._token(stated[key]) for key in ("yes", "no") if stated.get(key)]
+
+    def _token(self, token: str) -> int:
+        ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
+        known_ids = self.tokenizer.get_vocab()
+        if len(ids) != 1 and token not in known_ids:
+            what = f"its tokenizer has no single token for the answer {token!r}."
+            raise InputError(what, path=self.tokenizer.name_or_path)
+        return int(ids[0] if len(ids) == 1 else known_ids[token])
+
+    def _index(self, part: str) -> int:
+        return next(number for number, piece in enumerate(self._pieces) if part in piece)
+
+    def _ids(self, text: str) -> list[int]:
+        encode = self.tokenizer.backend_tokenizer.encode
+        return list(encode(text, add_special_tokens=False).ids) if text else []
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
+        found = []
+        for query, text in pairs:
+            ids, room = list[int](), self._room
+            pieces: list[list[int] | str] = []
+            for piece in self._pieces:
+                parts = _parts_in(piece)
+                if not parts:
+                    pieces.append(self._ids(piece))
+                elif parts == ["{query}"]:
+                    own = self._ids(piece.replace("{query}", query))[: room * 3 // 4]
+                    room -= len(own)
+                    pieces.append(own)
+                else:
+                    pieces.append(piece)
+            for one in pieces:  # the document last, with the room that is left
+                if isinstance(one, str):
+                    one = self._cut(one, query, text, room)
+                ids += one
+            found.append(np.array(ids, dtype=np.int64))
+        return found
+
+    def _cut(self, piece: str, query: str, text: str, room: int) -> list[int]:
+        """The ids of the piece with the document, of which as much is cut as does not fit."""
+        before, after = (part.replace("{query}", query) for part in piece.split("{document}"))
+        while True:
+            found = self.tokenizer.backend_tokenizer.encode(
+                before + text + after, add_special_tokens=False
+            )
+            excess = len(found.ids) - room
+            end = len(before) + len(text)
+            inside = [
+                start for start, stop in found.offsets if start >= len(before) and stop <= end
+            ]
+            if excess <= 0 or not inside:
+                return list(found.ids[:room])
+            text = text[: max(0, inside[max(0, len(inside) - excess)] - len(before))]
+
+    def padded(self, batch: Sequence[Numbers]) -> "dict[str, torch.Tensor]":
+        """A batch whose padding comes first, with its positions."""
+        filler, device = self.network.config.pad_token_id or 0, self.network.device
+        ids, mask = padded([one[::-1] for one in batch], filler, device)
+        ids, mask = ids.flip(1), mask.flip(1)
+        places = (mask.cumsum(1) - 1).clamp(min=0)
+        return {"input_ids": ids, "attention_mask": mask, "position_ids": places}
+
+    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
+        """(n,) log-odds of "yes", or its logit."""
+        found = self.network(**self.padded(batch), logits_to_keep=1)
+        answers: torch.Tensor = found.logits[:, -1, self._answers].float()
+        return answers[:, 0] - answers[:, 1] if len(self._answers) == 2 else answers[:, 0]
+
+
+class Templated(YesNo):
+    """A classifier with one output that reads a language model's template."""
+
+    def _tokens(self, stated: Mapping[str, Any]) -> list[int]:
+        with_padding(self.network, self.tokenizer)
+        return []
+
+    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
+        scores: torch.Tensor = self.network(**self.padded(batch)).logits.float()
+        return scores[:, 0]
+
+
+def _parts_in(piece: str) -> list[str]:
+    return [part for part in _PARTS if part in piece]
+
+
+def _filled(piece: str, values: dict[str, str]) -> str:
+    for name, value in values.items():
+        piece = piece.replace(name, value)
+    return piece
