@@ -38,7 +38,7 @@ from adducir.core.json_lines import json_document
 from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_half_characters, refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import (
     CHUNK,
@@ -61,7 +61,7 @@ from adducir.indexes.arrays import damaged
 from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Hits, Index, Query
+from adducir.indexes.index import Hits, Index, Query, Scored
 from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
 from adducir.models.folders import Side
@@ -172,14 +172,46 @@ class DenseIndex(Index):
         The encoder is the model: ``model`` is ignored, ``feedback`` and weighted terms are refused.
         An approximate index may return fewer hits than requested.
         """
+        vectors = self._encoded(queries, feedback, threads)
+        return self.search_vectors(vectors, depth=depth, threads=threads)
+
+    def _encoded(
+        self, queries: Sequence[Query], feedback: FeedbackMethod | None, threads: int | None
+    ) -> Floats:
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()
+        refuse_half_characters(texts, "a query")
         encoder = self.encoder
         with using_threads(threads):
-            vectors = encoder.encode_queries(texts, Running(tokens=self._tokens))
-        return self.search_vectors(vectors, depth=depth, threads=threads)
+            return encoder.encode_queries(texts, Running(tokens=self._tokens))
+
+    def score(
+        self,
+        queries: Sequence[Query],
+        docnos: Sequence[Sequence[str]],
+        model: Model | None = None,
+        *,
+        feedback: FeedbackMethod | None = None,
+        threads: int | None = None,
+    ) -> list[Scored]:
+        """The inner products of each query's vector and those of its documents."""
+        import faiss
+
+        vectors, found = self._encoded(queries, feedback, threads), list[Scored]()
+        index: Any = faiss.downcast_index(self._index)
+        if hasattr(index, "chain"):  # PCA16,HNSW8: in the space that is searched
+            for place in range(index.chain.size() if len(vectors) else 0):
+                vectors = index.chain.at(place).apply(vectors)
+            index = faiss.downcast_index(index.index)
+        if inverted := faiss.try_extract_index_ivf(self._index):
+            inverted.make_direct_map()
+        for query, some in zip(vectors, docnos, strict=True):
+            numbers = np.array(list(map(self.number, some)), dtype=np.int64)
+            documents = index.reconstruct_batch(numbers) if len(numbers) else query[None][:0]
+            found.append((documents @ query).astype(np.float64))
+        return found
 
     def search_vectors(
         self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None

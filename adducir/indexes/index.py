@@ -34,7 +34,9 @@ Query = str | Mapping[str, float]
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
+Scored = np.ndarray[tuple[int], np.dtype[np.float64]]
 _SPAN = 64  # queries
+_MOST_SCORES = 1 << 26  # held at once
 
 
 @dataclass(frozen=True)
@@ -172,10 +174,64 @@ class Index(ABC):
         Raises:
             UsageError: The index or its engine lacks something.
         """
-        refuse_text(queries, "queries")
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         threads = _at_least_one(threads)
+        weighted = self._weighted(queries, model, feedback, threads)
+        counts, docs, scores = self._rank(weighted, model, depth, threads)
+        return Hits(counts, self.docnos.gather(docs), scores)
+
+    def score(
+        self,
+        queries: Sequence[Query],
+        docnos: Sequence[Sequence[str]],
+        model: "Model",
+        *,
+        feedback: "FeedbackMethod | None" = None,
+        threads: int | None = None,
+    ) -> list[Scored]:
+        """Score given documents, instead of the collection, for each query.
+
+        Args:
+            queries: As in :meth:`search`.
+            docnos: The documents of each query.
+
+        Returns:
+            The (n,) scores of each query's documents in their order, those of :meth:`search`; 0 for
+            a document without a query term.
+
+        Raises:
+            UsageError: A document is not in the index, or as in :meth:`search`.
+        """
+        threads = _at_least_one(threads)
+        numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
+        weighted = self._weighted(queries, model, feedback, threads)
+        found, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
+        for first in range(0, len(weighted), size):
+            some = weighted[first : first + size]
+            counts, docs, scores = self._rank(some, model, None, threads)
+            ends = np.cumsum(counts)
+            for place, end in enumerate(ends.tolist()):
+                start = end - int(counts[place])
+                order = np.argsort(docs[start:end])
+                own, values = docs[start:end][order], scores[start:end][order]
+                wanted = numbers[first + place]
+                places = np.minimum(np.searchsorted(own, wanted), max(0, len(own) - 1))
+                held = own[places] == wanted if len(own) else np.zeros(len(wanted), dtype=bool)
+                kept = np.zeros(len(wanted), dtype=np.float64)
+                kept[held] = values[places[held]]
+                found.append(kept)
+        return found
+
+    def _weighted(
+        self,
+        queries: Sequence[Query],
+        model: "Model",
+        feedback: "FeedbackMethod | None",
+        threads: int | None,
+    ) -> list[Any]:
+        """Each query as index terms with weights or counts."""
+        refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         refuse_half_characters((text for one in queries for text in _texts(one)), "a query")
@@ -191,8 +247,7 @@ class Index(ABC):
                 )
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
             weighted[place] = self.counted(terms)
-        counts, docs, scores = self._rank(weighted, model, depth, threads)
-        return Hits(counts, self.docnos.gather(docs), scores)
+        return weighted
 
     def expand(
         self,

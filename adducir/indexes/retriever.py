@@ -6,8 +6,9 @@ them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dic
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,7 @@ from adducir.core.registry import Family
 from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Index
+from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
 from adducir.indexes.search import queries_of
@@ -33,17 +34,9 @@ class _OverIndex(Transformer):
 
     _is_dense = False
 
-    def __init__(
-        self,
-        index: Index | Path | str,
-        *,
-        depth: int | None = 1000,
-        threads: int | None = None,
-        device: str = "auto",
-        kind: Kind | None = None,
-    ) -> None:
+    def __init__(self, index: Index, depth: int | None, threads: int | None, kind: Any) -> None:
         super().__init__()
-        self.index = index if isinstance(index, Index) else open_index(index, device=device)
+        self.index = index
         if self._is_dense is bool(self.index.default_model):
             what = f"{type(self).__name__} cannot search this index."
             other = LexicalRetriever if self._is_dense else DenseRetriever
@@ -57,26 +50,13 @@ class _OverIndex(Transformer):
         return self._kind(**{name: getattr(self, name) for name in self._kind.model_fields})
 
     def __repr__(self) -> str:
-        made = f", {self._made()!r}" if issubclass(self._kind, Kind) else ""
-        return f"{type(self).__name__}({self.index.path.name!r}{made})"
+        made = [repr(self._made())] if issubclass(self._kind, Kind) else []
+        settings = ", ".join([repr(str(self.index.path)), *made, *self._stated()])
+        return f"{type(self).__name__}({settings})"
 
-    def _ranked(
-        self, inp: "pd.DataFrame", model: Any = None, feedback: FeedbackMethod | None = None
-    ) -> "pd.DataFrame":
-        refuse_without(inp, "qid", "query")
-        topics = inp.drop(columns=["docno", "docid", "score", "rank"], errors="ignore")
-        topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
-        queries = list(topics["query_toks" if "query_toks" in topics else "query"])
-        hits = self.index.search(
-            queries, model, feedback=feedback, depth=self.depth, threads=self.threads
-        )
-        found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
-        ranks = [np.arange(count) for count in hits.counts]
-        return found.assign(
-            docno=hits.docnos.to_list(),
-            score=hits.scores.astype(np.float64),
-            rank=np.concatenate(ranks) if ranks else np.array([], dtype=np.int64),
-        )
+    def _stated(self) -> list[str]:
+        """Further settings that tell two transformers apart, as arguments."""
+        return []
 
 
 def _chosen(family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str, Any]) -> Kind:
@@ -89,13 +69,63 @@ def _chosen(family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str,
 class _Retriever(_OverIndex):
     """Ranks documents for the queries of a frame, of topics or of a dict."""
 
+    transform_inputs: ClassVar = [["qid", "query"], ["qid", "query", "docno"]]
     feedback: FeedbackMethod | None = None
 
-    def _model(self) -> Any:
+    def _search_model(self) -> Any:
         """The retrieval model of the index's search."""
 
+    def _stated(self) -> list[str]:
+        feedback = [] if self.feedback is None else [f"feedback={self.feedback!r}"]
+        return [*feedback, f"depth={self.depth}"]
+
+    def _queries(self, topics: "pd.DataFrame") -> list[Query]:
+        return list(topics["query"].map(str))
+
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
-        return self._ranked(inp, self._model(), self.feedback)
+        """Rank the collection for each query; or score the documents of a column ``docno``."""
+        import pandas as pd
+
+        refuse_without(inp, "qid", "query")
+        if "docno" in inp.columns:
+            return self._scored(inp)
+        topics = inp.drop(columns=["docid", "score", "rank"], errors="ignore")
+        topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
+        hits = self.index.search(
+            self._queries(topics),
+            self._search_model(),
+            feedback=self.feedback,
+            depth=self.depth,
+            threads=self.threads,
+        )
+        found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
+        ranks = [np.arange(count) for count in hits.counts]
+        return found.assign(
+            docno=pd.Series(hits.docnos.to_list(), dtype=str),  # also of an empty frame
+            score=hits.scores.astype(np.float64),
+            rank=np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
+        )
+
+    def _scored(self, inp: "pd.DataFrame") -> "pd.DataFrame":
+        """The same rows, each query's best first; other columns stay."""
+        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
+        rows = np.argsort(groups, kind="stable")
+        ends = np.flatnonzero(np.diff(groups[rows])) + 1
+        docnos = list(inp["docno"].map(str))
+        scores = self.index.score(
+            self._queries(inp.drop_duplicates(subset="qid")),
+            [[docnos[row] for row in some] for some in np.split(rows, ends)] if len(rows) else [],
+            self._search_model(),
+            feedback=self.feedback,
+            threads=self.threads,
+        )
+        kept = inp.drop(columns=["score", "rank"], errors="ignore").iloc[rows]
+        kept = kept.assign(score=np.concatenate([np.empty(0), *scores]), _group=groups[rows])
+        kept = kept.sort_values(
+            ["_group", "score", "docno"], ascending=[True, False, True], kind="stable"
+        )
+        ranks = kept.groupby("_group").cumcount().astype(np.int64)
+        return kept.drop(columns="_group").assign(rank=ranks).reset_index(drop=True)
 
     def __call__(self, inp: Any) -> Any:
         """Rank the documents for each query.
@@ -113,7 +143,7 @@ class _Retriever(_OverIndex):
         topics = inp if isinstance(inp, Topics) else Topics.of(inp)
         hits = self.index.search(
             queries_of(self.index, topics),
-            self._model(),
+            self._search_model(),
             feedback=self.feedback,
             depth=self.depth,
             threads=self.threads,
@@ -127,19 +157,33 @@ class _Retriever(_OverIndex):
 class DenseRetriever(_Retriever):
     """Ranks documents for each query by the inner product of vectors.
 
-    Input columns: ``qid`` and ``query``. Output: at most ``depth`` rows per query, with ``docno``,
-    ``score`` and ``rank`` (from 0). The encoder of a folder runs on ``device``.
+    Input columns: ``qid`` and ``query``; with ``docno``, exactly those documents are scored.
+    Output: at most ``depth`` rows per query, with ``docno``, ``score`` and ``rank`` (from 0). The
+    encoder of a folder runs on ``device``.
     """
 
     _is_dense = True
+
+    def __init__(
+        self,
+        index: Index | Path | str,
+        *,
+        depth: int | None = 1000,
+        threads: int | None = None,
+        device: str = "auto",
+    ) -> None:
+        opened = index if isinstance(index, Index) else open_index(index, device=device)
+        super().__init__(opened, depth, threads, None)
+        self.device = device
 
 
 class LexicalRetriever(_Retriever):
     """Ranks documents for each query.
 
     Input columns: ``qid`` and ``query``; a column ``query_toks`` (index terms and weights, from
-    :class:`QueryExpansion`) is searched instead of the text. Output: one
-    row per hit, with ``docno``, ``score`` and ``rank`` (from 0).
+    :class:`QueryExpansion`) is searched instead of the text. With ``docno``, exactly those
+    documents are scored, one without a query term with 0, and other columns stay. Output: one row
+    per hit, with ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
         model: A retrieval model or its name; by default the index's.
@@ -160,19 +204,35 @@ class LexicalRetriever(_Retriever):
     ) -> None:
         opened = index if isinstance(index, Index) else open_index(index)
         kind = _chosen(MODELS, model or opened.default_model or "bm25", hyperparameters)
-        super().__init__(opened, depth=depth, threads=threads, kind=kind)
+        super().__init__(opened, depth, threads, kind)
         self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
 
-    def _model(self) -> Any:
+    def _search_model(self) -> Any:
         return self._made()
+
+    @property
+    def model(self) -> Model:
+        """The model with the current hyperparameters; PyTerrier copies transformers by it."""
+        made: Model = self._made()
+        return made
+
+    hyperparameters: ClassVar[Mapping[str, float]] = {}
+
+    def _queries(self, topics: "pd.DataFrame") -> list[Query]:
+        texts = super()._queries(topics)
+        if "query_toks" not in topics:
+            return texts
+        pairs = zip(topics["query_toks"], texts, strict=True)
+        return [terms if isinstance(terms, Mapping) else text for terms, text in pairs]
 
 
 class QueryExpansion(_OverIndex):
     """Expands queries with their best documents: ``retriever >> QueryExpansion(...) >> retriever``.
 
     Input columns: ``qid``, ``query``, ``docno``, ``score``. Output: one row per query, with
-    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches) and ``query``
-    unchanged.
+    ``query_toks`` (index terms and weights, which :class:`LexicalRetriever` searches), ``query``
+    unchanged and also as ``query_0``, from where ``pt.rewrite.reset`` takes it, and the columns of
+    queries: those that begin with ``q`` or are the same in all rows of every query.
 
     Args:
         feedback: A feedback method or its name.
@@ -185,7 +245,16 @@ class QueryExpansion(_OverIndex):
         feedback: str | FeedbackMethod = "rm3",
         **hyperparameters: float,
     ) -> None:
-        super().__init__(index, depth=None, kind=_chosen(FEEDBACK, feedback, hyperparameters))
+        opened = index if isinstance(index, Index) else open_index(index)
+        super().__init__(opened, None, None, _chosen(FEEDBACK, feedback, hyperparameters))
+
+    @property
+    def feedback(self) -> FeedbackMethod:
+        """The method with the current hyperparameters."""
+        made: FeedbackMethod = self._made()
+        return made
+
+    hyperparameters: ClassVar[Mapping[str, float]] = {}
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         import pandas as pd
@@ -193,10 +262,32 @@ class QueryExpansion(_OverIndex):
         refuse_without(inp, "qid", "query", "docno", "score")
         method = self._made()
         ordered = inp.sort_values(["score", "docno"], ascending=[False, True], kind="stable")
-        rows: list[dict[str, Any]] = []
+        expanded: dict[Any, Mapping[str, float]] = {}
         for qid, ranking in ordered.groupby("qid", sort=False):
             query = str(ranking["query"].iloc[0])
             documents = list(zip(ranking["docno"], ranking["score"], strict=True))
-            weights = self.index.expand_from(query, documents, method)
-            rows.append({"qid": qid, "query": query, "query_toks": weights})
-        return pd.DataFrame(rows, columns=["qid", "query", "query_toks"])
+            expanded[qid] = self.index.expand_from(query, documents, method)
+        queries = inp[self._query_columns(inp)].drop_duplicates(subset="qid")
+        names = ["query"]  # query becomes query_0, query_0 query_1, and so on
+        while names[-1] in queries.columns:
+            names.append(f"query_{len(names) - 1}")
+        renamed = queries.rename(columns=dict(pairwise(names)))
+        renamed.insert(1, "query", queries["query"])
+        weights = pd.Series([expanded[qid] for qid in renamed["qid"]], renamed.index, dtype=object)
+        return renamed.assign(query_toks=weights).reset_index(drop=True)
+
+    @staticmethod
+    def _query_columns(inp: "pd.DataFrame") -> list[str]:
+        of_documents, queries = {"docno", "docid", "score", "rank"}, inp.groupby("qid", sort=False)
+        has_several = len(inp) > queries.ngroups
+        return [
+            name
+            for name in inp.columns
+            if name[:1] == "q"
+            or name.startswith("stashed_results_")
+            or (
+                name not in of_documents
+                and has_several
+                and inp[name].map(repr).groupby(inp["qid"]).nunique().max() == 1
+            )
+        ]

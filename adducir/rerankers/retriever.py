@@ -38,11 +38,12 @@ class RerankingTransformer(Transformer):
         super().__init__()
         if not isinstance(reranker, Reranker):
             reranker = open_reranker(reranker, running=Running(device))
-        self.reranker, self.text_attr = reranker, text_attr
+        self.reranker, self.text_attr, self.device = reranker, text_attr, device
+        self.index = open_index(index) if isinstance(index, Path | str) else index
         self._texts: Texts | None = None
-        if index is not None:
-            opened = open_index(index) if isinstance(index, Path | str) else index
-            self._texts = Texts.stored(opened.documents, reranker.fields or opened.fields)
+        if self.index is not None:
+            fields = reranker.fields or self.index.fields
+            self._texts = Texts.stored(self.index.documents, fields)
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
@@ -64,4 +65,5 @@ class RerankingTransformer(Transformer):
         return ranked.assign(rank=ranked.groupby("qid", sort=False).cumcount())
 
     def __repr__(self) -> str:
-        return f"RerankingTransformer({self.reranker.name!r})"
+        of = f"text_attr={self.text_attr!r}" if self.index is None else repr(str(self.index.path))
+        return f"RerankingTransformer({self.reranker.name!r}, {of})"
