@@ -17,7 +17,14 @@ from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.processes import default_threads
 from adducir.indexes.index import Index
-from adducir.indexes.kinds import DENSE, KINDS, VERSIONS, EngineName
+from adducir.indexes.kinds import (
+    DENSE,
+    IMPACTS_VERSION,
+    KINDS,
+    VERSIONS,
+    EngineName,
+    holds_impacts,
+)
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -132,9 +139,10 @@ def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexS
 
 
 def _artifact(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> dict[str, Any]:
+    recipe = settings.recipe()
     return {
         "kind": KINDS[engine],
-        "recipe": settings.recipe(),
+        "recipe": recipe,
         "inputs": {"corpus": fingerprint(corpus.identity())},
-        "builder_version": VERSIONS[engine],
+        "builder_version": IMPACTS_VERSION if holds_impacts(recipe) else VERSIONS[engine],
     }

@@ -4,7 +4,8 @@ Packages add kinds through entry points ``adducir.models``, ``adducir.feedback``
 ``adducir.languages``.
 """
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.registry import Family
 
@@ -57,4 +58,11 @@ EngineName = Literal["lucene", "memory"]
 KINDS: dict[EngineName, str] = {"lucene": "lucene-index", "memory": "memory-index"}
 """The kind of artifact that each engine builds."""
 VERSIONS: dict[EngineName, int] = {"lucene": 1, "memory": 4}
+IMPACTS_VERSION = 5
 DENSE = "dense-index"
+
+
+def holds_impacts(recipe: Mapping[str, Any]) -> bool:
+    """Whether a memory index is of token weights that are ready, in a layout of their own."""
+    language = recipe.get("analysis", {}).get("language", "en")
+    return "weights" in recipe and LANGUAGES.kind(language).is_pretokenized

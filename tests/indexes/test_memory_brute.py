@@ -31,7 +31,7 @@ class Brute:
     """Lucene's scores as its classes compute them, of all documents."""
 
     def __init__(self, folder: Path, tfs: Matrix, *, exact: bool = False) -> None:
-        own = IndexSettings(analysis=Analysis(language="pretokenized"), accurate_length=exact)
+        own = IndexSettings(analysis=Analysis("none", "none"), accurate_length=exact)
         self.index = weighted_index(self._documents(tfs), folder, own)
         self.exact, self.tfs = exact, tfs
         sums = tfs.astype(np.float64).sum(axis=1)

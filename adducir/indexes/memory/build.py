@@ -9,7 +9,6 @@ document and term. The files do not depend on the number of threads.
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from threading import local
 from typing import Any, BinaryIO
@@ -27,7 +26,10 @@ from adducir.indexes.arrays import Array, let_go, new_array, save
 from adducir.indexes.building import IndexSettings, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
+from adducir.indexes.memory.impact_build import write_impacts
 from adducir.indexes.memory.inverting import (
+    CHUNK_POSTINGS,
+    Spooled,
     bound,
     count_pairs,
     distinct,
@@ -40,8 +42,8 @@ from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, common_
 from adducir.indexes.vocabulary import bulk_analyser
 
 _BLANKS = bytes(range(33))
-_CHUNK_POSTINGS = 1 << 22
 _WEIGHTED_BLOCK = 2000
+_NOTHING = 2.0**-150  # what single precision rounds to 0
 
 
 def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
@@ -66,7 +68,7 @@ def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -
             return {"documents": len(arrived), **arrived.write(folder)}
         arrived.take_weights(weights, docnos, analysis)
         without = len(docnos) - len(arrived)
-        counts = arrived.write(folder)
+        counts = arrived.write(folder, as_impacts=analysis.kind.is_pretokenized)
         return counts | {"documents": len(docnos), "empty": counts["empty"] + without}
 
 
@@ -153,7 +155,7 @@ class Arrived:
                         path=source,
                         hint="Give the corpus from which the weights were computed.",
                     )
-                kept = {term: weight for term, weight in weights.items() if weight > 0}
+                kept = {term: weight for term, weight in weights.items() if weight > _NOTHING}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]
                 starts = np.array([0, len(terms)], dtype=np.int64)
                 own = np.array(terms, dtype=np.int32)
@@ -161,26 +163,39 @@ class Arrived:
                 progress().advance(1)
         self._names = list(numbers)
 
-    def write(self, folder: Path) -> dict[str, int]:
+    def write(self, folder: Path, *, as_impacts: bool = False) -> dict[str, int]:
         """Give terms and documents their final numbers, write all files, and return the counts.
 
-        ``indexed`` is Lucene's count: documents with text, even if analysis leaves no terms.
+        ``as_impacts``: in the layout of token weights. ``indexed`` is Lucene's count: documents
+        with text, even if analysis leaves no terms.
         """
+        spooled = self._spooled(folder)
+        empty = len(self) - len(spooled.order) if self._empty is None else self._empty
+        tokens = (write_impacts if as_impacts else _write_segment)(spooled, folder)
+        return {
+            "indexed": len(self) - empty,
+            "empty": empty,
+            "terms": len(spooled.offsets) - 1,
+            "tokens": tokens,
+            "postings": int(spooled.offsets[-1]),
+        }
+
+    def _spooled(self, folder: Path) -> Spooled:
+        """The final numbers; writes the names and where postings begin."""
         terms = _mapped(self._terms, np.int32)
         tfs = _mapped(self._tfs, self._dtype)
         sizes = np.concatenate(self._sizes)
         starts = np.concatenate([[0], np.cumsum(sizes)])
         full = np.flatnonzero(sizes)
-        empty = len(self) - len(full) if self._empty is None else self._empty
         docnos = np.array([self._docnos[row] for row in full], dtype=object)
         order = full[np.argsort(docnos, kind="stable")]
         frequency = np.zeros(len(self._names), dtype=np.int64)
-        is_whole, greatest = True, 0.0
-        for first in range(0, len(terms), _CHUNK_POSTINGS):
-            some = slice(first, first + _CHUNK_POSTINGS)
+        is_whole, largest = True, 0.0
+        for first in range(0, len(terms), CHUNK_POSTINGS):
+            some = slice(first, first + CHUNK_POSTINGS)
             frequency += np.bincount(terms[some], minlength=len(frequency))
             is_whole = is_whole and bool((tfs[some] % 1 == 0).all())
-            greatest = max(greatest, tfs[some].max())
+            largest = max(largest, float(tfs[some].max()))
             let_go(terms, tfs)
         by_text = np.argsort(np.array(self._names, dtype=object), kind="stable")
         ranks = np.empty(len(by_text), dtype=np.int32)
@@ -196,70 +211,66 @@ class Arrived:
         named = pl.Series([self._docnos[row] for row in order], dtype=pl.String)
         _write_table(folder / DOCNOS, {"docno": named})
         save(folder / FILES["offsets"], offsets)
+        return Spooled(order, starts, terms, tfs, ranks, renumber, offsets, largest, is_whole)
 
-        # Documents in their final order, about this many postings at a time.
-        ends = np.concatenate([[0], np.cumsum(sizes[order])])
-        steps = np.arange(_CHUNK_POSTINGS, ends[-1], _CHUNK_POSTINGS)
-        cuts = np.unique([0, *(np.searchsorted(ends, steps)), len(order)]).tolist()
-        dtype = np.min_scalar_type(int(greatest)) if is_whole else np.dtype(np.float32)
-        total = int(ends[-1])
-        docs = new_array(folder / FILES["docs"], np.int32, total)
-        own_tfs = new_array(folder / FILES["tfs"], dtype, total)
-        vectors = total if is_whole else 0
-        forward = new_array(folder / FILES["forward"], np.int32, vectors)
-        forward_tfs = new_array(folder / FILES["forward_tfs"], dtype, vectors)
-        save(folder / FILES["forward_offsets"], ends if is_whole else np.zeros_like(ends))
-        lengths = np.zeros(len(order), dtype=np.int32 if is_whole else np.float64)
-        occurrences = np.zeros(len(ranked), dtype=np.int64 if is_whole else np.float64)
-        cursors = offsets[:-1].copy()
-        longest = int(np.diff(starts).max(initial=0))
-        scratch = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int32)
-        for first, last in pairwise(cuts):
-            part = slice(ends[first], ends[last])
-            some_terms, some_tfs = forward[part], forward_tfs[part]
-            if not is_whole:
-                some_terms = np.empty(part.stop - part.start, dtype=np.int32)
-                some_tfs = np.empty(part.stop - part.start, dtype=dtype)
-            rows = order[first:last]
-            gather(starts, terms, tfs, rows, ranks, renumber, some_terms, some_tfs, *scratch)
-            own = ends[first : last + 1] - ends[first]
-            into = cursors, docs, own_tfs, lengths, occurrences
-            scatter(first, own, some_terms, some_tfs, *into)
-            let_go(terms, tfs, docs, own_tfs, forward, forward_tfs)
-        words = len(order) // 64 + 1
-        size = common_terms(frequency[ranked], len(order)) * words
-        bits = new_array(folder / FILES["bits"], np.uint64, size)
-        before = new_array(folder / FILES["before"], np.uint32, size)
-        mark(offsets, docs, words, bits, before)
-        let_go(docs, bits, before)
-        norms = norms_of(lengths)
-        most = np.zeros(len(ranked), dtype=np.float32)
-        least = np.full(len(ranked) * len(LEVELS), 255, dtype=np.uint8)
-        bound(offsets, docs, own_tfs, norms, LEVELS, most, least)
-        pairs = _write_codes(folder, docs, own_tfs, norms)
-        for name, array in {
-            "lengths": lengths,
-            "pairs": pairs,
-            "norms": norms,
-            "greatest_tfs": most,
-            "least_norms": least,
-            "occurrences": occurrences,
-        }.items():
-            save(folder / FILES[name], array)
-        return {
-            "indexed": len(self) - empty,
-            "empty": empty,
-            "terms": len(ranked),
-            "tokens": int(lengths.sum()),
-            "postings": total,
-        }
+
+def _write_segment(spooled: Spooled, folder: Path) -> int:
+    """Write postings, vectors, lengths and bounds; returns the sum of all frequencies."""
+    order, offsets, is_whole = spooled.order, spooled.offsets, spooled.is_whole
+    vocabulary, total = len(offsets) - 1, int(offsets[-1])
+    dtype = np.min_scalar_type(int(spooled.largest)) if is_whole else np.dtype(np.float32)
+    docs = new_array(folder / FILES["docs"], np.int32, total)
+    own_tfs = new_array(folder / FILES["tfs"], dtype, total)
+    vectors = total if is_whole else 0
+    forward = new_array(folder / FILES["forward"], np.int32, vectors)
+    forward_tfs = new_array(folder / FILES["forward_tfs"], dtype, vectors)
+    ends = spooled.ends
+    save(folder / FILES["forward_offsets"], ends if is_whole else np.zeros_like(ends))
+    lengths = np.zeros(len(order), dtype=np.int32 if is_whole else np.float64)
+    occurrences = np.zeros(vocabulary, dtype=np.int64 if is_whole else np.float64)
+    cursors = offsets[:-1].copy()
+    longest = int(np.diff(spooled.starts).max(initial=0))
+    scratch = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int32)
+    for first, last in spooled.chunks():
+        part = slice(ends[first], ends[last])
+        some_terms, some_tfs = forward[part], forward_tfs[part]
+        if not is_whole:
+            some_terms = np.empty(part.stop - part.start, dtype=np.int32)
+            some_tfs = np.empty(part.stop - part.start, dtype=dtype)
+        of_chunk = spooled.starts, spooled.terms, spooled.tfs, order[first:last]
+        gather(*of_chunk, spooled.ranks, spooled.renumber, some_terms, some_tfs, *scratch)
+        own = ends[first : last + 1] - ends[first]
+        into = cursors, docs, own_tfs, lengths, occurrences
+        scatter(first, own, some_terms, some_tfs, *into)
+        let_go(spooled.terms, spooled.tfs, docs, own_tfs, forward, forward_tfs)
+    words = len(order) // 64 + 1
+    size = common_terms(np.diff(offsets), len(order)) * words
+    bits = new_array(folder / FILES["bits"], np.uint64, size)
+    before = new_array(folder / FILES["before"], np.uint32, size)
+    mark(offsets, docs, words, bits, before)
+    let_go(docs, bits, before)
+    norms = norms_of(lengths)
+    most = np.zeros(vocabulary, dtype=np.float32)
+    least = np.full(vocabulary * len(LEVELS), 255, dtype=np.uint8)
+    bound(offsets, docs, own_tfs, norms, LEVELS, most, least)
+    pairs = _write_codes(folder, docs, own_tfs, norms)
+    for name, array in {
+        "lengths": lengths,
+        "pairs": pairs,
+        "norms": norms,
+        "greatest_tfs": most,
+        "least_norms": least,
+        "occurrences": occurrences,
+    }.items():
+        save(folder / FILES[name], array)
+    return int(lengths.sum())
 
 
 def _write_codes(folder: Path, docs: Array, tfs: Array, norms: Array) -> Array:
     """Write a byte per posting, and return what the bytes mean."""
     out = new_array(folder / FILES["codes"], np.uint8, len(docs))
     counts, codes = np.zeros(1 << 16, dtype=np.int64), np.full(1 << 16, 255, dtype=np.uint8)
-    chunks = [slice(at, at + _CHUNK_POSTINGS) for at in range(0, len(docs), _CHUNK_POSTINGS)]
+    chunks = [slice(at, at + CHUNK_POSTINGS) for at in range(0, len(docs), CHUNK_POSTINGS)]
     if tfs.dtype.kind in "iu":  # weights are rarely equal
         for some in chunks:
             count_pairs(docs[some], tfs[some], norms, counts)

@@ -13,10 +13,11 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import Terms
 from adducir.indexes.index import Index, Ranked, in_threads
-from adducir.indexes.kinds import KINDS, VERSIONS
+from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impacts
+from adducir.indexes.memory.impacts import MOST_TERMS, Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
-from adducir.indexes.models import BM25, QLD, Model, Statistics, refuse_unless_scored
+from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unless_scored
 
 _KERNELS = "adducir.indexes.memory.kernels"
 _FEW = 1 << 25  # postings
@@ -31,19 +32,26 @@ class MemoryIndex(Index):
 
     manifest: Manifest
     _read = 0  # postings, by NumPy
+    _arrays: Postings | None = None
 
     def __init__(self, path: Path | str) -> None:
         manifest = open_artifact(Path(path), KINDS["memory"])
-        if manifest.builder_version != VERSIONS["memory"]:
+        of_impacts = holds_impacts(manifest.recipe)
+        if manifest.builder_version != (IMPACTS_VERSION if of_impacts else VERSIONS["memory"]):
             raise ArtifactError(
                 "this memory index was built by another version of Adducir.",
                 path=Path(path),
                 hint="Build it again with 'adducir index --rebuild'.",
             )
         super().__init__(Path(path), manifest)
-        if "weights" in manifest.recipe and self.analysis.kind.is_pretokenized:
+        recheck = partial(refuse_replaced, self.path, manifest)
+        self._segment: SavedSegment | SavedImpacts
+        if of_impacts:
             self.default_model = "impact"
-        self._segment = SavedSegment.open(self.path, partial(refuse_replaced, self.path, manifest))
+            self._segment = SavedImpacts.open(self.path, recheck)
+            self._by_impacts(Queries.of([], self._segment), self._segment, 1, 1)  # loads the kernel
+        else:
+            self._segment = SavedSegment.open(self.path, recheck)
 
     def __len__(self) -> int:
         return len(self._segment)
@@ -72,6 +80,9 @@ class MemoryIndex(Index):
         refuse_unless_scored(model, "memory", self.path)
         segment, asked = self._segment, Queries.of(queries, self._segment)
         try:
+            is_short = np.diff(asked.starts).max(initial=0) <= MOST_TERMS
+            if type(model) is Impact and isinstance(segment, SavedImpacts) and is_short:
+                return self._by_impacts(asked, segment, depth, threads)
             if type(model) is not BM25 and type(model) is not QLD:
                 return self._by_model(asked, model, depth, threads)
             formula = Formula.of(model, segment, accurate=self.accurate_length)
@@ -79,18 +90,32 @@ class MemoryIndex(Index):
             if _KERNELS not in sys.modules:
                 self._read += int(segment.frequencies[asked.terms].sum())
                 self._read += asked.size * len(segment) // 4
-                if self._read <= _FEW:
-                    added = partial(formula.added, asked, np.asarray(segment.norms))
-                    return self._exhaustive(asked, added, np.float32, depth, threads)
-            return self._compiled(asked, formula, depth, threads)
+            if isinstance(segment, SavedImpacts) or self._read <= _FEW:
+                added = partial(formula.added, asked, np.asarray(segment.norms))
+                return self._exhaustive(asked, added, np.float32, depth, threads)
+            from adducir.indexes.memory.kernels import search
+
+            kernel = partial(search, self._postings(segment), formula, asked)
+            return self._compiled(kernel, asked, np.float32, depth, threads)
         except IndexError as error:  # an invalid document number
             raise damaged(segment.folder / FILES["docs"]) from error
 
-    def _compiled(
-        self, queries: Queries, formula: Formula, depth: int | None, threads: int
+    def _by_impacts(
+        self, queries: Queries, saved: SavedImpacts, depth: int | None, threads: int
     ) -> Ranked:
-        from adducir.indexes.memory import kernels
+        from adducir.indexes.memory.impact_search import search
 
+        kernel = partial(search, saved.arrays, queries, Plan.of(queries, saved))
+        return self._compiled(kernel, queries, np.float64, depth, threads)
+
+    def _compiled(
+        self,
+        kernel: Callable[..., None],
+        queries: Queries,
+        precision: type[np.floating],
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
         # The maximum number of hits of each query.
         sizes = np.concatenate(([0], np.cumsum(self._segment.frequencies[queries.terms])))
         matches = sizes[queries.starts[1:]] - sizes[queries.starts[:-1]]
@@ -98,22 +123,24 @@ class MemoryIndex(Index):
         limits = np.minimum(limits, len(self._segment))
         starts = np.concatenate(([0], np.cumsum(limits)))
         docs = np.empty(starts[-1], dtype=np.int32)
-        scores = np.empty(starts[-1], dtype=np.float32)
+        scores = np.empty(starts[-1], dtype=precision)
         counts = np.zeros(len(limits), dtype=np.int64)
 
         def search(first: int, last: int) -> None:
-            rest = (queries, first, last, starts, docs, scores, counts)
-            kernels.search(self._postings, formula, *rest)
+            kernel(first, last, starts, docs, scores, counts)
 
-        in_threads(search, len(limits), threads)
+        if queries.size == 0:
+            search(0, 0)  # loads it
+        in_threads(search, queries.size, threads)
         if (counts < limits).any():
             kept = np.arange(len(docs)) - np.repeat(starts[:-1], limits) < np.repeat(counts, limits)
             docs, scores = docs[kept], scores[kept]
         return counts.astype(np.int32), docs, scores
 
-    @cached_property
-    def _postings(self) -> Postings:
-        return Postings.of(self._segment)
+    def _postings(self, segment: SavedSegment) -> Postings:
+        if self._arrays is None:
+            self._arrays = Postings.of(segment)
+        return self._arrays
 
     def _by_model(self, queries: Queries, model: Model, depth: int | None, threads: int) -> Ranked:
         """Any other model: in doubles from exact lengths."""
@@ -145,7 +172,6 @@ class MemoryIndex(Index):
         threads: int,
     ) -> Ranked:
         segment, size = self._segment, len(self._segment)
-        docs, tfs, offsets = map(np.asarray, (segment.docs, segment.tfs, segment.offsets))
         empty = np.empty(0, dtype=np.int32)
         found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
 
@@ -153,9 +179,9 @@ class MemoryIndex(Index):
             for query in range(first, last):
                 sums, seen = np.zeros(size), np.zeros(size, dtype=bool)
                 for n in range(queries.starts[query], queries.starts[query + 1]):
-                    part = slice(offsets[queries.terms[n]], offsets[queries.terms[n] + 1])
-                    sums[docs[part]] += added(n, docs[part], tfs[part])
-                    seen[docs[part]] = True
+                    docs, tfs = segment.postings(queries.terms[n])
+                    sums[docs] += added(n, docs, tfs)
+                    seen[docs] = True
                 matching = np.flatnonzero(seen)
                 scores = sums[matching].astype(precision)
                 if depth is not None and depth < len(scores):
@@ -171,7 +197,7 @@ class MemoryIndex(Index):
         return counts, ranked, scores
 
     def _refuse_without_vectors(self) -> None:
-        if len(self) and not len(self._segment.forward):
+        if not self._segment.has_frequencies:
             raise UsageError(
                 f"{self.path} has weighted terms, but feedback needs documents' frequencies.",
                 hint="Search without feedback, or expand queries with an index of the texts.",
@@ -189,15 +215,4 @@ class MemoryIndex(Index):
         return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
 
     def _vectors(self, docs: Array) -> tuple[Terms, Array, Array, Array]:
-        segment = self._segment
-        offsets, numbers, frequencies = map(
-            np.asarray, (segment.forward_offsets, segment.forward, segment.forward_tfs)
-        )
-        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
-        none = np.empty(0, dtype=np.int32)
-        terms = np.concatenate([none, *(numbers[part] for part in parts)])
-        tfs = np.concatenate([none, *(frequencies[part] for part in parts)])
-        if len(terms) and not (terms.min() >= 0 and terms.max() < len(segment.occurrences)):
-            raise damaged(segment.folder / FILES["forward"])
-        sizes = offsets[docs + 1] - offsets[docs]
-        return self._terms, sizes, terms, tfs
+        return self._terms, *self._segment.vectors(docs)

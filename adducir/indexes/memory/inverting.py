@@ -1,11 +1,46 @@
 """From documents to postings, lengths and vectors: called by :mod:`.build` per block."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
 import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.compiled import inner
 
+CHUNK_POSTINGS = 1 << 22
+"""How many postings are taken into memory at a time."""
 _MOST = (1 << 31) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Spooled:
+    """All documents on disk as they arrived, and the final numbers of terms and documents."""
+
+    order: Array  # (N,) rows of the documents with terms, by number
+    starts: Array  # (rows + 1,) where each row's terms begin
+    terms: Array  # provisional numbers
+    tfs: Array
+    ranks: Array  # (provisional numbers,) int32: alphabetical ranks
+    renumber: Array  # (provisional numbers,) int32: final numbers
+    offsets: Array  # (V + 1,) int64: where the postings of each term begin
+    largest: float  # frequency
+    is_whole: bool  # whether all frequencies are integers
+
+    @cached_property
+    def ends(self) -> Array:
+        """(N + 1,) where each document's terms begin, by number."""
+        sizes = np.diff(self.starts)[self.order]
+        ends: Array = np.concatenate([[0], np.cumsum(sizes)])
+        return ends
+
+    def chunks(self) -> Iterator[tuple[int, int]]:
+        """Documents in their final order, about :data:`CHUNK_POSTINGS` at a time."""
+        steps = np.arange(CHUNK_POSTINGS, self.ends[-1], CHUNK_POSTINGS)
+        cuts = [0, *np.searchsorted(self.ends, steps), len(self.order)]
+        yield from pairwise(np.unique(cuts).tolist())
 
 
 def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:

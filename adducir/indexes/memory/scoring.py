@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.segment import LENGTHS, SavedSegment
+from adducir.indexes.memory.segment import LENGTHS, Saved, SavedSegment
 from adducir.indexes.models import BM25, QLD
 
 BM25_BYTE, BM25_EXACT, DIRICHLET = 0, 1, 2
@@ -56,7 +56,7 @@ class Postings(NamedTuple):
     def of(cls, segment: SavedSegment) -> "Postings":
         arrays = {name: getattr(segment, name) for name in cls._fields[1:]}
         arrays["norms"] = _padded(segment.norms)
-        return cls(len(segment), **{name: _frozen(array) for name, array in arrays.items()})
+        return cls(len(segment), **{name: frozen(array) for name, array in arrays.items()})
 
 
 class Formula(NamedTuple):
@@ -69,23 +69,23 @@ class Formula(NamedTuple):
     constant: np.float32  # the rest of that denominator
 
     @classmethod
-    def of(cls, model: BM25 | QLD, segment: SavedSegment, *, accurate: bool) -> "Formula":
+    def of(cls, model: BM25 | QLD, segment: Saved, *, accurate: bool) -> "Formula":
         zero, one = np.float32(0), np.float32(1)
         if isinstance(model, QLD):
             mu = np.float64(np.float32(model.mu))
             with np.errstate(divide="ignore", invalid="ignore"):  # mu may be 0
                 logs = np.log(mu / (LENGTHS.astype(np.float32).astype(np.float64) + mu))
-            return cls(DIRICHLET, _frozen(logs), _NO_PARTS, zero, zero)
+            return cls(DIRICHLET, frozen(logs), _NO_PARTS, zero, zero)
         k1, b = np.float32(model.k1), np.float32(model.b)
         average = np.float32(segment.tokens / max(1, len(segment)))
         if accurate:
             slope = k1 * b / max(np.float32(1e-10), average)
             parts = slope * np.asarray(segment.lengths).astype(np.float32)
-            return cls(BM25_EXACT, _NO_FACTORS, _frozen(_padded(parts)), slope, k1 * (one - b))
+            return cls(BM25_EXACT, _NO_FACTORS, frozen(_padded(parts)), slope, k1 * (one - b))
         by_byte = LENGTHS.astype(np.float32)
         with np.errstate(all="ignore"):  # k1 may be 0 or close to it
             saturation = one / (k1 * ((one - b) + b * by_byte / average))
-        return cls(BM25_BYTE, _frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
+        return cls(BM25_BYTE, frozen(saturation.astype(np.float64)), _NO_PARTS, zero, zero)
 
     def added(self, queries: "Queries", norms: Array, place: int, docs: Array, tfs: Array) -> Array:
         weight, one = queries.weights[place], np.float32(1)
@@ -116,7 +116,7 @@ class Queries(NamedTuple):
     masses: Array = np.empty(0)  # (t,) float64: mu * p for Dirichlet smoothing by the kernels
 
     @classmethod
-    def of(cls, queries: Sequence[Mapping[str, float]], segment: SavedSegment) -> "Queries":
+    def of(cls, queries: Sequence[Mapping[str, float]], segment: Saved) -> "Queries":
         """Queries from terms and weights, without terms missing from the segment."""
         starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
         numbers = segment.numbers([term for query in queries for term in query])
@@ -129,7 +129,7 @@ class Queries(NamedTuple):
     def size(self) -> int:
         return len(self.starts) - 1
 
-    def for_kernels(self, model: BM25 | QLD, segment: SavedSegment) -> "Queries":
+    def for_kernels(self, model: BM25 | QLD, segment: Saved) -> "Queries":
         terms = self.terms
         if isinstance(model, QLD):
             share = (segment.occurrences[terms] + 1.0) / (segment.tokens + 1.0)
@@ -146,7 +146,7 @@ def _padded(array: Array) -> Array:
     return padded
 
 
-def _frozen(array: Array) -> Array:
+def frozen(array: Array) -> Array:
     # Code is compiled per argument type, and read-only arrays are a different type from writable
     # ones, so all are created with the same settings.
     plain: Array = np.asarray(array).view(np.ndarray)
@@ -154,5 +154,5 @@ def _frozen(array: Array) -> Array:
     return plain
 
 
-_NO_PARTS = _frozen(np.zeros(1, dtype=np.float32))
-_NO_FACTORS = _frozen(np.zeros(256, dtype=np.float64))
+_NO_PARTS = frozen(np.zeros(1, dtype=np.float32))
+_NO_FACTORS = frozen(np.zeros(256, dtype=np.float64))

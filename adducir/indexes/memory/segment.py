@@ -148,54 +148,35 @@ class Segment:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SavedSegment(Segment):
-    codes: Array
-    pairs: Array
-    norms: Array
-    bits: Array
-    before: Array
-    greatest_tfs: Array
-    least_norms: Array
-    forward: Array
-    forward_tfs: Array
-    forward_offsets: Array
+class Saved:
+    """What the layouts of an index share: the names of its terms and documents, by number."""
+
     folder: Path
     recheck: Callable[[], None]  # after a file was read from the folder later
+    offsets: Array
+    lengths: Array
+    occurrences: Array
 
-    @classmethod
-    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedSegment":
-        """Map the files, and check sizes and offsets, not contents."""
-        arrays = {name: mapped(folder / file) for name, file in FILES.items()}
-        segment = cls(**arrays, folder=folder, recheck=recheck)
-        for name, is_right in segment._checks():
-            if getattr(segment, name).ndim != 1 or not is_right:
-                raise damaged(folder / FILES[name])
-        return segment
+    def __len__(self) -> int:
+        return len(self.lengths)
 
-    def _checks(self) -> Iterator[tuple[str, bool]]:
-        documents, postings = len(self.lengths), len(self.docs)
-        terms = len(self.occurrences)
-        yield "docs", self.docs.dtype == np.int32
-        yield "tfs", len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"
-        yield "codes", self.codes.shape == self.docs.shape and self.codes.dtype == np.uint8
-        yield "pairs", len(self.pairs) < 256 and self.pairs.dtype == np.int32
-        yield "lengths", self.lengths.dtype in (np.int32, np.float64)
-        yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
-        yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
-        yield "offsets", is_rising(self.offsets, terms, postings)
-        yield "bits", self.bits.dtype == np.uint64
-        common = common_terms(self.frequencies, documents)
-        yield "bits", len(self.bits) == common * (documents // 64 + 1)
-        yield "before", self.before.dtype == np.uint32 and len(self.before) == len(self.bits)
-        yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
-        yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
-        yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
-        yield "least_norms", self.least_norms.dtype == np.uint8
-        yield "forward", self.forward.dtype == np.int32
-        yield "forward_tfs", self.forward_tfs.shape == self.forward.shape
-        yield "forward_tfs", self.forward_tfs.dtype == self.tfs.dtype
-        yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
+    @cached_property
+    def frequencies(self) -> Array:
+        """(V,) document frequencies."""
+        return np.diff(self.offsets)
+
+    def postings(self, term: int) -> tuple[Array, Array]:
+        """The documents that contain a term, ascending, and their frequencies or weights."""
+        raise NotImplementedError
+
+    @property
+    def has_frequencies(self) -> bool:
+        """Whether feedback can read documents' terms."""
+        raise NotImplementedError
+
+    def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
+        """How many terms documents have, these, the most frequent first, and their frequencies."""
+        raise NotImplementedError
 
     @cached_property
     def tokens(self) -> float:
@@ -247,3 +228,73 @@ class SavedSegment(Segment):
         if found.schema != schema or len(found) != rows:
             raise damaged(self.folder / name)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class SavedSegment(Saved, Segment):
+    codes: Array
+    pairs: Array
+    norms: Array
+    bits: Array
+    before: Array
+    greatest_tfs: Array
+    least_norms: Array
+    forward: Array
+    forward_tfs: Array
+    forward_offsets: Array
+    folder: Path
+    recheck: Callable[[], None]  # after a file was read from the folder later
+
+    @classmethod
+    def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedSegment":
+        """Map the files, and check sizes and offsets, not contents."""
+        arrays = {name: mapped(folder / file) for name, file in FILES.items()}
+        segment = cls(**arrays, folder=folder, recheck=recheck)
+        for name, is_right in segment._checks():
+            if getattr(segment, name).ndim != 1 or not is_right:
+                raise damaged(folder / FILES[name])
+        return segment
+
+    def _checks(self) -> Iterator[tuple[str, bool]]:
+        documents, postings = len(self.lengths), len(self.docs)
+        terms = len(self.occurrences)
+        yield "docs", self.docs.dtype == np.int32
+        yield "tfs", len(self.tfs) == postings and self.tfs.dtype.kind in "iuf"
+        yield "codes", self.codes.shape == self.docs.shape and self.codes.dtype == np.uint8
+        yield "pairs", len(self.pairs) < 256 and self.pairs.dtype == np.int32
+        yield "lengths", self.lengths.dtype in (np.int32, np.float64)
+        yield "norms", len(self.norms) == documents and self.norms.dtype == np.uint8
+        yield "occurrences", self.occurrences.dtype in (np.int64, np.float64)
+        yield "offsets", is_rising(self.offsets, terms, postings)
+        yield "bits", self.bits.dtype == np.uint64
+        common = common_terms(self.frequencies, documents)
+        yield "bits", len(self.bits) == common * (documents // 64 + 1)
+        yield "before", self.before.dtype == np.uint32 and len(self.before) == len(self.bits)
+        yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
+        yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
+        yield "least_norms", self.least_norms.shape == (terms * len(LEVELS),)
+        yield "least_norms", self.least_norms.dtype == np.uint8
+        yield "forward", self.forward.dtype == np.int32
+        yield "forward_tfs", self.forward_tfs.shape == self.forward.shape
+        yield "forward_tfs", self.forward_tfs.dtype == self.tfs.dtype
+        yield "forward_offsets", is_rising(self.forward_offsets, documents, len(self.forward))
+
+    def postings(self, term: int) -> tuple[Array, Array]:
+        part = slice(self.offsets[term], self.offsets[term + 1])
+        return np.asarray(self.docs[part]), np.asarray(self.tfs[part])
+
+    @property
+    def has_frequencies(self) -> bool:
+        return len(self) == 0 or len(self.forward) > 0
+
+    def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
+        offsets, numbers, tfs = map(
+            np.asarray, (self.forward_offsets, self.forward, self.forward_tfs)
+        )
+        parts = [slice(*offsets[doc : doc + 2].tolist()) for doc in docs.tolist()]
+        none = np.empty(0, dtype=np.int32)
+        terms = np.concatenate([none, *(numbers[part] for part in parts)])
+        tfs = np.concatenate([none, *(tfs[part] for part in parts)])
+        if len(terms) and not (terms.min() >= 0 and terms.max() < len(self.occurrences)):
+            raise damaged(self.folder / FILES["forward"])
+        return offsets[docs + 1] - offsets[docs], terms, tfs

@@ -1,0 +1,219 @@
+"""Token weights against brute force: drawn weights, queries and depths, in up to three windows."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from memory_corpus import ListCorpus, build_memory_index, weighted_index
+
+from adducir.core.errors import ArtifactError, UsageError
+from adducir.corpora.documents import LARGEST_WEIGHT
+from adducir.indexes.analysis import Analysis
+from adducir.indexes.building import IndexSettings
+from adducir.indexes.engines import VERSIONS, open_index
+from adducir.indexes.feedback import RM3
+from adducir.indexes.memory.impacts import IMPACT_FILES, SavedImpacts
+from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.models import BM25, DPH, QLD, Impact, Okapi
+
+READY = IndexSettings(analysis=Analysis(language="pretokenized"))
+DOCUMENTS = 70_000  # two whole windows of documents and a part of one
+Query = Mapping[int, float]
+
+
+def index_of(matrix: np.ndarray, folder: Path) -> MemoryIndex:
+    def rows() -> Any:
+        for number, row in enumerate(matrix):
+            held = np.flatnonzero(row)
+            yield f"d{number:06}", {f"t{term}": float(row[term]) for term in held}
+
+    return weighted_index(rows(), folder, READY)
+
+
+def expected(matrix: np.ndarray, query: Query, depth: int | None) -> tuple[list[str], list[float]]:
+    """Products in doubles, added in the query's order, of every document with a query term."""
+    sums, seen = np.zeros(len(matrix)), np.zeros(len(matrix), dtype=bool)
+    for term, weight in query.items():
+        if term < matrix.shape[1]:
+            column = matrix[:, term].astype(np.float32).astype(np.float64)
+            sums += np.float64(np.float32(weight)) * column
+            seen |= column > 0
+    matching = np.flatnonzero(seen)
+    best = matching[np.argsort(-sums[matching], kind="stable")][:depth]
+    return [f"d{number:06}" for number in best], sums[best].tolist()
+
+
+def hold(index: MemoryIndex, matrix: np.ndarray, queries: list[Query], depth: int | None) -> None:
+    asked = [{f"t{term}": weight for term, weight in query.items()} for query in queries]
+    hits = index.search(asked, Impact(), depth=depth, threads=2)
+    first = 0
+    for query, count in zip(queries, hits.counts.tolist(), strict=True):
+        docnos, scores = expected(matrix, query, depth)
+        assert hits.docnos[first : first + count].to_list() == docnos
+        assert hits.scores[first : first + count].tolist() == scores
+        first += count
+
+
+VALUES = {
+    "bytes": st.integers(1, 255).map(float),
+    "integers": st.integers(1, 70_000).map(float),
+    "reals": st.floats(2**-10, 9, width=32),
+    "extremes": st.sampled_from([1e-45, 1e-30, 0.5, 1.0, 255.0, 256.0, 2.0**24, 1e30, 3e38]),
+}
+MANY = settings(max_examples=15, suppress_health_check=list(HealthCheck), deadline=None)
+
+
+@st.composite
+def cases(draw: st.DrawFn, values: st.SearchStrategy[float]) -> tuple[np.ndarray, list[Query], int]:
+    shape = draw(st.integers(1, 60)), draw(st.integers(1, 8))
+    levels = np.array(draw(st.lists(values, min_size=1, max_size=9)))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    matrix = random.choice(levels, shape) * (random.random(shape) < draw(st.floats(0.05, 1)))
+    weights = values | st.just(0.0) | st.integers(1, 9).map(float)
+    queries = st.dictionaries(st.integers(0, shape[1] + 1), weights, max_size=shape[1] + 2)
+    depth = draw(st.none() | st.integers(1, 70))
+    return matrix, draw(st.lists(queries, min_size=1, max_size=4)), depth
+
+
+@pytest.mark.parametrize("values", VALUES)
+@given(data=st.data())
+@MANY
+def test_small_indexes(values: str, data: st.DataObject, tmp_path_factory: Any) -> None:
+    matrix, queries, depth = data.draw(cases(VALUES[values]))
+    if matrix.any():
+        hold(index_of(matrix, tmp_path_factory.mktemp("i")), matrix, queries, depth)
+
+
+@pytest.fixture(scope="module", params=["bytes", "reals"])
+def large(request: Any, tmp_path_factory: Any) -> tuple[MemoryIndex, np.ndarray]:
+    """Terms of all frequencies, from half of the documents to two of them."""
+    random = np.random.default_rng(4)
+    matrix = np.zeros((DOCUMENTS, 24), dtype=np.float32)
+    for term, share in enumerate(np.geomspace(0.5, 2 / DOCUMENTS, 24)):
+        held = np.flatnonzero(random.random(DOCUMENTS) < share)
+        drawn = random.gamma(1.5, 1.0, len(held)) + 0.01
+        matrix[held, term] = drawn if request.param == "reals" else np.ceil(drawn * 20).clip(1, 255)
+    matrix[[7, DOCUMENTS - 1], 23] = 3
+    index = index_of(matrix, tmp_path_factory.mktemp(request.param))
+    shape = index._segment.shape
+    assert 0 < shape.columns < shape.placed < 24, "all three layouts are tested"
+    return index, matrix
+
+
+WEIGHTS = {
+    "integers": st.integers(1, 12).map(float),
+    "reals": st.floats(2**-7, 3, width=32),
+    "with zeros": st.sampled_from([0.0, 1.0, 0.25]),
+    "beyond 16 bits": st.integers(1, 5000).map(float),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@given(data=st.data())
+@MANY
+def test_three_windows(
+    weights: str, data: st.DataObject, large: tuple[MemoryIndex, np.ndarray]
+) -> None:
+    queries = st.dictionaries(st.integers(0, 24), WEIGHTS[weights], max_size=24)
+    depth = data.draw(st.sampled_from([1, 10, 100, 1000, 40_000, DOCUMENTS, None]))
+    hold(*large, data.draw(st.lists(queries, min_size=1, max_size=3)), depth)
+
+
+def test_ties_at_the_cut_go_to_the_lower_docno(tmp_path: Path) -> None:
+    matrix = np.ones((DOCUMENTS, 2), dtype=np.float32)
+    matrix[5::2, 1] = 2
+    index = index_of(matrix, tmp_path)
+    for weight in (1.0, 0.3):
+        for depth in (3, 40, 34_999):
+            hold(index, matrix, [{0: weight}, {1: weight, 0: weight}], depth)
+
+
+def test_queries_of_more_terms_than_sums_are_accurate_for(tmp_path: Path) -> None:
+    matrix = np.ones((3, 17_000), dtype=np.float32)
+    matrix[1, :9000] = 0
+    index = index_of(matrix, tmp_path)
+    for size in (2, 16_000, 17_000):
+        hold(index, matrix, [dict.fromkeys(range(size), 0.5)], 2)
+
+
+@pytest.mark.parametrize("model", [BM25(), QLD(), Okapi(), DPH(), BM25(k1=2, b=0.9)])
+def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> None:
+    """The same as an index of texts that repeat each token as often."""
+    random = np.random.default_rng(3)
+    matrix = random.integers(0, 4, (50, 9)) * (random.random((50, 9)) < 0.4)
+    texts = {
+        f"d{number:06}": " ".join(f"t{term}" for term, tf in enumerate(row) for _ in range(tf))
+        for number, row in enumerate(matrix)
+    }
+    index = index_of(matrix, tmp_path)
+    build_memory_index(ListCorpus(texts), tmp_path / "texts", READY)
+    theirs = MemoryIndex(tmp_path / "texts")
+    queries = ["t0 t3 t8", "t1 t1 t2", "none", ""]
+    for feedback in (None, RM3(fb_terms=4, fb_docs=3, original_query_weight=0.3)):
+        ours, other = (
+            one.search(queries, model, feedback=feedback, depth=20) for one in (index, theirs)
+        )
+        assert ours.frame([*"abcd"]).equals(other.frame([*"abcd"]))
+
+
+def test_impacts_of_texts_are_frequencies(tmp_path: Path) -> None:
+    build_memory_index(ListCorpus({"d": "a b a", "e": "b"}), tmp_path / "i", READY)
+    hits = MemoryIndex(tmp_path / "i").search([{"a": 2, "b": 0.5}], Impact())
+    assert (hits.docnos.to_list(), hits.scores.tolist()) == (["d", "e"], [4.5, 0.5])
+
+
+def test_real_weights_refuse_feedback_and_negative_ones_are_refused(tmp_path: Path) -> None:
+    index = index_of(np.array([[0.5]]), tmp_path)
+    with pytest.raises(UsageError, match="frequencies"):
+        index.search(["t0"], Impact(), feedback=RM3())
+    for weight in (-1.0, float("nan"), 2 * LARGEST_WEIGHT):
+        with pytest.raises(UsageError):
+            index.search([{"t0": weight}], Impact())
+
+
+def test_bytes_on_disk(tmp_path: Path) -> None:
+    """At most 4 bytes a posting where weights fit a byte, and 8 where they do not."""
+    random = np.random.default_rng(2)
+    shares = 0.5 * np.arange(1, 901) ** -0.4
+    matrix = random.integers(1, 200, (3000, 900)) * (random.random((3000, 900)) < shares)
+    for factor, most in ((1, 4), (0.37, 8), (300, 8)):
+        (folder := tmp_path / str(factor)).mkdir()
+        index = index_of(matrix * factor, folder)
+        files = [index.path / name for name in IMPACT_FILES.values()]
+        assert sum(path.stat().st_size for path in files) <= most * np.count_nonzero(matrix)
+
+
+def test_an_index_of_another_version_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("adducir.indexes.engines.IMPACTS_VERSION", VERSIONS["memory"])
+        patch.setattr("adducir.indexes.memory.index.IMPACTS_VERSION", VERSIONS["memory"])
+        path = index_of(np.array([[1]]), tmp_path).path
+    with pytest.raises(ArtifactError, match="another version"):
+        open_index(path)
+
+
+@pytest.mark.parametrize("factor", [1, 0.5])
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, factor: float) -> None:
+    random = np.random.default_rng(1)
+    shares = np.geomspace(0.9, 0.01, 20)
+    matrix = factor * random.integers(1, 9, (300, 20)) * (random.random((300, 20)) < shares)
+    path = index_of(matrix, tmp_path).path
+    SavedImpacts.open(path)
+    for name, file in IMPACT_FILES.items():
+        whole = np.load(path / file)
+        changed = [whole[:-1], np.append(whole, whole[-1:]), whole.astype(np.complex64)]
+        if name in ("offsets", "edges"):
+            for place, value in ((0, 1), (1, 1 << 30), (-1, 7)):
+                array = whole.copy()
+                array[place] = value
+                changed.append(array)
+        for array in changed:
+            if not np.array_equal(array, whole) or array.dtype != whole.dtype:
+                np.save(path / file, array)
+                with pytest.raises(ArtifactError, match="damaged"):
+                    SavedImpacts.open(path)
+        np.save(path / file, whole)
