@@ -161,8 +161,10 @@ class SparseWork(EncodingWork):
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
         from adducir.encoders.model import load_sparse_encoder
+        from adducir.encoders.sparse import pool_early
 
         encoder: Any = load_sparse_encoder(self.source.query).to(device)
+        pool_early(encoder)
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
         # Each token of a text has a logit per vocabulary entry.

@@ -35,20 +35,23 @@ def _add_column(sums: Array, column: Array, multiplier: Any) -> None:
 
 @inner
 def _add_scaled_column(sums: Array, column: Array, multiplier: Any) -> None:
+    """The product in two parts, so that everything has 16 bits and more is added at a time."""
+    high, low = U16(multiplier >> U16(8)), U16(multiplier & U16(255))
     for place in range(len(sums)):
         byte = U16(column[place])
-        product = U32(U32(U16(byte << U16(8))) * U32(multiplier))
-        sums[place] = U16(U16(sums[place] + U16(product >> U32(16))) + U16(byte != U16(0)))
+        rest = U16(U16(U16(byte * low) + U16(255)) >> U16(8))
+        sums[place] = U16(sums[place] + U16(U16(byte * high) + rest))
 
 
 @inner
 def _add_postings(
-    sums: Array, places: Array, weights: Array, multiplier: Any, shift: Any, least: Any
+    sums: Array, places: Array, weights: Array, multiplier: Any, is_scaled: bool
 ) -> None:
+    shift, rest = (U32(8), U32(255)) if is_scaled else (U32(0), U32(0))
     for i in range(U(len(places))):
         place = U(places[i]) & _INSIDE
-        added = (U32(weights[i]) * U32(multiplier)) >> shift
-        sums[place] = U16(sums[place] + U16(added + least))
+        added = (U32(weights[i]) * U32(multiplier) + rest) >> shift
+        sums[place] = U16(sums[place] + U16(added))
 
 
 @inner
@@ -103,7 +106,6 @@ def _find(
     """Write the documents that may be the best, ascending, and their sums; returns how many."""
     shape, size = impacts.shape, U(len(terms))
     documents, columns, windows = U(shape.documents), shape.columns, U(shape.windows)
-    shift, least = (U32(0), U32(0)) if slack < 0 else (U32(8), U32(1))
     count: Any = U(0)
     limit: Any = U(2 * depth + 2 * _CHUNK)
     threshold: Any = U16(0)
@@ -128,20 +130,21 @@ def _find(
                 start = U(impacts.offsets[term] - shape.in_columns)
                 first, last = start + U(impacts.edges[edge]), start + U(impacts.edges[edge + U(1)])
                 places, weights = impacts.places[first:last], impacts.bytes[first:last]
-                _add_postings(sums, places, weights, multiplier, shift, least)
+                _add_postings(sums, places, weights, multiplier, slack >= 0)
             else:
                 first, last = cursors[t], impacts.offsets[term + 1] - shape.in_windows
-                cursor, end = first, np.int64(base + width)
+                cursor: Any = first
+                end = np.int64(base + width)
                 while cursor < last and impacts.docs[U(cursor)] < end:
                     cursor += 1
                 bytes_before = shape.in_windows - shape.in_columns
                 weights = impacts.bytes[first + bytes_before : cursor + bytes_before]
-                _add_postings(sums, impacts.docs[first:cursor], weights, multiplier, shift, least)
+                _add_postings(sums, impacts.docs[first:cursor], weights, multiplier, slack >= 0)
                 cursors[t] = cursor
-        for start in range(U(0), width, U(_CHUNK)):
-            if not _exceeds(sums, start, threshold):
+        for chunk in range(U(0), width, U(_CHUNK)):
+            if not _exceeds(sums, chunk, threshold):
                 continue
-            for place in range(start, min(start + U(_CHUNK), width)):
+            for place in range(chunk, min(chunk + U(_CHUNK), width)):
                 docs[count], found[count] = base + place, sums[place]
                 count += U(sums[place] > threshold)
             if count >= limit:

@@ -220,8 +220,8 @@ class Plan(NamedTuple):
     """Queries in the integers that a kernel adds, in units of which a sum has at most 65,535.
 
     A posting adds ``byte * multiplier`` if the query is exact. If not (weights of the query or the
-    index that are not integers, zeros, sums that would not fit), it adds 1 and ``byte * multiplier
-    / 256``, rounded down: at least its share of the score. A sum is at most ``slack`` too high.
+    index that are not integers, zeros, sums that would not fit), it adds ``byte * multiplier /
+    256``, rounded up: at least its share of the score. A sum is at most ``slack`` too high.
     """
 
     multipliers: Array  # (t,) uint16
@@ -243,7 +243,8 @@ class Plan(NamedTuple):
         with np.errstate(all="ignore"):  # a query may have zeros only
             units = np.minimum((65_200 - 2 * counts) / totals, LARGEST / largest)
             scaled = np.ceil(steps * (units * 256)[owner])
-        multipliers = np.where(is_exact[owner], weights, np.where(weights > 0, scaled, 0))
+        # At least 1, so that documents with terms of weight 0 are seen.
+        multipliers = np.where(is_exact[owner], weights, np.where(weights > 0, scaled, 1))
         slacks = 3 * counts + 1
         if len(saved.values):  # a weight may be a step less than its byte
             slacks = slacks + np.bincount(owner, multipliers / 256, minlength=size).astype(np.int64)

@@ -1,0 +1,101 @@
+"""Token weights of masked language models, pooled before the vocabulary's logits are stored.
+
+SPLADE's weight of a token (Formal et al., SIGIR 2021) is the maximum over a text's positions of
+``log(1 + relu(logit))``. Bias, ReLU and logarithm never change an order, so that the maximum of the
+products comes first, in pieces of the vocabulary that fit the processor's cache, and the rest once
+per text instead of once per position: the same weights, several times as fast. A sum over positions
+(SPLADE's first version) cannot be rearranged.
+"""
+
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import torch
+from sentence_transformers import SparseEncoder
+from sentence_transformers.sparse_encoder.modules import SpladePooling
+
+_PIECE = 1 << 19  # products at a time: 2 MB
+_PROBE = "the quick brown fox, 42 times"
+_CLOSE = 2e-5
+
+
+class MaxPooling(SpladePooling):
+    """SPLADE's maximum from the states before the decoder, a linear layer to the vocabulary."""
+
+    def __init__(self, pooling: SpladePooling, decoder: torch.nn.Linear) -> None:
+        super().__init__("max", pooling.activation_function, decoder.out_features)
+        self.decoder = decoder
+
+    def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
+        states = features["token_embeddings"].to(self.decoder.weight.dtype)
+        if "cu_seq_lens_q" in features:  # texts in a row, without padding
+            ends = features["cu_seq_lens_q"].tolist()
+            texts = [states[:, first:last] for first, last in pairwise(ends)]
+            greatest = torch.cat([self._greatest(text) for text in texts])
+        else:
+            mask = features["attention_mask"].bool()
+            # Padding repeats a position of its text, which does not change the maximum.
+            of_text = states[torch.arange(len(states)), mask.int().argmax(dim=1)]
+            states = torch.where(mask[:, :, None], states, of_text[:, None])
+            greatest = self._greatest(states) * mask.any(dim=1, keepdim=True)
+        weights = greatest.relu().log1p()
+        if self.activation_function == "log1p_relu":
+            weights = weights.log1p()
+        features["sentence_embedding"] = weights
+        return features
+
+    def _greatest(self, states: torch.Tensor) -> torch.Tensor:
+        """(texts, vocabulary) the largest logit over positions."""
+        texts, positions, width = states.shape
+        flat, weight, bias = states.reshape(-1, width), self.decoder.weight, self.decoder.bias
+        greatest = flat.new_empty((texts, len(weight)))
+        size = max(64, _PIECE // max(1, len(flat)))
+        for first in range(0, len(weight), size):
+            products = flat @ weight[first : first + size].T
+            greatest[:, first : first + size] = products.view(texts, positions, -1).amax(dim=1)
+        return greatest if bias is None else greatest + bias
+
+
+def pool_early(encoder: SparseEncoder) -> bool:
+    """Let an encoder take the maximum early, where it can; returns whether it does.
+
+    Its decoder must be the network's last step: if a probe's weights change, all stays as it was.
+    """
+    before = _probe(encoder)
+    undo: list[tuple[Any, str, Any]] = []
+    for sequence in [part for part in encoder.modules() if isinstance(part, torch.nn.Sequential)]:
+        children: list[tuple[str, Any]] = list(sequence.named_children())
+        for (_, first), (name, pooling) in pairwise(children):
+            network: Any = getattr(first, "model", None)
+            decoder = None
+            if isinstance(pooling, SpladePooling) and pooling.pooling_strategy == "max":
+                with suppress(AttributeError, NotImplementedError):
+                    decoder = network.get_output_embeddings()
+            if not isinstance(decoder, torch.nn.Linear):
+                continue
+            undo.append((sequence, name, pooling))
+            setattr(sequence, name, MaxPooling(pooling, decoder).eval())
+            for parent in list(network.modules()):
+                for key, child in list(parent.named_children()):
+                    if child is decoder:
+                        undo.append((parent, key, decoder))
+                        setattr(parent, key, torch.nn.Identity())
+    after: list[torch.Tensor] = []
+    with suppress(RuntimeError):  # what follows the decoder needs logits
+        after = _probe(encoder) if undo else []
+    is_same = bool(after) and all(
+        one.shape == other.shape and torch.allclose(one, other, atol=_CLOSE, rtol=0)
+        for one, other in zip(before, after, strict=True)
+    )
+    if not is_same:
+        for parent, key, part in undo:
+            setattr(parent, key, part)
+    return is_same
+
+
+def _probe(encoder: SparseEncoder) -> list[torch.Tensor]:
+    return [
+        encode([_PROBE], convert_to_sparse_tensor=False, show_progress_bar=False)
+        for encode in (encoder.encode_query, encoder.encode_document)
+    ]
