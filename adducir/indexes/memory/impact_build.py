@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.memory.compiled import kernel
+from adducir.indexes.compiled import kernel
 from adducir.indexes.memory.impacts import (
     BLOCK,
     IMPACT_FILES,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.compiled import inner, kernel
+from adducir.indexes.compiled import inner, kernel
 from adducir.indexes.memory.exhaustive import order
 from adducir.indexes.memory.impacts import BLOCK, WINDOW, Impacts, Plan
 from adducir.indexes.memory.scoring import Queries
