@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.compiled import kernel
+from adducir.indexes.compiled import inner
 from adducir.indexes.memory.impacts import (
     BLOCK,
     IMPACT_FILES,
@@ -64,7 +64,7 @@ def write_impacts(spooled: Spooled, folder: Path) -> int:
     return min(int(lengths.sum()), _MOST)
 
 
-@kernel
+@inner
 def _scatter(
     first_document: int,
     starts: Array,
