@@ -1,6 +1,8 @@
 """``adducir reproduce``."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +14,9 @@ from adducir.core.recipe import needs
 
 if TYPE_CHECKING:
     from adducir.evaluation.reproduction import Reproduced
+    from adducir.tables.build import Figure
 
+AGREEMENT, DOCUMENTS = "Agreement", "Order"
 ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
@@ -37,8 +41,8 @@ class Reproduce(TableOptions):
 def reproduce(settings: Reproduce) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
-    Prints rank-biased overlap and root mean square error and, with the baselines of both
-    experiments, the effect ratio and the delta relative improvement.
+    Prints rank-biased overlap, Kendall's tau union, and root mean square errors, and with the
+    baselines of both experiments the effect ratio and the delta relative improvement.
 
     Examples:
         adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'
@@ -48,10 +52,15 @@ def reproduce(settings: Reproduce) -> None:
     from adducir.cli.console import open_progress
     from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.reproduction import compare_effects, overlap_of_runs
+    from adducir.evaluation.reproduction import (
+        compare_effects,
+        kendall_tau_of_runs,
+        overlap_of_runs,
+    )
     from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
+    from adducir.tables.table import Column
 
     with open_progress():
         evaluator = Evaluator(load_qrels(settings.qrels), settings.measures or DEFAULT)
@@ -67,31 +76,47 @@ def reproduce(settings: Reproduce) -> None:
             baselines = first, second
         depth, p = settings.depth, settings.persistence
         overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
+        order = {"RBO": overlap, "Kendall's tau": kendall_tau_of_runs(*runs.values(), depth=depth)}
         effects = compare_effects(scores[0], scores[1], baselines)
         found = compare(
             scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
+        figures = list(_agreement(effects, len(evaluator.qids)))
+        figures += [_statistic(name, DOCUMENTS, value, topics) for name, value in order.items()]
         notes = [
-            f"Order of documents (first {depth:,}, {topics:,} topics): rank-biased overlap "
-            f"{overlap:.3f} (p = {p:g}).",
-            *_of_effects(effects, len(evaluator.qids)),
+            f"Agreement: rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
+            f"{depth:,} documents of {topics:,} topics; root mean square error per topic, and "
+            "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
+            "same) and delta relative improvement (0: the same).",
+            *_unchanged(effects, len(evaluator.qids)),
         ]
         layout = settings.layout(notes=notes, runs=digests(paths.values()))
-        table = build_table(found, layout)
+        names = dict.fromkeys((one.system for one in figures), AGREEMENT)
+        columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)}
+        layout = replace(layout, sections=names)
+        table = build_table(found, layout, figures=figures, columns=columns)
     settings.print(table)
 
 
-def _of_effects(found: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
-    errors = ", ".join(f"{measure} {one.rmse:.3f}" for measure, one in found.items())
-    yield f"Root mean square error per topic: {errors}."
-    ratios = ", ".join(
-        f"{measure} {one.effect_ratio:.3f} and {one.delta_improvement:+.3f}"
-        for measure, one in found.items()
-        if one.effect_ratio is not None
-    )
-    if ratios:
-        yield f"Effect ratio (1: the same) and delta relative improvement (0: the same): {ratios}."
-    same = [measure for measure, one in found.items() if one.rmse == 0]
+def _statistic(name: str, column: str, value: float | None, topics: int) -> "Figure":
+    from adducir.tables.build import Figure
+
+    defined = value is not None and isfinite(value)
+    return Figure("", name, column, value if defined else None, topics, rates=False)
+
+
+def _agreement(effects: "dict[str, Reproduced]", topics: int) -> "Iterator[Figure]":
+    for measure, one in effects.items():
+        values: dict[str, float | None] = {"RMSE": one.rmse, "nRMSE": one.nrmse}
+        if one.effect_ratio is not None:
+            values |= {"Effect ratio": one.effect_ratio}
+            values |= {"Delta relative improvement": one.delta_improvement}
+        for name, value in values.items():
+            yield _statistic(name, measure, value, topics)
+
+
+def _unchanged(effects: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
+    same = [measure for measure, one in effects.items() if one.rmse == 0]
     if same:
         yield (
             f"All {topics:,} topics have the same values in both: {', '.join(same)}. "

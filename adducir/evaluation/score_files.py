@@ -124,8 +124,8 @@ def measure_of(name: str) -> Measure:
     spelt = _NAMES.get(name.lower(), name)
     if match and match["name"].lower() in _NAMES:
         spelt = f"{_NAMES[match['name'].lower()]}@{match['at']}"
-    if match and match["name"] == "hits":  # ranx counts them
-        return NamedMeasure(name, lower_is_better=False)
+    if match and match["name"] == "hits":  # ranx counts them, papers' hits@k is Success@k
+        return NamedMeasure(f"num_rel_ret@{match['at']}", lower_is_better=False)
     for one in (spelt, name) if name.islower() else (name, spelt):
         try:
             return parse_measure(one)

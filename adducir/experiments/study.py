@@ -232,7 +232,11 @@ class Study(ABC):
 
         table: TableRecipe = self.recipe.table
         title = table.caption or title or self.recipe.description
-        own = {"measure_names": table.measure_names, "system_names": table.system_names}
+        own = {
+            "measure_names": table.measure_names,
+            "system_names": table.system_names,
+            "trained": [name for name in self.recipe.systems if self.is_trained("systems", name)],
+        }
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of and title else title or of,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),

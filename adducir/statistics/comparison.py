@@ -29,6 +29,8 @@ from adducir.statistics.settings import CORRECTIONS, FOR_RUNS, TESTS, PairFamily
 POWER = 0.8
 """The conventional power."""
 MAX_TOPICS = 1_000_000
+SMALLEST_P = 1e-300
+"""Smaller p-values, which a double may not hold, are reported as this one, never as 0."""
 
 
 def topics_needed(difference: float, sd: float, alpha: float = 0.05, wanted: float = POWER) -> int:
@@ -189,6 +191,7 @@ class SetTests:
         }
         holds = (pl.col("p_corrected") <= self.asked.alpha) & (pl.col("verdict") != "")
         frame = pl.DataFrame(named | columns).with_columns(pl.col(pl.Float64).fill_nan(None))
+        frame = frame.with_columns(pl.col("p", "p_corrected").clip(lower_bound=SMALLEST_P))
         frame = frame.with_columns(verdict=pl.when(holds).then("verdict"))
         return pl.concat([pl.DataFrame(schema=TESTED), frame], how="diagonal")
 

@@ -18,13 +18,17 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class Figure(NamedTuple):
-    """A figure outside any comparison, such as a bound or a median over all topics."""
+    """A figure outside any comparison, such as a bound or a median over all topics.
+
+    ``rates``: whether its row is a system, which the report may rank, and not a statistic.
+    """
 
     topic_set: str
     system: str
     measure: str
     value: float | None
     n: int = 0
+    rates: bool = True
 
 
 def build_table(
@@ -47,10 +51,12 @@ def build_table(
     heads: dict[str, dict[str, Column]] = {}
     rows: dict[str, dict[str, Row]] = {}
     strangers = [one[:3] for one in more if one.system not in comparison.systems]
+    statistics = {one.system for one in more if not one.rates}
     for name, system, _ in [*strangers, *cells]:
         section = places[name][0] or layout.sections.get(system, "")
         printed, letter = layout.system_names.get(system, ""), letters.get(system, "")
-        rows.setdefault(section, {})[system] = Row(system, (), printed, section, letter)
+        rates = system not in statistics
+        rows.setdefault(section, {})[system] = Row(system, (), printed, section, letter, rates)
     # First, since rows without a section would read as those of the one above them.
     rows = {"": rows.pop("", {}), **rows}
     for name, _, measure in cells:

@@ -8,7 +8,7 @@ import polars as pl
 
 from adducir.core.texts import counted, listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
-from adducir.evaluation.scores import Evaluation
+from adducir.evaluation.scores import SEED, Evaluation
 from adducir.statistics.comparison import POWER, Comparison
 from adducir.statistics.equivalence import FEW, FEW_RUNS
 from adducir.statistics.settings import CORRECTIONS, TESTS
@@ -46,6 +46,8 @@ def lines_of(table: ResultTable) -> Iterator[Note]:
         yield lines.best_set()
     if runs := comparison.scores.runs:
         yield (lines.runs(runs),)
+    if warning := lines.single_runs():
+        yield (warning,)
     if details := table.style.details:
         level = f"{100 * comparison.testing.level:g}% "
         shown = [_DETAILS[detail].format(level) for detail in details]
@@ -278,6 +280,29 @@ class _Lines:
                 f"vary. Give {FEW_RUNS} or more."
             )
         return text
+
+    def single_runs(self) -> str:
+        """What tests overlook: how runs of a system vary of which there is one."""
+        if not self.differences["p"].count() and not self.claims["p"].count():
+            return ""
+        several = self.comparison.scores.runs
+        frame = self.comparison.scores.frame.select("system", "run").unique(maintain_order=True)
+        single = [row for row in frame.iter_rows() if row[0] not in several]
+        seeded = [name for name, run in single if name in self.table.trained or SEED.search(run)]
+        if seeded:
+            is_one = len(seeded) == 1
+            return (
+                f"Warning: {self._listed(seeded)} {'was' if is_one else 'were'} trained, but "
+                f"{'has' if is_one else 'have'} one run{' each' * (not is_one)}. Tests take "
+                f"{'it' if is_one else 'them'} as if training did not vary, and so find "
+                f"differences too often: give {FEW_RUNS} runs or more of each trained system."
+            )
+        if several and single:
+            return (
+                f"One run of {self._listed(name for name, _ in single)}, taken not to vary: if it "
+                "was trained, tests find differences too often."
+            )
+        return ""
 
     def design(self) -> str:
         found = [

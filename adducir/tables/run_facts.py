@@ -94,7 +94,8 @@ class RunFacts:
                 "prediction-powered means are not available for systems with several runs: "
                 f"{TOPICS_ALONE}."
             )
-        return list(_powered(comparison, topic_set, Scores.concat(self._guessed)))
+        by_model = Scores.concat(self._guessed)
+        return list(_powered(comparison, topic_set, by_model, self.judge))
 
 
 def _bound_notes(
@@ -123,14 +124,7 @@ def _bound_notes(
 
 def check_judged(humans: Qrels, model: Qrels, judge: str) -> None:
     """Refuse judgements that do not allow a prediction-powered mean."""
-    known, qids = set(model.qids), set(humans.qids)
-    lacking = [qid for qid in humans.qids if qid not in known]
-    if lacking:
-        raise UsageError(
-            f"{judge} has not judged the topic {lacking[0]!r}, unlike humans.",
-            hint="Let the model judge all topics, including those that humans judged.",
-        )
-    both = model.frame.filter(pl.col("qid").is_in(qids))
+    both = model.frame.filter(pl.col("qid").is_in(humans.qids))
     shared = both.join(humans.frame, on=["qid", "docno"], how="semi").height
     if shared < WHOLE * both.height:
         raise UsageError(
@@ -140,12 +134,26 @@ def check_judged(humans: Qrels, model: Qrels, judge: str) -> None:
             "ones out of the human values. Let humans judge a sample of topics, each completely, "
             "or drop the model's judgements that humans did not make for these topics.",
         )
-    if len(known) - len(qids) < 2:
+    _check_topics(humans.qids, model.qids, judge)
+
+
+def _check_topics(humans: Sequence[str], model: Sequence[str], judge: str) -> None:
+    known = set(model)
+    lacking = [qid for qid in humans if qid not in known]
+    if lacking:
+        raise UsageError(
+            f"{judge} has not judged the topic {lacking[0]!r}, unlike humans.",
+            hint="Let the model judge all topics, including those that humans judged.",
+        )
+    if len(known) - len(humans) < 2:
         raise UsageError(f"{judge} must have judged at least two topics that humans did not.")
 
 
-def _powered(comparison: Comparison, topic_set: str, by_model: Scores) -> Iterator[PoweredFigure]:
+def _powered(
+    comparison: Comparison, topic_set: str, by_model: Scores, judge: str
+) -> Iterator[PoweredFigure]:
     humans, models = comparison.matrix(topic_set), by_model.matrix()
+    _check_topics(humans.qids, models.qids, judge)
     known = {qid: place for place, qid in enumerate(models.qids)}
     places = np.array([known[qid] for qid in humans.qids])
     alone = np.setdiff1d(np.arange(len(known)), places)

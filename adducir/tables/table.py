@@ -7,7 +7,7 @@ as corpus variants). :func:`.build_table` makes a table of a
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -148,13 +148,17 @@ def printed_name(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """One system: a cell per column, its printed name, section, and any letter in marks."""
+    """One system: a cell per column, its printed name, section, and any letter in marks.
+
+    ``rates`` is False for a row of statistics, which the report does not rank.
+    """
 
     system: str
     cells: tuple[Cell, ...]
     label: str = ""
     section: str = ""
     letter: str = ""
+    rates: bool = True
 
     @property
     def title(self) -> str:
@@ -176,6 +180,7 @@ class Layout:
         evaluated: Whether Adducir computed the values, and knows how unjudged documents counted.
         unit: What a topic is called.
         powered: Prediction-powered means and differences, if a model judged topics too.
+        trained: Systems that are known to be trained; a seed in a run's name tells it, too.
     """
 
     title: str = ""
@@ -192,6 +197,7 @@ class Layout:
     evaluated: bool = True
     unit: str = "topic"
     powered: Sequence[PoweredFigure] = ()
+    trained: Collection[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +276,8 @@ class ResultTable(Layout, Framed):
                 *(None if found is None else found.verdict is not None,),
                 *((None,) * 3 if found is None else (found.reference, found.p, found.p_corrected)),
                 *(cell.p_best, None if cell.p_best is None else cell.in_set),
-                *(True if found is not None and best else None, column.higher_is_better),
+                True if found is not None and best else None,
+                column.higher_is_better if row.rates else None,
             )
             rows += [
                 (*own, cell.best, *(test[1:] if test else (None,) * 11), *further)

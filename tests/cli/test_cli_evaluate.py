@@ -111,3 +111,53 @@ def test_cacms_qrels_without_zeros(collections, judged, capsys):
         adducir("evaluate", "cacm.trec", "-q", folder / name, "-m", "AP")
         out = " ".join(capsys.readouterr().out.split())
         assert [one for one in ("46 of 555 judged documents",) if one in out] == words
+
+
+def test_a_trained_system_with_one_run_is_named(judged, capsys):
+    """Its training varies, but nothing shows how much."""
+    write("qrels.txt", judged)
+    text = Path("a.trec").read_text()
+    for name in ("ours.seed1", "ours.seed2", "ours.seed3", "theirs.seed7"):
+        Path(f"{name}.trec").write_text(text)
+
+    def said(*words):
+        adducir("evaluate", *words, "-q", "qrels.txt", "-m", "AP")
+        return " ".join(capsys.readouterr().out.split())
+
+    warned = "theirs was trained, but has one run. Tests take it as if training did not vary"
+    pooled = ("ours.seed1.trec", "ours.seed2.trec", "ours.seed3.trec", "--set", "pool_seeds=true")
+    assert warned in said(*pooled, "theirs.seed7.trec", "-b", "theirs")
+    assert warned in said(*pooled, "theirs.seed7.trec", "-b", "ours")
+    assert "One run of b, taken not to vary" in said(*pooled, "b.trec", "-b", "b")
+    assert "ours.seed1 was trained" in said("ours.seed1.trec", "b.trec", "-b", "b")
+    assert "theirs.seed7 were trained, but have one run each" in said(
+        "ours.seed1.trec", "theirs.seed7.trec", "-b", "ours.seed1"
+    )
+    assert "trained" not in said("ours.seed1.trec", "b.trec")  # nothing is tested
+    assert "trained" not in said("a.trec", "b.trec", "-b", "b")
+
+
+def test_figures_of_a_reproduction_are_data(judged, capsys):
+    """In the table, CSV and JSON, as in repro_eval; the report does not rank them as systems."""
+    write("qrels.txt", judged)
+    words = ("reproduce", "a.trec", "b.trec", "-q", "qrels.txt", "-m", "AP P@10")
+    words += ("--original-baseline", "b.trec", "--new-baseline", "a.trec")
+    adducir(*words, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    figures = {(row["system"], row["measure"]): row for row in rows}
+    names = ("RMSE", "nRMSE", "Effect ratio", "Delta relative improvement")
+    assert {(name, measure) for name in names for measure in ("AP", "P@10")} <= figures.keys()
+    assert float(figures["Effect ratio", "AP"]["mean"]) == pytest.approx(-1)
+    assert (
+        -1
+        <= float(figures["Kendall's tau", "Order"]["mean"])
+        < float(figures["RBO", "Order"]["mean"])
+    )
+    adducir(*words, "--format", "json")
+    cells = {row["system"]: row["cells"] for row in json.loads(capsys.readouterr().out)["rows"]}
+    assert cells["nRMSE"][0]["mean"] == float(figures["nRMSE", "AP"]["mean"])
+    adducir(*words, "-o", "r.html")
+    adducir(*words)
+    assert "Delta relative improvement" in capsys.readouterr().out
+    assert "RMSE leads" not in Path("r.html").read_text()
+    assert "Effect ratio leads" not in Path("r.html").read_text()

@@ -10,14 +10,18 @@ import polars as pl
 import pytest
 from evaluation_cases import table_of
 from ir_measures import AP, nDCG
-from repro_eval.measure.document_order import RBO
-from repro_eval.measure.effectiveness import RMSE
+from repro_eval.measure.document_order import KTU, RBO
+from repro_eval.measure.effectiveness import RMSE, nRMSE
 from repro_eval.measure.overall_effects import DRI, ER
 
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.reproduction import compare_effects, overlap_of_runs
+from adducir.evaluation.reproduction import (
+    compare_effects,
+    kendall_tau_of_runs,
+    overlap_of_runs,
+)
 from adducir.evaluation.score_files import measure_of, read_scores
 from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
@@ -88,7 +92,7 @@ def test_names_of_measures() -> None:
     assert str(measure_of("dot-MRR@10")) == "RR@10"
     assert str(measure_of("hit_rate@5")) == "Success@5"
     assert str(measure_of("P_5")) == "P@5"
-    assert str(measure_of("hits@5")) == "hits@5"
+    assert str(measure_of("hits@5")) == "num_rel_ret@5"  # ranx's count; Success@5 is 0 or 1
     assert str(measure_of("helpfulness")) == "helpfulness"
 
 
@@ -167,6 +171,8 @@ def test_orders_are_repro_eval(depth: int) -> None:
     found = overlap_of_runs(Run.of(first, tag="a"), Run.of(second, tag="b"), depth=depth)
     copies = [{q: dict(row) for q, row in run.items()} for run in (first, second)]
     assert found == (pytest.approx(RBO(*copies, 0.8, depth, False, False), rel=1e-9), 7)
+    taus = kendall_tau_of_runs(Run.of(first, tag="a"), Run.of(second, tag="b"), depth=depth)
+    assert taus == pytest.approx(KTU(*copies, depth), rel=1e-9)
     same = overlap_of_runs(Run.of(first, tag="a"), Run.of(first, tag="b"), depth=depth)
     assert same[0] == pytest.approx(1.0, abs=1e-3)
 
@@ -176,9 +182,10 @@ def test_effects_are_repro_eval() -> None:
     found = compare_effects(original, reproduced, (base, again))
     arguments = [theirs(one) for one in (original, base, reproduced, again)]
     rmse = RMSE(arguments[0], arguments[2])
-    ratio, delta = ER(*arguments), DRI(*arguments)
+    normalised, ratio, delta = nRMSE(arguments[0], arguments[2]), ER(*arguments), DRI(*arguments)
     for ours, name in (("AP", "map"), ("nDCG@10", "ndcg_cut_10")):
         assert found[ours].rmse == pytest.approx(rmse[name], rel=1e-9)
+        assert found[ours].nrmse == pytest.approx(normalised[name], rel=1e-9)
         assert found[ours].effect_ratio == pytest.approx(ratio[name], rel=1e-9)
         assert found[ours].delta_improvement == pytest.approx(delta[name], rel=1e-9)
     assert compare_effects(original, original)["AP"].rmse == 0.0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawn import compared
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -170,3 +171,12 @@ def test_the_number_of_threads_does_not_matter() -> None:
     }
     assert len(printed) == 1
     assert len(printed.pop()) > 144
+
+
+def test_no_p_value_is_zero() -> None:
+    """Where a double underflows, p is 1e-300: in many topics, or for the same difference in all."""
+    rng = np.random.default_rng(3)
+    base = rng.random(5000)
+    for other in (base + 1 + rng.normal(0, 1e-4, 5000), base + 0.5):
+        tests = compared(np.stack([base, other]), baseline="s0").tests
+        assert tests["p"].to_list() == tests["p_corrected"].to_list() == [1e-300]

@@ -49,7 +49,7 @@ def report_data(table: ResultTable) -> dict[str, Any]:
         title = visible(f"{column.group}: {column.title}" if column.group else column.title)
         higher = column.higher_is_better
         columns.append({"title": title, "group": column.group, "higher": higher})
-        means.append([row.cells[place].mean for row in rows])
+        means.append([row.cells[place].mean if row.rates else None for row in rows])
         if qids := table.topics(column):
             topics[column.group] = qids
         if column.descriptive or column.summed:
