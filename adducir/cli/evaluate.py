@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
@@ -55,16 +55,45 @@ class Evaluate(Tabled):
         rare=True,
     )
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
-    model_qrels: Annotated[str | None, needs("judge")] = option(
+    model_qrels: str | None = option(
         "A model's judgements of the topics of --qrels and of others, for prediction-powered means "
         "and differences.",
         default=None,
         reads=True,
         rare=True,
     )
-    judge: Annotated[str | None, needs("model_qrels")] = option(
-        "Name and version of that model.", default=None, rare=True
+    judge: str | None = option(
+        "Name and version of the model that made the judgements (of --qrels, or of `model_qrels`).",
+        default=None,
+        metavar="NAME",
     )
+    people: Annotated[Path | None, needs("judge")] = option(
+        "The sheet of `adducir sample` with people's grades, to correct the model's.",
+        default=None,
+        reads=True,
+    )
+    uncorrected: Annotated[
+        bool,
+        Needs(
+            "without `judge`, or with `people`, which correct it",
+            lambda it: bool(it.judge) and not it.people,
+        ),
+    ] = option("Test differences on the word of a model alone.", default=False, rare=True)
+
+    @model_validator(mode="after")
+    def _may_be_tested(self) -> "Evaluate":
+        by_model_alone = self.judge and not (self.people or self.model_qrels or self.uncorrected)
+        if self.model_qrels and not self.judge:
+            raise ValueError("`model_qrels` has no effect without `judge`")
+        if self.model_qrels and self.people:
+            raise ValueError("`people` has no effect with `model_qrels`")
+        if by_model_alone and (self.differences or self.equivalence):
+            raise ValueError(
+                "differences are not tested on the word of a model alone, which is often wrong: "
+                "let people judge a sample (adducir sample, then `people`), or set "
+                "`uncorrected: true`"
+            )
+        return self
 
 
 def evaluate(settings: Evaluate) -> None:
@@ -88,6 +117,9 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES, is_measure
     from adducir.evaluation.scores import Scores, system_of
+    from adducir.judges.corrected import CORRECTED_MEASURES, CorrectedEvaluator
+    from adducir.judges.notes import alone_note, corrected_notes, titled
+    from adducir.judges.sheets import read_sheet
     from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
@@ -102,8 +134,13 @@ def evaluate(settings: Evaluate) -> None:
         if by_model is not None:
             check_judged(judged, by_model, str(settings.judge))
         asked = load_topics(settings.topics) if settings.topics else None
-        negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
-        evaluator = Evaluator(judged, measures, negative=negative)
+        default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
+        negative, measures = settings.negative_grades, settings.measures or default
+        evaluator: Evaluator | CorrectedEvaluator
+        if settings.people:
+            evaluator = CorrectedEvaluator.of(judged, *read_sheet(settings.people), measures)
+        else:
+            evaluator = Evaluator(judged, measures, negative=negative)
         model = Evaluator(by_model, measures, negative=negative) if by_model else None
         queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
         facts = RunFacts(
@@ -115,7 +152,7 @@ def evaluate(settings: Evaluate) -> None:
             model=model,
             judge=str(settings.judge),
         )
-        each = []
+        each, by_model_alone = [], dict[str, dict[str, float]]()
         for path, system in systems.items():
             try:
                 # A search may find nothing; metadata beside a run show that this was intended.
@@ -129,6 +166,8 @@ def evaluate(settings: Evaluate) -> None:
                 note(f"left out: {error}")
                 continue
             each.append(evaluator.score(run, system=system))
+            if isinstance(evaluator, CorrectedEvaluator):
+                by_model_alone[system] = evaluator.by_model(run)
             facts.add(run, system, system_of(system) if settings.pool_seeds else system)
         if not each:
             raise UsageError("none of the runs can be read.")
@@ -141,9 +180,15 @@ def evaluate(settings: Evaluate) -> None:
             scores.pooled() if settings.pool_seeds else scores, settings.testing(**named)
         )
         names = _shown(settings.names, comparison.systems)
+        by_whom: list[str] = []
+        if isinstance(evaluator, CorrectedEvaluator):
+            judge, style = str(settings.judge), settings.style
+            by_whom = [*corrected_notes(evaluator, judge, by_model_alone, names, style)]
+        elif settings.judge and not settings.model_qrels:
+            by_whom = [alone_note(settings.judge, tested=settings.uncorrected)]
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
-            notes=facts.notes(comparison, settings.style, names=names),
+            notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
@@ -151,10 +196,13 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems
             },
         )
+        alone = None if settings.model_qrels else settings.judge
+        title = titled(settings.caption, alone, corrected=settings.people is not None)
         layout = replace(
             layout,
-            title=settings.caption,
+            title=title,
             system_names=names,
+            evaluated=settings.people is None,
             powered=facts.powered(comparison),
         )
         table = build_table(comparison, layout)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
@@ -47,6 +47,28 @@ class AtCutoff(Condensable):
     cutoff: int = Field(..., ge=1, description="The cutoff.")
 
 
+class Linear(MeasureKind):
+    """A measure that adds gains of grades times discounts of ranks, whatever else is retrieved.
+
+    Such a measure can be corrected document by document (:mod:`adducir.judges.correction`).
+    """
+
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+
+    @abstractmethod
+    def discounts(self, rank: Integers) -> Floats:
+        """(n,) what a gain counts at each rank (from 0); 0 below the cutoff is not needed."""
+
+    @abstractmethod
+    def gains(self, grade: Integers) -> Floats:
+        """(n,) the gain of each grade; grades of unjudged documents are negative."""
+
+    def values(self, lists: Lists) -> Floats:
+        top = lists.rank < (WHOLE_LIST if self.cutoff is None else self.cutoff)
+        gained = self.discounts(lists.rank[top]) * self.gains(lists.grade[top])
+        return lists.sums(lists.topic[top], gained)
+
+
 class AP(Cut):
     """AP (m_map.c); AP@k (m_map_cut.c) divides by all relevant documents too."""
 
@@ -70,6 +92,44 @@ class Bpref(Graded):
         above = np.minimum(relevant.rank - (relevant.nth - 1), total[relevant.topic])
         bound = np.minimum(non_relevant, total)[relevant.topic]
         return share(lists.sums(relevant.topic, 1.0 - share(above, bound)), total)
+
+
+class DCG(Linear):
+    """DCG@k (Järvelin and Kekäläinen, TOIS 2002): gains discounted by log2(rank + 1)."""
+
+    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
+
+    def discounts(self, rank: Integers) -> Floats:
+        return np.asarray(1.0 / np.log2(rank + 2.0))
+
+    def gains(self, grade: Integers) -> Floats:
+        positive = np.maximum(grade, 0)
+        return _exponential(positive) if self.dcg == "exp-log2" else positive.astype(np.float64)
+
+
+class SDCG(Linear):
+    """SDCG@k (ir_measures'): DCG@k over that of k documents of the highest possible grade."""
+
+    # Its ideal does not depend on what is judged, unlike nDCG's.
+    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    min_rel: int = Field(0, ge=0, description="The grade that gains nothing, as lower ones do.")
+    max_rel: int = Field(..., ge=1, description="The grade that gains 1, as higher ones do.")
+
+    @model_validator(mode="after")
+    def _has_a_range(self) -> "SDCG":
+        if self.max_rel <= self.min_rel:
+            raise ValueError("`max_rel` is not above `min_rel`")
+        return self
+
+    def discounts(self, rank: Integers) -> Floats:
+        ideal = (1.0 / np.log2(np.arange(2, self.cutoff + 2))).sum()
+        return np.asarray(1.0 / np.log2(rank + 2.0) / ideal)
+
+    def gains(self, grade: Integers) -> Floats:
+        return (np.clip(grade, self.min_rel, self.max_rel) - self.min_rel) / (
+            self.max_rel - self.min_rel
+        )
 
 
 class ERR(MeasureKind):
@@ -186,21 +246,34 @@ class NumRet(MeasureKind):
         return lists.sums(lists.relevant(self.rel).topic)
 
 
-class P(AtCutoff):
+class P(Condensable, Linear):
     """P@k (m_P.c): divided by k even if fewer were retrieved."""
+
+    cutoff: int = Field(..., ge=1, description="The cutoff.")
+
+    def discounts(self, rank: Integers) -> Floats:
+        return np.full(len(rank), 1.0 / self.cutoff)
+
+    def gains(self, grade: Integers) -> Floats:
+        return (grade >= self.rel).astype(np.float64)
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only, self.cutoff)
         return lists.sums(relevant.topic) / self.cutoff
 
 
-class RBP(MeasureKind):
+class RBP(Linear):
     """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
 
     # Moffat and Zobel, TOIS 2008. Gains of grades are not standardised, so rel is required.
     rel: int = Field(..., ge=1, description="The lowest grade that counts as relevant.")
     p: float = Field(0.8, ge=0, le=1, description="The probability that the reader continues.")
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+
+    def discounts(self, rank: Integers) -> Floats:
+        return (1.0 - self.p) * np.power(self.p, rank)
+
+    def gains(self, grade: Integers) -> Floats:
+        return (grade >= self.rel).astype(np.float64)
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, cutoff=self.cutoff)
@@ -288,7 +361,10 @@ class Success(AtCutoff):
 
 
 _HERE = "adducir.evaluation.formulas"
-_OWN = "AP Bpref ERR IPrec Judged NumQ NumRel NumRet P R RBP RR Rprec SetAP SetF SetP SetR Success"
+_OWN = (
+    "AP Bpref DCG ERR IPrec Judged NumQ NumRel NumRet P R RBP RR Rprec SDCG SetAP SetF SetP SetR "
+    "Success"
+)
 MEASURES = Family(
     "measures",
     MeasureKind,

@@ -1,0 +1,1 @@
+"""Judgements by a model, and what people's judgements of a random sample make of them."""

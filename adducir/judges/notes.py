@@ -1,0 +1,49 @@
+"""What a table says of who judged."""
+
+from collections.abc import Iterator, Mapping
+
+from adducir.core.texts import counted
+from adducir.judges.corrected import CorrectedEvaluator
+from adducir.tables.style import Style
+
+
+def titled(caption: str, judge: str | None, *, corrected: bool) -> str:
+    """The table's first line: a model that judged alone is named there."""
+    if not judge or corrected:
+        return caption
+    alone = f"judged by {judge} alone"
+    return f"{caption} ({alone})" if caption else alone.capitalize()
+
+
+def alone_note(judge: str, *, tested: bool) -> str:
+    """The note of a table that rests on a model's word alone."""
+    known = (
+        "A model's grades alone often give wrong differences with small p-values"
+        if tested
+        else "Differences are not tested"
+    )
+    return f"All grades are by {judge}. {known}; people's grades of a random sample correct them."
+
+
+def corrected_notes(
+    evaluator: CorrectedEvaluator,
+    judge: str,
+    by_model: Mapping[str, Mapping[str, float]],
+    names: Mapping[str, str],
+    style: Style,
+) -> Iterator[str]:
+    """How a table was corrected, and what the model alone would say; ``by_model`` by system."""
+    drawn, pairs = len(evaluator.design.drawn), len(evaluator.design.pairs)
+    sentence = (
+        f"Grades of {counted(pairs, 'document')} by {judge}, corrected by {drawn:,} that people "
+        "judged, drawn at random within topics. Values of topics may be below 0 or above 1."
+    )
+    if evaluator.ungraded:
+        sentence += f" {judge} did not grade {counted(evaluator.ungraded, 'document')}."
+    yield sentence
+    for measure in map(str, evaluator.measures):
+        means = "; ".join(
+            f"{names.get(system, system)} {style.number(values[measure])}"
+            for system, values in by_model.items()
+        )
+        yield f"{measure} by {judge} alone: {means}."
