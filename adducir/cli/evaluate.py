@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
+from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs
 from adducir.core.texts import listed, nearest, repeated
@@ -65,7 +65,7 @@ class Evaluate(Tabled):
     judge: str | None = option(
         "Name and version of the model that made the judgements (of --qrels, or of `model_qrels`).",
         default=None,
-        metavar="NAME",
+        rare=True,
     )
     people: Annotated[Path | None, needs("judge")] = option(
         "The sheet of `adducir sample` with people's grades, to correct the model's.",
@@ -190,6 +190,8 @@ def evaluate(settings: Evaluate) -> None:
             material=ReportData({"": facts.hits}),
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
+            **({"judge": settings.judge} if settings.judge else {}),
+            **({"people": digests([settings.people])} if settings.people else {}),
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
                 for path, name in systems.items()

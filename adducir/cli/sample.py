@@ -48,7 +48,7 @@ def sample(settings: Sample) -> None:
 
     Examples:
         adducir sample runs/*.trec.gz -t bundled:topics -c bundled:arguments -n 40 -o people.csv
-        adducir evaluate runs/*.trec.gz -q model.qrels --judge 'model 1.0' --people people.csv \
+        adducir evaluate runs/*.trec.gz -q model.qrels --set judge='model 1.0' --people people.csv \
 -m P@10
     """
     if (settings.index is None) == (settings.corpus is None):

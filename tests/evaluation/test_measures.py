@@ -199,6 +199,6 @@ def test_exponential_gains_agree_with_gdeval() -> None:
 def test_every_measure_of_ours_is_compared_here() -> None:
     others = [measure for measures in BY_OTHERS.values() for measure in measures]
     compared = {measure.NAME for measure in [*BY_PYTREC_EVAL, *BY_HAND, *others]}
-    compared |= {"NumQ", "NumRel", "ERR"}
+    compared |= {"NumQ", "NumRel", "ERR", "SDCG"}  # SDCG: with corrected judgements
     every = ir_measures.measures.registry.values()
     assert {one.NAME for one in every if kind_of(one)} == compared
