@@ -11,7 +11,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import Needs, needs
+from adducir.core.recipe import Needs, without
 from adducir.core.texts import listed, nearest, repeated
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
@@ -67,7 +67,7 @@ class Evaluate(Tabled):
         default=None,
         rare=True,
     )
-    people: Annotated[Path | None, needs("judge")] = option(
+    people: Path | None = option(
         "The sheet of `adducir sample` with people's grades, to correct the model's.",
         default=None,
         reads=True,
@@ -81,18 +81,11 @@ class Evaluate(Tabled):
     ] = option("Test differences on the word of a model alone.", default=False, rare=True)
 
     @model_validator(mode="after")
-    def _may_be_tested(self) -> "Evaluate":
-        by_model_alone = self.judge and not (self.people or self.model_qrels or self.uncorrected)
+    def _go_together(self) -> "Evaluate":
         if self.model_qrels and not self.judge:
             raise ValueError("`model_qrels` has no effect without `judge`")
         if self.model_qrels and self.people:
             raise ValueError("`people` has no effect with `model_qrels`")
-        if by_model_alone and (self.differences or self.equivalence):
-            raise ValueError(
-                "differences are not tested on the word of a model alone, which is often wrong: "
-                "let people judge a sample (adducir sample, then `people`), or set "
-                "`uncorrected: true`"
-            )
         return self
 
 
@@ -118,7 +111,7 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.evaluation.measures import DEFAULT_MEASURES, is_measure
     from adducir.evaluation.scores import Scores, system_of
     from adducir.judges.corrected import CORRECTED_MEASURES, CorrectedEvaluator
-    from adducir.judges.notes import alone_note, corrected_notes, titled
+    from adducir.judges.notes import alone_note, corrected_notes, judge_of, titled
     from adducir.judges.sheets import read_sheet
     from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for
@@ -129,6 +122,20 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.tables.run_facts import RunFacts, check_judged
 
     with open_progress():
+        judge = settings.judge or judge_of(settings.qrels)
+        is_alone = judge and not (settings.people or settings.model_qrels)
+        if settings.people and not judge:
+            raise UsageError(
+                "--people corrects a model's judgements, but --qrels does not say who judged.",
+                hint="Name the model: --set judge='NAME, VERSION'.",
+            )
+        if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):
+            raise UsageError(
+                f"all judgements are by {judge}: differences on a model's word alone are often "
+                "wrong, and are not tested.",
+                hint="Let people judge a sample (adducir sample), and give it with --people; or "
+                "use --set uncorrected=true.",
+            )
         judged = load_qrels(settings.qrels)
         by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
         if by_model is not None:
@@ -150,7 +157,7 @@ def evaluate(settings: Evaluate) -> None:
             queries=queries,
             unjudged=settings.unjudged,
             model=model,
-            judge=str(settings.judge),
+            judge=str(judge),
         )
         each, by_model_alone = [], dict[str, dict[str, float]]()
         for path, system in systems.items():
@@ -182,15 +189,15 @@ def evaluate(settings: Evaluate) -> None:
         names = _shown(settings.names, comparison.systems)
         by_whom: list[str] = []
         if isinstance(evaluator, CorrectedEvaluator):
-            judge, style = str(settings.judge), settings.style
-            by_whom = [*corrected_notes(evaluator, judge, by_model_alone, names, style)]
-        elif settings.judge and not settings.model_qrels:
-            by_whom = [alone_note(settings.judge, tested=settings.uncorrected)]
+            style = settings.style
+            by_whom = [*corrected_notes(evaluator, str(judge), by_model_alone, names, style)]
+        elif judge and is_alone:
+            by_whom = [alone_note(judge, tested=settings.uncorrected)]
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
-            **({"judge": settings.judge} if settings.judge else {}),
+            **({"judge": judge} if judge else {}),
             **({"people": digests([settings.people])} if settings.people else {}),
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
@@ -198,8 +205,7 @@ def evaluate(settings: Evaluate) -> None:
                 if name in scores.systems
             },
         )
-        alone = None if settings.model_qrels else settings.judge
-        title = titled(settings.caption, alone, corrected=settings.people is not None)
+        title = titled(settings.caption, judge if is_alone else None)
         layout = replace(
             layout,
             title=title,

@@ -57,6 +57,7 @@ COMMANDS = {
         CORE,
     ),
     "check": Entry("Validate run files.", CORE),
+    "judge": Entry("Let a language model judge the top documents of runs.", CORE),
     "sample": Entry("Draw documents for people to judge, to correct a model's judgements.", CORE),
     "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
     "experiment": Entry(

@@ -1,18 +1,30 @@
 """What a table says of who judged."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from adducir.core.texts import counted
 from adducir.judges.corrected import CorrectedEvaluator
+from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.tables.style import Style
 
 
-def titled(caption: str, judge: str | None, *, corrected: bool) -> str:
+def judge_of(qrels: Sequence[str | Path]) -> str | None:
+    """The model that made qrels, by the metadata beside them; None if people did, or unknown."""
+    for source in qrels:
+        if metadata_for(source).is_file():
+            facts = part_of(read_metadata(source), "judge")
+            if name := facts.get("name"):
+                return str(name)
+    return None
+
+
+def titled(caption: str, alone: str | None) -> str:
     """The table's first line: a model that judged alone is named there."""
-    if not judge or corrected:
+    if not alone:
         return caption
-    alone = f"judged by {judge} alone"
-    return f"{caption} ({alone})" if caption else alone.capitalize()
+    said = f"judged by {alone} alone"
+    return f"{caption} ({said})" if caption else f"J{said[1:]}"
 
 
 def alone_note(judge: str, *, tested: bool) -> str:

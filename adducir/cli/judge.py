@@ -1,0 +1,133 @@
+"""``adducir judge``."""
+
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from adducir.cli import common
+from adducir.cli.command import Writes, option
+from adducir.core.errors import AdducirError, IncompleteError, UsageError
+from adducir.core.recipe import Recipe
+from adducir.core.texts import counted
+
+
+class Judge(Recipe):
+    runs: common.Runs
+    output: Path = option(
+        "The qrels; judgements and metadata are beside them.",
+        "-o",
+        writes=Writes("file", (".qrels", ".txt")),
+    )
+    llm: Path = option("The language model's file.", "-l", metavar="FILE")
+    topics: common.Topics
+    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
+    corpus: str | None = option(
+        "The corpus with the texts, instead of an index.",
+        "-c",
+        metavar="SOURCE",
+        default=None,
+        reads=True,
+    )
+    fields: common.Names = option(
+        "The documents' fields to judge, comma-separated or repeated.",
+        default=(),
+        shown="those indexed, or the corpus's texts",
+    )
+    depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
+    prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")
+    cache: Path | None = option(
+        "The file with all answers.",
+        default=None,
+        metavar="FILE",
+        shown="answers.sqlite beside the output",
+    )
+    offline: bool = option("Use the cache alone.", default=False)
+    dry_run: bool = option("Say what asking would take, and stop.", default=False)
+    repeat: int = option(
+        "The number of the repeat: another one asks again, which shows the judge's own noise.",
+        default=0,
+        ge=0,
+    )
+    failures: float = option(
+        "The share of pairs that may end without a grade.", default=0.01, ge=0, le=1
+    )
+
+
+def judge(settings: Judge) -> None:
+    """Let a language model judge the top documents of runs.
+
+    The texts of topics and documents are sent to the server that the file names. Answers are kept
+    in a cache: killed work goes on where it stopped, and a second call costs nothing. A pair
+    without a readable answer stays unjudged. A table from such qrels needs people's judgements of
+    a sample to be believed: see `adducir sample`.
+
+    Examples:
+        adducir judge runs/*.trec.gz -t bundled:topics -c bundled:arguments -l llm/qwen.yaml \
+-o model.qrels --dry-run
+    """
+    if (settings.index is None) == (settings.corpus is None):
+        raise UsageError("give either --index or --corpus for the texts.")
+
+    from adducir.cli.console import near, open_progress
+    from adducir.corpora.sources import open_corpus
+    from adducir.corpora.topics import load_topics
+    from adducir.indexes.engines import open_index
+    from adducir.judges.answers import AnswerCache, plan
+    from adducir.judges.grading import judge as judge_pairs
+    from adducir.judges.grading import pooled, requests_for
+    from adducir.judges.llm import open_llm
+    from adducir.judges.prompting import open_prompt
+    from adducir.rerankers.rerank import Texts, texts_of
+    from adducir.runs.read import read_run
+
+    model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
+    with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
+        runs = [read_run(path) for path in settings.runs]
+        topics = load_topics(settings.topics)
+        asked = {
+            qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
+        }
+        for name in ("description", "narrative"):
+            with suppress(AdducirError):  # many topics do not have them
+                more_text = load_topics(settings.topics, field=name)
+                for qid, text in zip(more_text.qids, more_text.queries, strict=True):
+                    asked[qid][name] = text
+        pairs = pooled(runs, topics.qids, settings.depth)
+        docnos = pairs["docno"].unique(maintain_order=True).to_list()
+        if settings.index is not None:
+            index = open_index(settings.index)
+            texts = Texts.stored(index.documents, settings.fields or index.fields)
+        else:
+            corpus = open_corpus(settings.corpus or "")
+            texts = texts_of(corpus, docnos, settings.fields, folder=Path(scratch, "texts"))
+        found = dict(zip(docnos, texts.get(docnos), strict=True))
+        cache = AnswerCache(settings.cache or settings.output.with_name("answers.sqlite"))
+        if settings.dry_run:
+            requests, cut = requests_for(pairs, asked, found, model, prompt, repeat=settings.repeat)
+            progress.note(f"{plan(model, requests, cache)}; {counted(sum(cut), 'text')} cut")
+            return
+        judged = judge_pairs(
+            pairs,
+            asked,
+            found,
+            model,
+            prompt,
+            cache,
+            repeat=settings.repeat,
+            offline=settings.offline,
+        )
+        more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
+        judged.write(settings.output, more)
+        statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
+        progress.note(
+            f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
+            f"{judged.asked.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
+        )
+        if judged.ungraded > settings.failures:
+            raise IncompleteError(
+                f"{judged.ungraded:.1%} of the pairs have no grade, more than "
+                f"{settings.failures:.1%}.",
+                path=settings.output,
+                hint="Look at the answers beside the qrels; run it again to ask for failed ones, "
+                "or allow more with --failures.",
+            )

@@ -1,0 +1,183 @@
+"""A model's judgements of pooled documents: asked, parsed strictly, counted, written.
+
+A pair without a readable answer has no grade, which is unjudged, never 0: peers write 0, drop the
+pair or keep it in the denominator, and each of these moves figures unseen.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import exp
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from adducir.core.files import publishing, writing_text
+from adducir.corpora.qrels import Qrels
+from adducir.judges.answers import AnswerCache, Asked, Request, ask
+from adducir.judges.llm import LanguageModel
+from adducir.judges.prompting import Prompt
+from adducir.runs.run import Run
+from adducir.runs.write import metadata_for, metadata_text
+
+SCHEMA = {
+    "qid": pl.String,
+    "docno": pl.String,
+    "grade": pl.Int64,
+    "status": pl.String,
+    "mass": pl.Float64,
+    "expected": pl.Float64,
+    "cut": pl.Boolean,
+    "answer": pl.String,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A model's judgements.
+
+    Attributes:
+        frame: qid, docno, grade (null without a readable answer), status, mass (of the allowed
+            answers' first tokens, if the server gives log-probabilities), expected (grade under
+            them), cut (whether the text was cut), answer (raw).
+        model: Who judged.
+        prompt: What was asked.
+        asked: What it took.
+    """
+
+    frame: pl.DataFrame
+    model: LanguageModel
+    prompt: Prompt
+    asked: Asked
+
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(self.frame["status"])
+
+    @property
+    def ungraded(self) -> float:
+        """The share of pairs without a grade."""
+        return self.frame["grade"].null_count() / max(1, len(self.frame))
+
+    @property
+    def qrels(self) -> Qrels:
+        graded = self.frame.filter(pl.col("grade").is_not_null()).select("qid", "docno", "grade")
+        return Qrels(graded, self.model.name)
+
+    def write(self, path: Path, more: Mapping[str, Any]) -> None:
+        """Write the qrels, the judgements as JSON lines, and who judged, beside each other."""
+        with writing_text(judgements_for(path)) as file:
+            for row in self.frame.iter_rows(named=True):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        facts = {"judge": self.facts() | dict(more)}
+        with publishing(metadata_for(path)) as hidden:
+            hidden.write_text(metadata_text(facts), encoding="utf-8")
+        with writing_text(path) as file:
+            for qid, docno, grade in self.qrels.frame.iter_rows():
+                file.write(f"{qid} 0 {docno} {grade}\n")
+
+    def facts(self) -> dict[str, Any]:
+        """For the metadata: everything that decides or explains the grades, but no key."""
+        model, said = self.model, Counter(one.model for one in self.asked.answers if one.model)
+        dates = [one.date for one in self.asked.answers if one.date]
+        tokens_in = sum(one.tokens_in for one in self.asked.answers)
+        tokens_out = sum(one.tokens_out for one in self.asked.answers)
+        cost = model.cost(tokens_in, tokens_out)
+        return {
+            "name": model.name,
+            **model.identity,
+            "says it is": dict(said),
+            "parameters": model.parameters,
+            "concurrency": model.concurrency,
+            "prompt": {"digest": self.prompt.identity, **self.prompt.model_dump(mode="json")},
+            "answers": dict(self.statuses),
+            "texts cut": int(self.frame["cut"].sum()),
+            "tokens": {"in": tokens_in, "out": tokens_out},
+            **({} if cost is None else {"cost": cost}),
+            "first answer": min(dates, default=""),
+            "last answer": max(dates, default=""),
+        }
+
+
+def judgements_for(qrels: Path) -> Path:
+    return qrels.with_name(f"{qrels.name}.judgements.jsonl")
+
+
+def pooled(runs: Sequence[Run], qids: Sequence[str], depth: int) -> pl.DataFrame:
+    """Columns qid and docno: the top documents of any run for these topics, in a fixed order."""
+    tops = [run.top(depth).frame.select("qid", "docno") for run in runs]
+    wanted = pl.Series("qid", list(qids), dtype=pl.String)
+    pairs = pl.concat(tops).unique().filter(pl.col("qid").is_in(wanted.implode()))
+    return pairs.sort("qid", "docno")
+
+
+def requests_for(
+    pairs: pl.DataFrame,
+    topics: Mapping[str, Mapping[str, str]],
+    texts: Mapping[str, str],
+    model: LanguageModel,
+    prompt: Prompt,
+    *,
+    repeat: int = 0,
+) -> tuple[list[Request], list[bool]]:
+    """A request per pair, and whether its text was cut."""
+    parameters = prompt.constraint if model.constrains else {}
+    requests, is_cut = [], []
+    for qid, docno in pairs.iter_rows():
+        messages, cut = prompt.messages(topics[qid], texts[docno])
+        requests.append(Request(messages, parameters, repeat))
+        is_cut.append(cut)
+    return requests, is_cut
+
+
+def judge(
+    pairs: pl.DataFrame,
+    topics: Mapping[str, Mapping[str, str]],
+    texts: Mapping[str, str],
+    model: LanguageModel,
+    prompt: Prompt,
+    cache: AnswerCache,
+    *,
+    repeat: int = 0,
+    offline: bool = False,
+    transport: Any = None,
+) -> Judged:
+    """Ask a model for the grade of each pair.
+
+    Args:
+        pairs: Columns qid and docno.
+        topics: ``query``, ``description`` and ``narrative`` by qid.
+        texts: By docno.
+        model: Who judges.
+        prompt: What is asked.
+        cache: Where answers are kept.
+        repeat: The number of the repeat, to measure the judge's own noise.
+        offline: Whether to use the cache alone.
+        transport: For tests.
+    """
+    requests, is_cut = requests_for(pairs, topics, texts, model, prompt, repeat=repeat)
+    asked = ask(model, requests, cache, offline=offline, transport=transport)
+    rows = []
+    for (qid, docno), answer, cut in zip(pairs.iter_rows(), asked.answers, is_cut, strict=True):
+        is_answer = answer.status in ("ok", "cut")
+        grade = prompt.grade(answer.text) if is_answer else None
+        status = answer.status if not is_answer else "unparsed" if grade is None else "ok"
+        mass, expected = _expected(prompt, answer.top)
+        rows.append((qid, docno, grade, status, mass, expected, cut, answer.text))
+    return Judged(pl.DataFrame(rows, schema=SCHEMA, orient="row"), model, prompt, asked)
+
+
+def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, float | None]:
+    """The mass of the allowed answers among a first token's spellings, and the expected grade."""
+    if not top:
+        return None, None
+    folded = {answer.lower(): grade for answer, grade in prompt.answers.items()}
+    found = [
+        (exp(value), folded[spelling.strip().lower()])
+        for spelling, value in top.items()
+        if spelling.strip().lower() in folded
+    ]
+    mass = sum(one for one, _ in found)
+    return mass, sum(one * grade for one, grade in found) / mass if mass else None
