@@ -72,13 +72,9 @@ class Evaluate(Tabled):
         default=None,
         reads=True,
     )
-    uncorrected: Annotated[
-        bool,
-        Needs(
-            "without `judge`, or with `people`, which correct it",
-            lambda it: bool(it.judge) and not it.people,
-        ),
-    ] = option("Test differences on the word of a model alone.", default=False, rare=True)
+    uncorrected: Annotated[bool, without("people")] = option(
+        "Test differences on the word of a model alone.", default=False, rare=True
+    )
 
     @model_validator(mode="after")
     def _go_together(self) -> "Evaluate":
