@@ -169,10 +169,10 @@ def plan(model: LanguageModel, requests: Sequence[Request], cache: AnswerCache) 
     tokens_in = sum(one.characters for one in rest.values()) // 2
     tokens_out = len(rest) * (model.max_tokens or 0)
     cost = model.cost(tokens_in, tokens_out)
-    requests = counted(len(rest), "request")
+    sent = counted(len(rest), "request")
     priced = "" if cost is None else f", {cost:,.2f} by the stated price"
     return (
-        f"{requests} to {model.name}, {len(keys) - len(rest):,} cached; at most about "
+        f"{sent} to {model.name}, {len(keys) - len(rest):,} cached; at most about "
         f"{tokens_in:,} tokens in and {tokens_out:,} out{priced}"
     )
 

@@ -16,10 +16,15 @@ from adducir.core.recipe import Recipe
 
 
 class Limits(Recipe):
-    """When to stop asking."""
+    """When to stop asking.
 
-    requests: int | None = Field(None, ge=1, description="Requests sent, at most.")
-    tokens: int | None = Field(None, ge=1, description="Tokens in and out, at most.")
+    Attributes:
+        requests: Requests sent, at most.
+        tokens: Tokens in and out, at most.
+    """
+
+    requests: Annotated[int, Field(ge=1)] | None = None
+    tokens: Annotated[int, Field(ge=1)] | None = None
 
 
 class Price(Recipe):
