@@ -370,7 +370,8 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
                     what = f"{option} is {part}, which this command reads."
                     raise UsageError(what, hint="Name another file.")
             if own.what != "folder":
-                _check_file(option, part, own, settings)
+                named = own if part == path else own._replace(endings=())
+                _check_file(option, part, named, settings)
             if own.what in ("table", "file"):
                 outputs.append(part)
     return outputs

@@ -9,6 +9,7 @@ from adducir.cli.command import Writes, option
 from adducir.core.errors import AdducirError, IncompleteError, UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import counted
+from adducir.judges.files import judgements_for
 
 
 class Judge(Recipe):
@@ -16,7 +17,7 @@ class Judge(Recipe):
     output: Path = option(
         "The qrels; judgements and metadata are beside them.",
         "-o",
-        writes=Writes("file", (".qrels", ".txt")),
+        writes=Writes("file", (".qrels", ".txt"), lambda path, _: [path, judgements_for(path)]),
     )
     llm: Path = option("The language model's file.", "-l", metavar="FILE")
     topics: common.Topics
@@ -116,18 +117,18 @@ def judge(settings: Judge) -> None:
             repeat=settings.repeat,
             offline=settings.offline,
         )
-        more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
-        judged.write(settings.output, more)
         statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
+        if judged.ungraded > settings.failures:
+            raise IncompleteError(
+                f"{judged.ungraded:.1%} of the pairs have no grade, more than "
+                f"{settings.failures:.1%} ({statuses}); no qrels were written.",
+                path=cache.path,
+                hint="Answers are kept: run it again to ask only for failed ones, or write what "
+                "there is with --failures.",
+            )
+        more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
+        judged.write(settings.output, judgements_for(settings.output), more)
         progress.note(
             f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
             f"{judged.asked.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
         )
-        if judged.ungraded > settings.failures:
-            raise IncompleteError(
-                f"{judged.ungraded:.1%} of the pairs have no grade, more than "
-                f"{settings.failures:.1%}.",
-                path=settings.output,
-                hint="Look at the answers beside the qrels; run it again to ask for failed ones, "
-                "or allow more with --failures.",
-            )

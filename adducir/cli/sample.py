@@ -8,11 +8,16 @@ from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.texts import counted, nearest
+from adducir.judges.files import design_for
 
 
 class Sample(Recipe):
     runs: common.Runs
-    output: Path = option("The sheet for people.", "-o", writes=Writes("file", (".csv",)))
+    output: Path = option(
+        "The sheet for people.",
+        "-o",
+        writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
+    )
     documents: int = option("How many documents people judge.", "-n", ge=1)
     topics: common.Topics
     index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
@@ -60,7 +65,7 @@ def sample(settings: Sample) -> None:
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
-    from adducir.judges.sheets import Design, design_for, write_sheet
+    from adducir.judges.sheets import Design, write_sheet
     from adducir.rerankers.rerank import Texts, texts_of
     from adducir.runs.read import read_run
 

@@ -84,8 +84,8 @@ def imported(home: str) -> Any:
     return getattr(required(module), name)
 
 
-EXTRAS = ("lucene", "neural", "files", "datasets", "pandas", "studies")
-"""What Lucene, networks, pages and PDF, ir_datasets, pandas' frames and the studies need."""
+EXTRAS = ("lucene", "neural", "files", "datasets", "pandas", "studies", "llm")
+"""What Lucene, networks, pages, ir_datasets, pandas' frames, the studies and LLMs need."""
 MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",

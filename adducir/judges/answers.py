@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
+from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import counted, shortened
 from adducir.judges.llm import LanguageModel
@@ -234,8 +235,7 @@ async def _ask_all(
     asked: Asked,
     transport: Any,
 ) -> dict[str, Answer]:
-    import httpx2
-
+    httpx2 = required("httpx2")
     found, waiting = dict[str, Answer](), iter(missing.items())
     limits = httpx2.Limits(max_connections=model.concurrency)
     async with httpx2.AsyncClient(
@@ -268,9 +268,7 @@ async def _ask_all(
 
 
 async def _ask_one(client: Any, model: LanguageModel, request: Request) -> Answer:
-    import httpx2
-
-    message = ""
+    httpx2, message = required("httpx2"), ""
     for attempt in range(model.retries + 1):
         wait = min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
         try:

@@ -66,9 +66,9 @@ class Judged:
         graded = self.frame.filter(pl.col("grade").is_not_null()).select("qid", "docno", "grade")
         return Qrels(graded, self.model.name)
 
-    def write(self, path: Path, more: Mapping[str, Any]) -> None:
-        """Write the qrels, the judgements as JSON lines, and who judged, beside each other."""
-        with writing_text(judgements_for(path)) as file:
+    def write(self, path: Path, judgements: Path, more: Mapping[str, Any]) -> None:
+        """Write the qrels, the judgements as JSON lines, and who judged."""
+        with writing_text(judgements) as file:
             for row in self.frame.iter_rows(named=True):
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         facts = {"judge": self.facts() | dict(more)}
@@ -99,10 +99,6 @@ class Judged:
             "first answer": min(dates, default=""),
             "last answer": max(dates, default=""),
         }
-
-
-def judgements_for(qrels: Path) -> Path:
-    return qrels.with_name(f"{qrels.name}.judgements.jsonl")
 
 
 def pooled(runs: Sequence[Run], qids: Sequence[str], depth: int) -> pl.DataFrame:

@@ -22,6 +22,7 @@ from adducir.core.files import writing_text
 from adducir.core.json_lines import json_document
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
+from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
 from adducir.runs.run import Run
 
@@ -124,11 +125,6 @@ class Design:
                 hint="Draw the sample again: adducir sample.",
             )
         return design
-
-
-def design_for(sheet: Path) -> Path:
-    """The design beside a sheet: ``people.csv`` has ``people.design.json``."""
-    return sheet.with_name(f"{sheet.name.partition('.')[0]}.design.json")
 
 
 def _discounts(pairs: pl.DataFrame, top: pl.DataFrame) -> np.ndarray:

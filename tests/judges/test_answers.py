@@ -10,7 +10,8 @@ import pytest
 
 from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
 from adducir.judges.answers import AnswerCache, Request, ask, plan
-from adducir.judges.grading import judge, judgements_for
+from adducir.judges.files import judgements_for
+from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel, open_llm
 from adducir.judges.prompting import open_prompt
 from adducir.runs.write import read_metadata
@@ -277,7 +278,7 @@ def test_grades_are_parsed_strictly_and_the_rest_stays_unjudged(cache, tmp_path)
     assert judged.frame["cut"].to_list() == [False, True, False]
     assert judged.ungraded == pytest.approx(2 / 3)
     path = tmp_path / "model.qrels"
-    judged.write(path, {})
+    judged.write(path, judgements_for(path), {})
     assert path.read_text() == "q1 0 a 3\n"
     rows = [json.loads(line) for line in judgements_for(path).read_text().splitlines()]
     assert [row["answer"] for row in rows] == [" 3\n", "maybe 2", ""]

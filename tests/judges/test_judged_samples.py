@@ -16,8 +16,9 @@ from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.corrected import CorrectedEvaluator, linear_kind
 from adducir.judges.correction import corrected_gains, expected_gains
+from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
-from adducir.judges.sheets import Design, design_for, read_sheet, write_sheet
+from adducir.judges.sheets import Design, read_sheet, write_sheet
 from adducir.runs.run import Run
 
 
