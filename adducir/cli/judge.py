@@ -1,6 +1,6 @@
 """``adducir judge``."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -82,7 +82,12 @@ def judge(settings: Judge) -> None:
     from adducir.runs.read import read_run
 
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
-    with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
+    kept = settings.cache or settings.output.with_name("answers.sqlite")
+    with (
+        open_progress() as progress,
+        TemporaryDirectory(prefix="adducir-") as scratch,
+        closing(AnswerCache(kept)) as cache,
+    ):
         runs = [read_run(path) for path in settings.runs]
         topics = load_topics(settings.topics)
         asked = {
@@ -102,7 +107,6 @@ def judge(settings: Judge) -> None:
             corpus = open_corpus(settings.corpus or "")
             texts = texts_of(corpus, docnos, settings.fields, folder=Path(scratch, "texts"))
         found = dict(zip(docnos, texts.get(docnos), strict=True))
-        cache = AnswerCache(settings.cache or settings.output.with_name("answers.sqlite"))
         if settings.dry_run:
             requests, cut = requests_for(pairs, asked, found, model, prompt, repeat=settings.repeat)
             progress.note(f"{plan(model, requests, cache)}; {counted(sum(cut), 'text')} cut")
