@@ -1,14 +1,18 @@
 """JSON from users: lines, whole files, and large files value by value in bounded memory.
 
 All user JSON is read here, so that errors name file and line. (ijson would be shorter, but does not
-report lines.)
+report lines.) Lines, arrays and whole files follow orjson's dialect: NaN, infinity and half of a
+surrogate pair are refused. Integers beyond 64 bits, which orjson rounds, are exact.
 """
 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from adducir.core.errors import InputError
 from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
@@ -17,16 +21,21 @@ from adducir.core.texts import repeated
 WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32  # an error this close to the end may mean that the rest is missing
-_TWO_63 = 2.0**63
-_DEEPER = frozenset({float, dict, list})
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+_LARGEST = 2.0**63
+_decode = json.JSONDecoder().raw_decode
 
 
 def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
     """The value of each non-blank line with its 1-based number."""
+    loads = orjson.loads
     for number, line in read_lines(path):
-        if line and not line.isspace():
-            yield number, json_value(line, path, number, hint)
+        try:
+            value = loads(line)
+        except json.JSONDecodeError:
+            if line and not line.isspace():
+                json_value(line, path, number, hint)  # says what is wrong
+            continue
+        yield number, _exact(line, path, number) if _has_large(value) else value
 
 
 def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -38,28 +47,39 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
 
 
 def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
-    import orjson
-
     try:
         value = orjson.loads(text)
     except json.JSONDecodeError as error:
         what = f"this is not JSON: {error.msg} (character {error.colno})."
         raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
-    return json.loads(text) if _is_rounded(value) else value
+    return _exact(text, path, line) if _has_large(value) else value
 
 
-def _is_rounded(value: Any) -> bool:
-    """Whether orjson may have made a float of an integer of more than 64 bits."""
-    kind = type(value)
-    if kind is float:
-        return bool(abs(value) >= _TWO_63)
-    if kind is dict:
-        return any(type(one) in _DEEPER and _is_rounded(one) for one in value.values())
-    return kind is list and any(type(one) in _DEEPER and _is_rounded(one) for one in value)
+def _has_large(value: Any) -> bool:
+    """Whether a float anywhere in a value may have been an integer beyond 64 bits."""
+    values = value
+    if type(value) is dict:
+        values = value.values()
+    elif type(value) is not list:
+        values = (value,)
+    elif value and type(value[0]) is float and set(map(type, value)) == {float}:  # a vector
+        return max(max(value), -min(value)) >= _LARGEST
+    for part in values:
+        kind = type(part)
+        if kind is float:
+            if not -_LARGEST < part < _LARGEST:
+                return True
+        elif (kind is dict or kind is list) and part and _has_large(part):
+            return True
+    return False
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a number in JSON")
+def _exact(text: str, path: Path, line: int | None) -> Any:
+    """The value with its integers beyond 64 bits, which orjson rounds."""
+    try:
+        return json.loads(text)
+    except ValueError as error:  # thousands of digits
+        raise InputError(f"this is not usable JSON: {error}.", path=path, line=line) from None
 
 
 def json_document(path: Path) -> Any:
@@ -123,18 +143,22 @@ def is_json(head: str) -> bool:
     return re.match(r"[\ufeff \t\r\n]*(\[[ \t\r\n]*[{\[\"]|\{[ \t\r\n]*[\"}])", head) is not None
 
 
-_decode = json.JSONDecoder(parse_constant=_refuse_constant).raw_decode
-
-
 class JsonText:
-    """The undecoded rest of a file, read as needed; ``line`` is the current one."""
+    """The undecoded rest of a file, read as needed; ``line`` is the current one.
+
+    The end of an object is guessed: the records of a file usually have equally many braces, and
+    what is valid JSON up to a closing brace is complete. Else Python's slower decoder finds it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 1
         self._pieces = read_pieces(path)
         self._text, self._at = "", 0
+        self._before = self._braces = 0
 
     def peek(self) -> str:
+        if self._at < len(self._text) and self._text[self._at] not in " \t\r\n":
+            return self._text[self._at]
         while True:
             found = _BLANK.match(self._text, self._at)
             self._advance(found.end() if found else self._at)
@@ -174,11 +198,18 @@ class JsonText:
 
     def value(self) -> Any:
         self.peek()
+        end = self._at
+        for _ in range(self._braces):  # as many as the objects before had
+            end = self._text.find("}", end) + 1 or len(self._text)
+        if self._braces:
+            with suppress(ValueError):
+                value = orjson.loads(self._text[self._at : end])
+                if not _has_large(value):
+                    self._advance(end)
+                    return value
         while True:
             try:
-                value, end = _decode(self._text, self._at)
-                if _HALF.search(self._text, self._at, end):
-                    json_value(self._text[self._at : end], self.path)  # refuses half characters
+                _, end = _decode(self._text, self._at)
             except json.JSONDecodeError as error:
                 near = error.pos + _CUT_OFF >= len(self._text)
                 if not (near or error.msg.startswith("Unterminated")) or not self._read_on():
@@ -188,8 +219,21 @@ class JsonText:
                 raise self._error(f"this is not usable JSON: {error}.") from None
             else:
                 if end < len(self._text) or not self._read_on():  # 12 may be the start of 123
+                    text = self._text[self._at : end]
+                    value, braces = self._checked(text), text.count("}")
+                    # Numbers could go on, so that only an object shows its end.
+                    self._braces = braces if braces == self._before and text[0] == "{" else 0
+                    self._before = braces
                     self._advance(end)
                     return value
+
+    def _checked(self, text: str) -> Any:
+        try:
+            value = orjson.loads(text)
+        except json.JSONDecodeError as error:
+            self._advance(self._at + error.pos)
+            raise self._error(f"this is not JSON: {error.msg}.") from None
+        return _exact(text, self.path, self.line) if _has_large(value) else value
 
     def _error(self, what: str) -> InputError:
         return InputError(what, path=self.path, line=self.line)

@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 
 from adducir.core import json_lines
 from adducir.core.errors import InputError
-from adducir.core.json_lines import is_json, read_objects
+from adducir.core.json_lines import is_json, json_objects, json_unique, read_objects
 
 values = st.recursive(
-    st.none() | st.integers() | st.text(max_size=9),
+    st.none()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=9),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=9,
 )
@@ -70,6 +73,49 @@ def test_errors_tell_their_place(tmp_path: Path, text: str, line: int) -> None:
     with pytest.raises(InputError) as caught:
         list(read_objects(path))
     assert caught.value.line == line
+
+
+REFUSED = [
+    "NaN",
+    "-Infinity",
+    "1e400",
+    "1" * 5_000,
+    '"\\ud83d"',
+    '"\\udca9 x"',
+    '"a\tb"',
+    "[1, [NaN]]",
+    "01",
+    "'a'",
+]
+LARGE = [str(2**64), str(-(2**63) - 1), f'{{"deep": [{{"n": {10**30}}}, 1e300]}}']
+TAKEN = [
+    *LARGE,
+    *["1e30", str(2**64 - 1), str(-(2**63)), '"\\ud83d\\udca9"', "-0.0", '{"a": [1.5, 1e300]}'],
+]
+
+
+@pytest.mark.parametrize("value", [*REFUSED, *TAKEN])
+def test_lines_arrays_and_whole_files_read_alike(tmp_path: Path, value: str) -> None:
+    """Today's three readers are one: what a line takes or refuses, an array does."""
+    record = f'{{"id": "d", "value": {value}, "more": {{"a": "}}"}}}}'
+    texts = {"a.jsonl": f"{{}}\n{record}\n", "b.json": f"[{{}},\n{record}]", "c.json": record}
+    found = list[object]()
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.write_text(text)
+        reader = json_objects if name == "a.jsonl" else read_objects
+        try:
+            found.append(list(reader(path))[-1][1])
+        except InputError as error:
+            assert value in REFUSED
+            assert error.line == (1 if name == "c.json" else 2)
+            found.append("refused")
+        try:
+            found.append(json_unique(record, path))
+        except InputError:
+            found.append("refused")
+    assert all(repr(one) == repr(found[0]) for one in found)
+    assert (found[0] == "refused") == (value in REFUSED)
 
 
 def test_what_begins_like_json() -> None:
