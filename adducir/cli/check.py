@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
-from adducir.core.recipe import Recipe
+from adducir.corpora.reading import QrelsReading, QueryReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.runs.check import Finding
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 
 
-class Check(Recipe):
+class Check(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
     topics: str | None = option("Topics: a file or an ir_datasets id.", "-t", default=None)
@@ -44,8 +45,6 @@ def check(settings: Check) -> int:
     """
     from adducir.cli.console import open_progress, show
     from adducir.core.csv_files import CsvWriter
-    from adducir.corpora.qrels import load_qrels
-    from adducir.corpora.topics import load_topics
     from adducir.evaluation.measures import parse_measures
     from adducir.indexes.engines import open_index
     from adducir.runs.check import check as findings_of
@@ -53,10 +52,12 @@ def check(settings: Check) -> int:
     with open_progress():
         found = findings_of(
             settings.runs,
-            qrels=load_qrels(settings.qrels) if settings.qrels else None,
-            topics=load_topics(settings.topics) if settings.topics else None,
+            qrels=settings.read_qrels(settings.qrels) if settings.qrels else None,
+            topics=settings.read_topics(settings.topics) if settings.topics else None,
             docnos=open_index(settings.index).docnos.to_list() if settings.index else None,
             measures=parse_measures(settings.measures) if settings.measures else (),
+            columns=settings.columns,
+            quotes=settings.quotes,
         )
     if settings.format == "json":
         show(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))

@@ -20,7 +20,7 @@ help and ends with examples.
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from operator import attrgetter
@@ -68,6 +68,7 @@ def option(
     panel: str | None = None,
     argument: bool = False,
     rare: bool = False,
+    flag: bool = False,
     reads: bool = False,
     writes: Writes | None = None,
     **bounds: Any,
@@ -77,12 +78,13 @@ def option(
     Args:
         flags: Other names, such as ``-o``; one with two dashes replaces the field's own.
         shown: The default in words, if the value says too little.
-        rare: It is set by ``--set name=value`` and not shown in the help.
+        rare: It is set by ``--set name=value`` and named in the help, but not explained there.
+        flag: A rare option that ``--name value`` sets as well.
         reads: The text names a file to read; paths always do.
         bounds: As in pydantic's ``Field``: ``ge=1``.
     """
     given: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
-    given |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes}
+    given |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes, "flag": flag}
     return Field(default, description=meaning, json_schema_extra=given, **bounds)
 
 
@@ -99,6 +101,7 @@ class Option:
         self.panel: str | None = given.get("panel") or panel
         self.is_argument = bool(given.get("argument"))
         self.is_rare = bool(given.get("rare"))
+        self.has_flag = bool(given.get("flag")) or not self.is_rare
         self.reads = bool(given.get("reads"))
         self.writes: Writes | None = given.get("writes")
         self.is_set = "--set" in self.flags
@@ -126,7 +129,7 @@ class Option:
         """How users write it: ``--depth``, ``--set fb_terms``, ``RUN``."""
         if self.is_argument:
             return self.metavar or self.name.upper()
-        if self.is_rare:
+        if not self.has_flag:
             return f"--set {self.name}"
         return next(flag for flag in self.flags if flag.startswith("--"))
 
@@ -159,6 +162,7 @@ class Option:
         return [one for one in self.choices if one.startswith(incomplete)]
 
 
+_ALIASES = {"--topic-field": "--query-field"}
 _MEANT = dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth")
 _MEANT["title"] = "--caption"
 """Options by what other programs call them."""
@@ -169,7 +173,7 @@ def options_of(recipe: type[Recipe]) -> dict[str, Option]:
     """A recipe's options by field: its own first, then those of its bases.
 
     A base may set the ``panel`` of its fields; a field that is not an option of a command may set
-    ``rare`` in its ``json_schema_extra``.
+    ``rare`` in its ``json_schema_extra``, and ``flag`` if ``--key value`` sets it, too.
     """
     found: dict[str, Option] = {}
     for base in recipe.__mro__:
@@ -191,7 +195,7 @@ class Command(PlainHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            rest: list[str] = super().parse_args(ctx, args)
+            rest: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
         except Exception as error:
             if option := getattr(error, "option_name", ""):
                 self._refuse_key(option)
@@ -206,6 +210,31 @@ class Command(PlainHelp, TyperCommand):
         if not ctx.resilient_parsing:
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
         return rest
+
+    def _rare_set(self, args: list[str]) -> Iterator[str]:
+        """The arguments, with a rare option's ``--key value`` as ``--set key=value``."""
+        flags = {
+            flag: one.name
+            for one in options_of(self.recipe).values()
+            if one.is_rare and one.has_flag
+            for flag in one.flags
+        }
+        rest = iter(args)
+        for argument in rest:
+            flag, equals, value = argument.partition("=")
+            flag = _ALIASES.get(flag, flag)
+            text = f"{flag}{equals}{value}"
+            if text == "--":
+                yield from (text, *rest)
+            elif flag not in flags:
+                yield text
+            elif equals:
+                yield from ("--set", f"{flags[flag]}={value}")
+            else:
+                following = next(rest, None)
+                if following is None:
+                    raise UsageError(f"{flag} needs a value.")
+                yield from ("--set", f"{flags[flag]}={following}")
 
     def _refuse_key(self, option: str) -> None:
         """Tell users how to set a key that is not an option."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from adducir.cli.command import option
 from adducir.cli.evaluate import POOL_SEEDS
@@ -39,6 +39,12 @@ class Compare(Tabled):
         panel=MEASURING,
     )
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    score_columns: Literal["systems", "measures"] | None = option(
+        "What the columns of a table beside a topic's id are.",
+        default=None,
+        rare=True,
+        flag=True,
+    )
 
 
 def compare(settings: Compare) -> None:
@@ -61,7 +67,7 @@ def compare(settings: Compare) -> None:
 
     with open_progress():
         names = system_names(settings.scores)
-        each = [read_scores(path, name) for path, name in names.items()]
+        each = [read_scores(path, name, by=settings.score_columns) for path, name in names.items()]
         found, notes = _directed(each, settings.higher_is_better, settings.lower_is_better)
         if settings.measures:
             found = _chosen(found, _measures(settings.measures))

@@ -13,12 +13,14 @@ from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, without
 from adducir.core.texts import listed, nearest, repeated
+from adducir.corpora.reading import QrelsReading, QueryReading
+from adducir.runs.reading import RunReading
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
 
 
-class Evaluate(Tabled):
+class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels
     measures: list[str] = option(
@@ -101,15 +103,12 @@ def evaluate(settings: Evaluate) -> None:
 
     from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
-    from adducir.corpora.qrels import load_qrels
-    from adducir.corpora.topics import load_topics
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES, is_measure
     from adducir.evaluation.scores import Scores, system_of
     from adducir.judges.corrected import CORRECTED_MEASURES, CorrectedEvaluator
     from adducir.judges.notes import alone_note, corrected_notes, judge_of, titled
     from adducir.judges.sheets import read_sheet
-    from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
@@ -132,11 +131,11 @@ def evaluate(settings: Evaluate) -> None:
                 hint="Let people judge a sample (adducir sample), and give it with --people; or "
                 "use --set uncorrected=true.",
             )
-        judged = load_qrels(settings.qrels)
-        by_model = load_qrels(settings.model_qrels) if settings.model_qrels else None
+        judged = settings.read_qrels(settings.qrels)
+        by_model = settings.read_qrels(settings.model_qrels) if settings.model_qrels else None
         if by_model is not None:
             check_judged(judged, by_model, str(settings.judge))
-        asked = load_topics(settings.topics) if settings.topics else None
+        asked = settings.read_topics(settings.topics) if settings.topics else None
         default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
         negative, measures = settings.negative_grades, settings.measures or default
         evaluator: Evaluator | CorrectedEvaluator
@@ -159,7 +158,7 @@ def evaluate(settings: Evaluate) -> None:
         for path, system in systems.items():
             try:
                 # A search may find nothing; metadata beside a run show that this was intended.
-                run = read_run(path, allow_empty=metadata_for(path).is_file())
+                run = settings.read_run(path, allow_empty=metadata_for(path).is_file())
             except InputError as error:
                 if error.absent and is_measure(str(path)):
                     what = f"{path} is a measure, but each option takes one value."

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.core.recipe import Recipe
 from adducir.core.texts import counted, listed
 from adducir.runs.fusion import FUSION
+from adducir.runs.reading import RunReading
 
 
-class Fuse(Recipe):
+class Fuse(RunReading):
     runs: common.Runs
     output: common.RunOutput
     method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
@@ -41,11 +41,10 @@ def fuse(settings: Fuse) -> None:
     from adducir.cli.console import open_progress
     from adducir.runs.fusion import fuse as fuse_runs
     from adducir.runs.fusion import lacking
-    from adducir.runs.read import read_run
     from adducir.runs.write import write_run
 
     with open_progress() as progress:
-        runs = [read_run(path) for path in settings.runs]
+        runs = [settings.read_run(path) for path in settings.runs]
         tag = common.tag_of(settings.output, settings.tag)
         weights = list(settings.weights) or None
         values = fusion.model_dump()
@@ -54,6 +53,8 @@ def fuse(settings: Fuse) -> None:
         )
         metadata = FUSION.settings(fusion, "method")
         metadata |= {"runs": list(map(str, settings.runs)), "weights": weights or [1.0] * len(runs)}
+        if settings.columns:
+            metadata["columns"] = list(settings.columns)
         write_run(fused, settings.output, {"method": {"fusion": metadata}})
         for path, qids in zip(settings.runs, lacking(runs), strict=True):
             if qids:

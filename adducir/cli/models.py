@@ -11,7 +11,7 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Needs, Recipe, needs, without
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import QueryReading, Reading
 from adducir.encoders.statement import EncodingSettings
 
 
@@ -70,9 +70,9 @@ def train(settings: Train) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class Encode(Computing, Reading, EncodingSettings):
+class Encode(Computing, Reading, QueryReading, EncodingSettings):
     conditions: ClassVar[Mapping[str, Needs]] = {
-        **dict.fromkeys(Reading.model_fields, needs("corpus")),
+        **dict.fromkeys(("docno_field", "format", "passages"), needs("corpus")),
         **dict.fromkeys(EncodingSettings.model_fields, without("sparse")),
     }
     model: str = option(
@@ -125,7 +125,6 @@ def encode(settings: Encode) -> None:
         raise UsageError("--sparse encodes a corpus or topics, not spans.")
 
     from adducir.cli.console import near, note, open_progress
-    from adducir.corpora.topics import load_topics
     from adducir.encoders.encoding import encode as encode_items
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
     from adducir.encoders.kinds import encoder_source
@@ -135,7 +134,7 @@ def encode(settings: Encode) -> None:
         if settings.spans is not None:
             items = items_of_spans(settings.spans, settings.side)
         elif settings.topics is not None:
-            items = items_of_topics(load_topics(settings.topics))
+            items = items_of_topics(settings.read_topics(settings.topics))
         else:
             corpus = settings.opened(settings.corpus or "", settings.fields)
             items = items_of_corpus(corpus, settings.fields)

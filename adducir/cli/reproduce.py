@@ -11,6 +11,8 @@ from adducir.cli.command import option
 from adducir.cli.evaluate import MEASURES
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
+from adducir.corpora.reading import QrelsReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.evaluation.reproduction import Reproduced
@@ -20,7 +22,7 @@ AGREEMENT, DOCUMENTS = "Agreement", "Order"
 ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
-class Reproduce(TableOptions):
+class Reproduce(TableOptions, RunReading, QrelsReading):
     original: Path = option("The original run.", argument=True, metavar="ORIGINAL")
     reproduced: Path = option("The run that reproduces it.", argument=True, metavar="REPRODUCED")
     qrels: common.Qrels
@@ -50,27 +52,25 @@ def reproduce(settings: Reproduce) -> None:
 --new-baseline our-bm25.trec
     """
     from adducir.cli.console import open_progress
-    from adducir.corpora.qrels import load_qrels
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.reproduction import (
         compare_effects,
         kendall_tau_of_runs,
         overlap_of_runs,
     )
-    from adducir.runs.read import read_run
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
     from adducir.tables.table import Column
 
     with open_progress():
-        evaluator = Evaluator(load_qrels(settings.qrels), settings.measures or DEFAULT)
+        evaluator = Evaluator(settings.read_qrels(settings.qrels), settings.measures or DEFAULT)
         paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
-        runs = {name: read_run(path) for name, path in paths.items()}
+        runs = {name: settings.read_run(path) for name, path in paths.items()}
         scores = [evaluator.score(run, system=name) for name, run in runs.items()]
         baselines = None
         if settings.original_baseline is not None and settings.new_baseline is not None:
             first, second = (
-                evaluator.score(read_run(path))
+                evaluator.score(settings.read_run(path))
                 for path in (settings.original_baseline, settings.new_baseline)
             )
             baselines = first, second

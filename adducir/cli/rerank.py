@@ -7,11 +7,12 @@ from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import Reading, TopicReading
+from adducir.runs.reading import RunReading
 
 
-class Rerank(Computing, Reading):
-    conditions = dict.fromkeys(Reading.model_fields, needs("corpus"))
+class Rerank(Computing, Reading, RunReading, TopicReading):
+    conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -30,8 +31,10 @@ class Rerank(Computing, Reading):
         reads=True,
     )
     depth: int = option("Documents per topic to rerank.", default=100, ge=1)
-    topic_field: str | None = option(
-        "Topic field used as the query.", default=None, shown="as for search"
+    query_field: str | None = option(
+        "Topic field used as the query.",
+        default=None,
+        shown="as for search",
     )
     fields: common.Names = option(
         "The documents' fields to read, comma-separated or repeated.",
@@ -58,13 +61,11 @@ def rerank(settings: Rerank) -> None:
     from adducir.cli.console import near, open_progress
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
-    from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import Texts, refuse_absent, texts_of
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.runs.read import read_run
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
@@ -76,11 +77,11 @@ def rerank(settings: Rerank) -> None:
             None if execution.is_local or is_stream(output) else output.absolute().parent
         ) as scratch,
     ):
-        candidates = read_run(settings.run)
+        candidates = settings.read_run(settings.run)
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
         fields = settings.fields or reranker.fields
-        topics = load_topics(settings.topics, field=settings.topic_field)
+        topics = settings.read_topics(settings.topics, settings.query_field)
         docnos = candidates.top(settings.depth).frame["docno"]
         if settings.index is not None:
             index = open_index(settings.index)

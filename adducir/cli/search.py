@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs, without
+from adducir.core.recipe import needs, without
+from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-class Search(Recipe):
+class Search(TopicReading, QrelsReading):
     place: Path | None = option(
         "The index, before a query.", metavar="[INDEX]", argument=True, default=None
     )
@@ -50,7 +51,7 @@ class Search(Recipe):
         default=None,
         writes=Writes("run"),
     )
-    topic_field: Annotated[str | None, needs("topics")] = option(
+    query_field: Annotated[str | None, needs("topics")] = option(
         "The field to search with, such as title, description or title+narrative.",
         default=None,
         shown="title, query or text",
@@ -95,7 +96,6 @@ def search(settings: Search) -> None:
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
     from adducir.cli.console import open_progress, show
-    from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
@@ -124,7 +124,7 @@ def search(settings: Search) -> None:
         return
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics
-        topics = load_topics(source, field=settings.topic_field)
+        topics = settings.read_topics(source, settings.query_field)
         found = search_topics(
             index,
             topics,
@@ -174,15 +174,14 @@ def answer(
 def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":
     """Finds what to search for a query, which may name a topic, and the topic's grades."""
     from adducir.cli.console import note
-    from adducir.corpora.qrels import load_qrels
-    from adducir.corpora.topics import Topics, load_topics
+    from adducir.corpora.topics import Topics
 
     if not settings.qrels:
         return lambda query: (query, None)
-    frame = load_qrels(settings.qrels).frame
+    frame = settings.read_qrels(settings.qrels).frame
     topics = Topics([], [], "--topics")
     if settings.topics is not None:
-        topics = load_topics(settings.topics, field=settings.topic_field)
+        topics = settings.read_topics(settings.topics, settings.query_field)
     titles = dict(zip(topics.qids, topics.texts, strict=True))
     numbers = {" ".join(text.casefold().split()): qid for qid, text in titles.items()}
 

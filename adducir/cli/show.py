@@ -5,10 +5,11 @@ from pathlib import Path
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import Recipe
+from adducir.corpora.reading import QrelsReading, QueryReading
+from adducir.runs.reading import RunReading
 
 
-class Show(Recipe):
+class Show(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     topic: str | None = option("The topic; without it, a model.", metavar="QID", default=None)
     topics: str | None = option(
@@ -43,20 +44,17 @@ def show(settings: Show) -> None:
     from adducir.cli.hits import Screen, graded, texts_of, title_of
     from adducir.core.texts import visible
     from adducir.corpora.documents import text_of
-    from adducir.corpora.qrels import load_qrels
-    from adducir.corpora.topics import load_topics
     from adducir.indexes.engines import open_index
-    from adducir.runs.read import read_run
 
     if len(settings.runs) > 2:
         raise UsageError("at most two runs can be shown.", hint="Name one or two.")
     rankings, topic = list[list[tuple[str, float]]](), settings.topic
     for path in settings.runs:
-        frame = read_run(path).frame.filter(qid=topic)
+        frame = settings.read_run(path).frame.filter(qid=topic)
         if not frame.height:
             raise InputError(f"the run lacks the topic {topic!r}.", path=path)
         rankings.append(list(zip(frame["docno"], frame["score"], strict=True)))
-    judged = load_qrels(settings.qrels).frame.filter(qid=topic) if settings.qrels else None
+    judged = settings.read_qrels(settings.qrels).frame.filter(qid=topic) if settings.qrels else None
     grades = dict(zip(judged["docno"], judged["grade"], strict=True)) if judged is not None else {}
     shown = [ranking[: settings.depth] for ranking in rankings]
     index = open_index(settings.index) if settings.index else None
@@ -66,7 +64,7 @@ def show(settings: Show) -> None:
 
     heading = f"topic {topic}"
     if settings.topics:
-        queries = load_topics(settings.topics)
+        queries = settings.read_topics(settings.topics)
         heading += f": {dict(zip(queries.qids, queries.queries, strict=True)).get(topic, '')}"
     table = Table(title=visible(heading), title_justify="left", box=None, pad_edge=False)
     table.add_column("", justify="right", style="bold cyan")

@@ -1,7 +1,5 @@
 """``adducir tune``: an experiment file's tuned search, as options."""
 
-from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +7,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
+from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.evaluation.lists import NegativeGrades
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 SYSTEM = "What is tuned"
 
 
-class Tune(Recipe):
+class Tune(QrelsReading, QueryReading):
     topics: list[str] = option(
         "An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL; can be repeated, each "
         "with its --qrels.",
@@ -106,7 +105,7 @@ def tune(settings: Tune) -> None:
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(settings.topics, settings.qrels, said.topics.field))
+        pool = Pool.of(_topic_sets(settings, said.topics.field))
         tuning = tune_grid(
             system.tunable(open_index(settings.index), depth, settings.threads),
             Grid.of(system.tune.values, system.hyperparameters),
@@ -165,26 +164,23 @@ def _system(settings: Tune) -> tuple[Said, Any]:
     raise UsageError("; ".join(map(str, errors)).rstrip(".") + ".")
 
 
-def _topic_sets(
-    topics: Sequence[str], qrels: Sequence[str], field: str | None
-) -> "list[JudgedTopics]":
+def _topic_sets(settings: Tune, field: str | None) -> "list[JudgedTopics]":
     """Topics and qrels in pairs; a single source of topics takes all qrels."""
+    topics, qrels = settings.topics, settings.qrels
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):
         raise UsageError(
             f"{len(topics)} --topics need as many --qrels, or one for all, not {len(qrels)}."
         )
 
     from adducir.cli.common import stem
-    from adducir.corpora.qrels import load_qrels
-    from adducir.corpora.topics import load_topics
     from adducir.experiments.tuning.design import JudgedTopics
 
-    loaded = list(map(partial(load_topics, field=field), topics))
+    loaded = [settings.read_topics(source, field) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
-        judged = load_qrels(list(qrels))
+        judged = settings.read_qrels(qrels)
         parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
     else:
-        parts = [load_qrels(source) for source in qrels]
+        parts = [settings.read_qrels(source) for source in qrels]
     # A name for each: the shortest distinct end of its source.
     stems = [Path(stem(Path(source))).stem for source in topics]
     names = [

@@ -99,6 +99,7 @@ class Manifest:
     counts: Mapping[str, Any] = field(default_factory=dict)  # what the builder counted
     started: str = ""  # UTC, ISO 8601; empty for results, so that equal ones have equal bytes
     seconds: float = 0.0
+    source: str = ""  # the name of what it was built from, if only that is replaced
 
     def count(self, name: str) -> int:
         if type(number := self.counts.get(name)) is not int or number < 0:
@@ -285,12 +286,14 @@ def build(
     make: Make,
     rebuild: bool = False,
     versions: Mapping[str, str] | None = None,
+    source: str = "",
 ) -> Manifest:
     """Build the artifact at ``path`` unless an up-to-date one is already there.
 
     ``recipe`` holds every setting that determines its content, as plain values; ``inputs`` the
     fingerprints of what it is built from; ``builder_version`` rises when the builder's output
-    changes. If ``make`` raises, nothing is left behind.
+    changes. If ``make`` raises, nothing is left behind. An artifact of another ``source``, by its
+    name, is not replaced without ``--force``.
     """
     target = Path(os.path.realpath(path))
     wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
@@ -305,6 +308,7 @@ def build(
         if why is not None and why.startswith(DAMAGED):
             progress().note(f"{target}: {why}; rebuilding.")
         if why is not None or rebuild:
+            _refuse_other_source(target, source)
             with _hidden(target) as hidden:
                 started, clock = datetime.now(UTC), time.monotonic()
                 counts = make(hidden)
@@ -316,6 +320,7 @@ def build(
                     **json.loads(facts),
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
+                    source=_full_name(source),
                 )
                 _replace(target, hidden)
         else:
@@ -323,6 +328,27 @@ def build(
         # Under the lock: other processes' parts here are obsolete.
         remove_parts(target)
         return manifest
+
+
+def _full_name(source: str) -> str:
+    """A source's name from everywhere: a file's or folder's whole path, or the id."""
+    if not source or not Path(source).exists():
+        return source
+    path = Path(os.path.realpath(source))
+    with suppress(RuntimeError, ValueError):  # no home, or elsewhere
+        return str(Path("~") / path.relative_to(Path.home()))
+    return str(path)
+
+
+def _refuse_other_source(target: Path, source: str) -> None:
+    before = read_manifest(target).source if source and (target / MANIFEST).is_file() else ""
+    name = _full_name(source)
+    if not before or before == name:
+        return
+    # A study that moved has its sources elsewhere.
+    is_moved = Path(before).name == Path(name).name and not Path(before).expanduser().exists()
+    if not is_moved:
+        refuse_other(target, f"this was built from {before}, not from {name}")
 
 
 def is_current(path: Path, fingerprint: str) -> bool:

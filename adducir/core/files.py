@@ -39,7 +39,16 @@ BLOCK = 1 << 17  # larger ones do not fit the processor's cache
 _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
-_UNREADABLE = {b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip"}
+_UNREADABLE = {
+    b"\xfd7zXZ": "xz",
+    b"\x28\xb5\x2f\xfd": "Zstandard",
+    b"PK\x03\x04": "zip",
+    b"\x04\x22\x4d\x18": "LZ4",
+    b"\x1f\x9d": "compress (.Z)",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+    b"Rar!\x1a\x07": "RAR",
+}
+_TAR, _TAR_AT = b"ustar", 257
 _PARQUET = b"PAR1"
 COMPRESSED = tuple(_MAGIC)
 """Suffixes of compressed files that can be read; ``.gz`` is written as well."""
@@ -102,18 +111,28 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
                 hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
                 raise BrokenStream(what, path=path, hint=hint)
             if head.startswith(_GZIP):
-                yield from _unpacked(gzip.GzipFile(fileobj=handle), "gzip", path)
+                yield from _no_archive(_unpacked(gzip.GzipFile(fileobj=handle), "gzip", path), path)
             elif head.startswith(_BZIP2):
-                yield from _unpacked(bz2.BZ2File(handle), "bzip2", path)
+                yield from _no_archive(_unpacked(bz2.BZ2File(handle), "bzip2", path), path)
             else:
                 if whole and handle.seekable():  # else the peeked bytes would be copied
                     handle.seek(0, io.SEEK_END)
                     handle.seek(0)
                 size = -1 if whole else BLOCK
-                while block := handle.read(size):
-                    yield block
+                yield from _no_archive(iter(lambda: handle.read(size), b""), path)
     except OSError as error:
         raise reading_error(error, path) from error
+
+
+def _no_archive(stream: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    """The blocks of a file; a tar archive is refused."""
+    for block in stream:
+        if block[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+            what = "this is a tar archive, which holds other files."
+            raise BrokenStream(what, path=path, hint="Unpack it (tar -xf), and name a file in it.")
+        yield block
+        break
+    yield from stream
 
 
 def _unpacked(packed: gzip.GzipFile | bz2.BZ2File, name: str, path: Path) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ class Progress:
     """Inside ``with``, it receives the progress of all work; this base class shows nothing."""
 
     _before: "Token[Progress]"
+    _told: set[str]
 
     def __enter__(self) -> Self:
         self._before = _listening.set(self)
@@ -41,8 +42,20 @@ class Progress:
     def note(self, message: str) -> None:
         """Show the user one line."""
 
+    def note_once(self, message: str) -> None:
+        """Show a line that work done again would repeat, such as how a file is read."""
+        told = self.__dict__.setdefault("_told", set())
+        if message not in told:
+            told.add(message)
+            self.note(message)
 
-_SILENT = Progress()
+
+class _Silent(Progress):
+    def note_once(self, message: str) -> None:
+        """Nobody listens."""
+
+
+_SILENT: Progress = _Silent()
 _listening: ContextVar[Progress] = ContextVar("progress", default=_SILENT)
 
 

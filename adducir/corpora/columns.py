@@ -1,7 +1,8 @@
 """Column files (runs and qrels): read in bulk, with the line of each error.
 
 White space (C's ``isspace`` in any locale) separates columns. ``#`` and quotation marks have no
-special meaning: docnos contain both. Blank lines are ignored.
+special meaning: docnos contain both. Blank lines are ignored. The columns are a layout's: TREC's,
+or those that the user names.
 """
 
 import math
@@ -13,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.corpora.frames import Integers, repeated_rows
 
 MOST_FAULTS = 20
 _BLOCK = 1 << 19  # bytes per block, so that intermediate arrays stay in cache
 _LIMIT = 2**53  # from here on a float64 no longer holds every integer
+_A = {"run": "a run", "qrels": "qrels"}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
@@ -33,6 +35,24 @@ class Layout(NamedTuple):
 
 RUN = Layout("run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number")
 QRELS = Layout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an integer")
+_RUN_NAMES = ("qid", "docno", "score", "rank", "tag")
+_QRELS_NAMES = ("qid", "docno", "grade")
+
+
+def named_layout(base: Layout, names: Sequence[str]) -> Layout:
+    """The layout with the user's columns; names that have no meaning here are of no use.
+
+    A run needs a score or a rank, which is used where scores are missing; qrels a grade.
+    """
+    known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
+    number = "rank" if base.kind == "run" and "score" not in names else base.number
+    wrong = [name for name in {"qid", "docno", number} if list(names).count(name) != 1]
+    if wrong:
+        need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
+        what = f"the columns {', '.join(names)} do not name {need}, once each."
+        raise UsageError(what, hint="Write - for a column that is not used: qid,-,docno,score.")
+    columns = [name if name in known else f"-{at}" for at, name in enumerate(names)]
+    return base._replace(columns=tuple(columns), number=number)
 
 
 class Fault(NamedTuple):
@@ -58,8 +78,13 @@ class Columns(NamedTuple):
         return row + 1 if self.lines is None else int(self.lines[row])
 
 
-def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
-    """Read some columns, the numeric one as Float64; a repeated pair is a fault too."""
+def read_columns(
+    data: bytes, layout: Layout, wanted: Sequence[str], *, repeats: bool = False
+) -> Columns:
+    """Read some columns, the numeric one as Float64.
+
+    A repeated pair is a fault too, unless ``repeats`` are asked for.
+    """
     width = len(layout.columns)
     lines = regular_lines(data, width)
     if lines is None:
@@ -68,9 +93,33 @@ def read_columns(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
         data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
         lines = regular_lines(data, width)
     frame = None if lines is None else _parsed(data, layout, wanted)
-    if frame is None or frame.height != lines or len(repeated_rows(frame)):
-        return _line_by_line(data, layout, wanted)
+    if frame is None or frame.height != lines or (not repeats and len(repeated_rows(frame))):
+        return _line_by_line(data, layout, wanted, repeats)
     return Columns(frame)
+
+
+def tabbed(data: bytes) -> bytes:
+    """Columns that commas or semicolons separate, with tabs instead."""
+    first = next((line for line in data[:10_000].split(b"\n") if line.strip()), b"")
+    for separator in (b",", b";"):
+        is_separated = len(first.split()) == 1 and len(first.split(separator)) > 2
+        if is_separated and b'"' not in data:
+            return data.replace(separator, b"\t")
+    return data
+
+
+def regular_columns(data: bytes, layout: Layout) -> bytes:
+    """A file of columns that the user names: commas as blanks, and without its header."""
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)
+    width = len(layout.columns)
+    separators = (b"\t", b",", b";", None)
+    separator = next((one for one in separators if len(lines[0].split(one)) == width), None)
+    cells = [cell.strip(b' "\r').decode(errors="replace") for cell in lines[0].split(separator)]
+    place = layout.columns.index(layout.number)
+    if len(cells) == width and not _NUMBER.fullmatch(cells[place]):
+        lines[0] = b""  # a header; the line stays, so that the others keep their numbers
+    data = b"\n".join(lines)
+    return data.replace(separator, b"\t") if separator in (b",", b";") else data
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
@@ -109,12 +158,12 @@ def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame 
         return None
     number = frame[layout.number].to_numpy()
     is_right = np.isfinite(number)
-    if layout is QRELS:
+    if layout.kind == "qrels":
         is_right &= (np.abs(number) < _LIMIT) & (number == np.trunc(number))
     return frame if is_right.all() else None
 
 
-def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns:
+def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str], repeats: bool) -> Columns:
     rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
     seen = dict[tuple[str, str], int]()
     for line, text in enumerate(data.split(b"\n"), 1):
@@ -122,6 +171,8 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str]) -> Columns
         if not cells:
             continue
         fault = _fault(line, cells, layout, seen)
+        if fault is not None and fault.code == "duplicate" and repeats:
+            fault = None
         if fault is None:
             row = dict(zip(layout.columns, cells, strict=True))
             rows.append([row[name] for name in wanted])
@@ -142,20 +193,13 @@ def _fault(
 ) -> Fault | None:
     """What is wrong with a line; ``seen`` maps documents so far to their lines."""
     if len(cells) != len(layout.columns):
-        other = QRELS if layout is RUN else RUN
-        what = f"this line has {len(cells)}, not {_shown(layout)}."
-        if not seen and cells[0].startswith("<"):
-            what = f"this looks like topics (XML), not {'a run' if layout is RUN else 'qrels'}."
-        if seen or len(cells) != len(other.columns):
-            return Fault(line, "columns", what)
-        kind = "qrels" if other is QRELS else "a run"
-        what = f"this looks like {kind}: it has {_shown(other)}, not {_shown(layout)}."
-        return Fault(line, other.kind, what)
+        what, code = _of_other_width(cells, layout, is_first=not seen)
+        return Fault(line, code, what)
     row = dict(zip(layout.columns, cells, strict=True))
     text = row[layout.number]
     value = float(text) if _NUMBER.fullmatch(text) else math.inf
     if not math.isfinite(value) or (
-        layout is QRELS and not (value.is_integer() and abs(value) < _LIMIT)
+        layout.kind == "qrels" and not (value.is_integer() and abs(value) < _LIMIT)
     ):
         what = f"the {layout.number} {text!r} is not {layout.meant}."
         return Fault(line, layout.number, what)
@@ -164,6 +208,29 @@ def _fault(
         what = "document {1} of topic {0} is repeated; it is also on line {2}."
         return Fault(line, "duplicate", what.format(*pair, seen[pair]))
     return None
+
+
+def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tuple[str, str]:
+    """What a line of another number of columns is, and the fault's code."""
+    what = f"this line has {len(cells)}, not {_shown(layout)}."
+    is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
+    if layout is RUN and len(cells) > len(RUN.columns) and is_number[4]:
+        what = f"{what[:-1]}: {cells[6]!r} follows the tag, which must not contain blanks."
+    if not is_first:
+        return what, "columns"
+    if cells[0].startswith("<"):
+        return f"this looks like topics (XML), not {_A[layout.kind]}.", "columns"
+    other = QRELS if layout is RUN else RUN
+    if layout in (RUN, QRELS) and len(cells) == len(other.columns):
+        what = f"this looks like {_A[other.kind]}: it has {_shown(other)}, not {_shown(layout)}."
+        return what, other.kind
+    if layout is QRELS and len(cells) == 5 and is_number[4]:
+        if all(is_number[2:]):
+            what = f"{what[:-1]}: it looks like prels (qid docno grade method probability)."
+        else:
+            what = f"{what[:-1]}: it looks like subtopic qrels."
+        return what, "five"
+    return what, "columns"
 
 
 def _shown(layout: Layout) -> str:

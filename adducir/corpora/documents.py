@@ -1,6 +1,6 @@
 """Documents and corpora, from which indexes are built, and the text of a record's values."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -11,6 +11,7 @@ LONGEST_DOCNO = 1024
 """The maximum bytes of a docno. Lucene's dictionary takes two milliseconds for 10,000 bytes."""
 LARGEST_WEIGHT = 3e38
 """The largest weight of a term, in documents and queries; scores are float32."""
+_DEEPEST = 8  # levels of nested JSON that have paths
 ARGUMENT_FIELDS = ("conclusion", "premise")
 """The fields of args.me that hold an argument's text and are searched."""
 
@@ -127,19 +128,26 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
             "stance": stance,
             "topic": as_text(record.get("topic") if topic is None else topic) or "",
         }
-    fields = {name: text for name, value in record.items() if (text := as_text(value)) is not None}
+    fields = dict[str, str]()
+    for name, value in record.items():
+        if (text := as_text(value)) is not None:
+            fields[name] = text
+        elif value is not None:
+            _add_nested(name, value, fields, _DEEPEST)
     if isinstance(record.get("stance"), bool) and fields.keys() >= set(ARGUMENT_FIELDS):
         fields["stance"] = "PRO" if record["stance"] else "CON"
     return fields
 
 
-def default_fields_of(names: Collection[str]) -> tuple[str, ...]:
-    """Which of these fields to search by default."""
-    if set(ARGUMENT_FIELDS) <= set(names):
-        return ARGUMENT_FIELDS
-    if "contents" in names:
-        return ("contents",)
-    for main in ("text", "body"):
-        if main in names:
-            return ("title", main) if "title" in names else (main,)
-    return tuple(names)
+def _add_nested(path: str, value: Any, fields: dict[str, str], depth: int) -> None:
+    """Add the texts in an object or a list of objects as ``path.key``, a list's as lines."""
+    for part in value if isinstance(value, list | tuple) else (value,):
+        text = as_text(part)
+        if text is not None:
+            fields[path] = f"{fields[path]}\n{text}" if path in fields else text
+        elif isinstance(part, dict):
+            for key, inner in part.items():
+                if inner is not None and depth:
+                    _add_nested(f"{path}.{key}", inner, fields, depth - 1)
+        elif isinstance(part, list | tuple) and depth:
+            _add_nested(path, part, fields, depth - 1)

@@ -1,30 +1,35 @@
 """Document file formats, except TREC's.
 
 JSON may be an array, alone or as ``arguments``, the only member of an object (args.me).
-In TSV, a first line that begins with one of :data:`DOCNO_FIELDS` is a header, and quotes are
-literal. CSV has a header, and cells may be quoted, as spreadsheets and pandas write it.
+A TSV may have a header, which its shape shows (:mod:`adducir.corpora.ids`); a CSV must.
+:func:`adducir.corpora.tables.has_csv_quotes` says what quotes are.
 """
 
 import re
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
+
+from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines, read_pieces, read_text, suffix_of
 from adducir.core.json_lines import json_objects, read_objects
+from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Document, check_docno, fields_of
+from adducir.corpora.field_choice import default_fields_of
+from adducir.corpora.ids import DOCNO_FIELDS, QID_FIELDS, id_column_of, id_field, is_header
 from adducir.corpora.pages import PACKAGES, read_page
-from adducir.corpora.tables import TABLES, table_records
+from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records
 
 Documents = Iterator[tuple[int, Document]]
 
-DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id", "pid")
+_SAMPLE = 200  # records that show which field is the docno
 _ANY_DOCNO = f"{', '.join(DOCNO_FIELDS[:-1])} or {DOCNO_FIELDS[-1]}"
-_TEXTS = ("text", "title", "body", "contents", "query")
 _ARRAY = re.compile(r'\s*(?:\[|\{\s*"arguments"\s*:\s*\[)')
 _LINK = re.compile(r"^([0-9]{1,9})\t([0-9]{1,9})\t([0-9]{1,9})$", re.MULTILINE)
 
@@ -37,7 +42,7 @@ class CorpusFormat(Recipe):
     is_whole_file: ClassVar[bool] = False
     """Whether each file is one document."""
     default_fields: ClassVar[tuple[str, ...] | None] = None
-    """The fields to index by default; None: those of the first documents."""
+    """The fields to index by default; None: as the first documents show."""
     version: ClassVar[int] = 1
     """Raised when the same files yield other documents."""
     is_last_resort: ClassVar[bool] = False
@@ -55,6 +60,10 @@ class CorpusFormat(Recipe):
     def accepts(self, path: Path) -> bool:
         """Whether a file in a folder may have this format, judged by its content."""
         return True
+
+    def usual_fields(self, sample: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+        """The fields to index by default, judged by those of the first documents."""
+        return self.default_fields or default_fields_of(sample)
 
 
 class JSONL(CorpusFormat):
@@ -79,10 +88,11 @@ def with_docnos(
     records: Iterable[tuple[int, dict[str, Any]]], path: Path, docno_field: str | None = None
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """The line, docno and rest of each record; the first record determines the docno's field."""
-    key = docno_field
-    for number, record in records:
-        if key is None:
-            key = next((name for name in DOCNO_FIELDS if name in record), None)
+    each = iter(records)
+    first = list(islice(each, _SAMPLE))
+    sample = [record for _, record in first]
+    key = docno_field or (id_field(sample, DOCNO_FIELDS, path, "docno") if sample else None)
+    for number, record in chain(first, each):
         docno = None if key is None else record.pop(key, None)
         if type(docno) is int:
             docno = str(docno)
@@ -101,10 +111,12 @@ class Table(CorpusFormat):
     """CSV with a header, or Parquet: each row is a document, each column a field."""
 
     suffixes: ClassVar = TABLES
-    version: ClassVar = 2
+    version: ClassVar = 3
+    quotes: Quotes | None = Field(None, description="What quotes are; by default CSV's.")
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        for line, docno, record in with_docnos(table_records(path), path, docno_field):
+        records = table_records(path, self.quotes)
+        for line, docno, record in with_docnos(records, path, docno_field):
             yield line, Document(docno, fields_of(record))
 
 
@@ -112,55 +124,57 @@ class TSV(CorpusFormat):
     """A docno, a tab, the text; or columns named by a header."""
 
     suffixes: ClassVar = (".tsv",)
-    version: ClassVar = 2
+    version: ClassVar = 3
+    quotes: Quotes | None = Field(
+        None, description="Whether quotes enclose cells; by default as the file shows."
+    )
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
-        names = DOCNO_FIELDS if docno_field is None else (docno_field,)
-        records = tsv_records(read_lines(path), path, names, "text", docno_field is not None)
-        for line, docno, fields in records:
+        rows = cells_of(read_lines(path), path, "\t", self.quotes)
+        for line, docno, fields in tsv_records(rows, path, "docno", docno_field):
             check_docno(docno, path, line)
             yield line, Document(docno, fields)
 
 
 def tsv_records(
-    lines: Iterable[tuple[int, str]],
-    path: Path,
-    ids: Sequence[str],
-    text_name: str,
-    has_header: bool = False,
+    rows: Iterable[tuple[int, list[str]]], path: Path, kind: str, id_column: str | None = None
 ) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The number, id and fields of each line; a first line that names an id is a header."""
+    """The number, id (a ``docno`` or ``qid``) and fields of each row.
+
+    The first row is a header if it names the column that the user gave, or by its shape.
+    """
+    ids, text_name = (DOCNO_FIELDS, "text") if kind == "docno" else (QID_FIELDS, "query")
+    each = iter(rows)
+    first = list(islice(each, _SAMPLE))
     header: list[str] | None = None
-    key, is_first = 0, True
-    for number, line in lines:
-        cells = line.split("\t")
-        if not line.strip():
-            continue
-        if is_first and (has_header or _is_header(cells, ids)):
-            header = [cell.strip() for cell in cells]
-            known = header if has_header else [cell.lower() for cell in header]
-            key = next((known.index(name) for name in ids if name in known), 0)
-            if (has_header and header[key] not in ids) or len(set(header)) < max(2, len(cells)):
-                what = f"the header must name {' or '.join(ids)} and other columns, each once."
-                raise InputError(what, path=path, line=number)
-        elif header is not None:
+    key = 0
+    if first and (id_column or is_header([cells for _, cells in first], ids)):
+        line, cells = first.pop(0)
+        header = [cell.strip() for cell in cells]
+        named = header if id_column else [cell.lower() for cell in header]
+        is_wrong = len(set(header)) < max(2, len(cells)) or (id_column and id_column not in named)
+        if is_wrong:
+            need = id_column or " or ".join(ids)
+            what = f"the header must name {need} and other columns, each once."
+            raise InputError(what, path=path, line=line)
+        key = named.index(id_column) if id_column else id_column_of(named, ids)
+        if not id_column and named[key] not in ids:
+            what = f"the first line is a header, whose {kind} is {header[key]}"
+            progress().note_once(f"{path}: {what} (--{kind}-field names another)")
+    for line, cells in chain(first, each):
+        if header is not None:
             if len(cells) != len(header):
                 what = f"this line has {len(cells)} columns, but the header has {len(header)}."
-                raise InputError(what, path=path, line=number)
+                hint = "If quotes enclose cells here, read it with --quotes csv."
+                raise InputError(what, path=path, line=line, hint=hint)
             fields = dict(zip(header, cells, strict=True))
-            yield number, fields.pop(header[key]), fields
+            yield line, fields.pop(header[key]), fields
         elif len(cells) < 2:
-            what = f"the tab between {ids[0]} and {text_name} is missing."
-            hint = f"Write: {ids[0]}, a tab, {text_name}; or choose another format."
-            raise InputError(what, path=path, line=number, hint=hint)
+            what = f"the tab between {kind} and {text_name} is missing."
+            hint = f"Write: {kind}, a tab, {text_name}; or choose another format."
+            raise InputError(what, path=path, line=line, hint=hint)
         else:
-            yield number, cells[0], {text_name: "\t".join(cells[1:])}
-        is_first = False
-
-
-def _is_header(cells: Sequence[str], ids: Sequence[str]) -> bool:
-    names = [cell.strip().lower() for cell in cells]
-    return names[0] in ids or not ({*names}.isdisjoint(ids) or {*names}.isdisjoint(_TEXTS))
+            yield line, cells[0], {text_name: "\t".join(cells[1:])}
 
 
 class Text(CorpusFormat):

@@ -1,10 +1,10 @@
 """Corpora in local files: one file, or the files of one format in a folder and its subfolders.
 
 A file's format is shown by the ending of its name; one without any, such as ``wiki_00.bz2``, is
-``jsonl`` if it begins like a JSON object. Hidden files are ignored; texts (a README) are read
-only where most files are texts. Files of two formats are refused, unless the format is given: then
-those of this format are read, or where none has such a name, all that the format accepts (TREC's
-disks have files without an ending).
+``jsonl`` if it begins like a JSON object, and ``trec`` if it has ``<DOC>`` (TREC's disks). Hidden
+files are ignored; texts (a README) are read only where most files are texts. Files of two formats
+are refused, unless the format is given: then those of this format are read, or where none has such
+a name, all that the format accepts.
 """
 
 import os
@@ -24,13 +24,13 @@ from adducir.core.json_lines import is_json
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.corpora.documents import Document, default_fields_of
+from adducir.corpora.documents import Document
+from adducir.corpora.field_choice import SAMPLE
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.pages import PACKAGES
 from adducir.corpora.passages import passages_of
-
-_PEEKED = 20
+from adducir.corpora.tables import Quotes
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,7 @@ class LocalCorpus:
     folder: Path
     passages: int | None = None
     searched: tuple[str, ...] = ()  # the fields that determine passages; by default the usual ones
+    quotes: Quotes | None = None
 
     def __iter__(self) -> Iterator[Document]:
         if not reads(*self.paths):
@@ -56,14 +57,12 @@ class LocalCorpus:
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
-        if self._reader.default_fields is not None:
-            return self._reader.default_fields
         whole = replace(self, passages=None)
-        first: Iterable[Document] = islice(whole, _PEEKED)
+        first: Iterable[Document] = islice(whole, SAMPLE)
         if self._reader.is_whole_file:  # pages have other fields than plain texts
             kinds = {suffix_of(path): path for path in reversed(self.paths)}
             first = replace(whole, paths=tuple(kinds.values()))
-        return default_fields_of(dict.fromkeys(name for one in first for name in one.fields))
+        return self._reader.usual_fields([one.fields for one in first])
 
     def identity(self) -> dict[str, Any]:
         names = [docno_of(path, self.folder) for path in self.paths]
@@ -72,6 +71,7 @@ class LocalCorpus:
             "format": self.format,
             **FORMATS.origin(self.format),
             "docno_field": self.docno_field,
+            **({"quotes": self.quotes} if self.quotes else {}),
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
             **({"words": self.passages} if self.passages else {}),
@@ -95,7 +95,8 @@ class LocalCorpus:
 
     @cached_property
     def _reader(self) -> CorpusFormat:
-        return FORMATS.make(self.format)
+        settings = {"quotes": self.quotes} if self.quotes else {}
+        return FORMATS.make(self.format, settings)
 
 
 def open_local(
@@ -105,6 +106,7 @@ def open_local(
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
     passages: int | None = None,
+    quotes: Quotes | None = None,
 ) -> LocalCorpus:
     """The corpus in an existing file or folder; skipped files of a folder are reported."""
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
@@ -120,19 +122,22 @@ def open_local(
             lacking = [one for one in chosen if suffix_of(one) in missing]
             progress().note(skipped_note(path, lacking, f"they need {installing('files')}"))
             chosen = readable
-        return LocalCorpus(source, tuple(chosen), kind, docno_field, path, passages)
-    if not path.is_file():
+        files, folder, named = tuple(chosen), path, kind
+    elif not path.is_file():
         what = "this is a pipe or a device and cannot be read twice."
         raise InputError(what, path=path, hint="Write the documents to a file first.")
-    named = format or _format_of(path)
-    is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
-    if is_vague and format is None:
-        what = "a text file is a single document."
-        hint = "Cut it with --passages 150, say; or give its folder, or --format text."
-        raise InputError(what, path=path, hint=hint)
-    if named is None:
-        raise InputError("its name does not show the format.", path=path, hint=_formats())
-    return LocalCorpus(source, (path,), named, docno_field, path.parent, passages)
+    else:
+        files, folder, named = (path,), path.parent, format or _format_of(path) or ""
+        is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
+        if is_vague and format is None:
+            what = "a text file is a single document."
+            hint = "Cut it with --passages 150, say; or give its folder, or --format text."
+            raise InputError(what, path=path, hint=hint)
+        if not named:
+            raise InputError("its name does not show the format.", path=path, hint=_formats())
+    if quotes and "quotes" not in FORMATS.kind(named).model_fields:
+        raise UsageError(f"quotes has no effect on files of the format {named}.")
+    return LocalCorpus(source, files, named, docno_field, folder, passages, quotes=quotes)
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
@@ -202,14 +207,16 @@ def files_below(folder: Path) -> Iterable[Path]:
 
 def _format_of(path: Path) -> str | None:
     suffix = suffix_of(path)
-    if suffix or not path.is_file():
+    if not path.is_file() or (suffix and not suffix[1:].isdigit()):  # fr940104.0 of TREC's disks
         kinds = [name for name, one in FORMATS.kinds().items() if suffix in one.suffixes]
         return next((kind for kind in kinds if FORMATS.make(kind).accepts(path)), None)
     try:
         head = next(blocks(path), b"").decode("utf-8", "ignore")
     except BrokenStream:
         return None
-    return "jsonl" if head.lstrip("\ufeff \t\r\n")[:1] == "{" and is_json(head) else None
+    if head.lstrip("\ufeff \t\r\n")[:1] == "{" and is_json(head):
+        return "jsonl"
+    return "trec" if FORMATS.make("trec").accepts(path) else None
 
 
 def _formats() -> str:

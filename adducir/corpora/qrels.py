@@ -1,33 +1,50 @@
 """Relevance judgements (qrels): how well each document answers a topic.
 
 A source is ``bundled:qrels``, an ir_datasets id, or a file, also compressed: TREC's four columns
-``qid iteration docno grade``, where the iteration is ignored, as in trec_eval, and ``4.0`` counts
-as 4; three columns ``qid docno grade``; a table with a header, as TSV, CSV or Parquet
-(BEIR's ``query-id corpus-id score``, PyTerrier's ``qid docno label``); or JSON, ``{qid: {docno:
-grade}}``.
+``qid iteration docno grade``, where the iteration and lines that begin with ``#`` are ignored, as
+in trec_eval 10, and ``4.0`` counts as 4; three columns ``qid docno grade``; a table with a header,
+as TSV, CSV or Parquet (BEIR's ``query-id corpus-id score``, PyTerrier's ``qid docno label``), or
+JSON lines with these keys (MTEB); or JSON, ``{qid: {docno: grade}}``.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError, gathering
+from adducir.core.files import suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.json_lines import json_unique, json_value
-from adducir.core.texts import refuse_text
+from adducir.core.json_lines import json_unique, json_value, read_objects
+from adducir.core.progress import progress
+from adducir.core.texts import counted, refuse_text
 from adducir.corpora import irds
-from adducir.corpora.columns import QRELS, Columns, read_columns
-from adducir.corpora.frames import GRADE, repeated_rows, rows_of
+from adducir.corpora.columns import (
+    QRELS,
+    Columns,
+    named_layout,
+    read_columns,
+    regular_columns,
+    tabbed,
+)
+from adducir.corpora.frames import DOCNO, GRADE, QID, repeated_rows, rows_of
 from adducir.corpora.sources import BUNDLED, resolve
-from adducir.corpora.tables import read_table
+from adducir.corpora.tables import PARQUET, Quotes, json_table, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_KEPT = {"first": "first grade", "max": "largest grade"}
+_KEEP = "Keep one of the two judgements: --duplicates first or --duplicates max."
+_THREE = QRELS._replace(columns=("qid", "docno", "grade"))
+_FIVE = (
+    "Name the columns to read: --qrels-columns qid,docno,grade,-,- for prels, or "
+    "qid,-,-,docno,grade for judgements by subtopic, with --duplicates max."
+)
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
@@ -49,16 +66,7 @@ class Qrels:
         Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is their name
         in messages.
         """
-        rows = rows_of(data, GRADE, "qrels")
-        grades = rows["grade"].cast(pl.Float64, strict=False)
-        is_whole = grades.is_finite() & (grades == grades.floor()) & (grades.abs() < 2**53)
-        wrong = rows.filter(~is_whole.fill_null(value=False))
-        for qid, docno, grade in wrong.head(1).rows():
-            raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, not an integer.")
-        for row in repeated_rows(rows)[:1]:
-            qid, docno, _ = rows.row(int(row))
-            raise UsageError(f"document {docno} is judged twice for topic {qid}.")
-        return cls(rows.with_columns(grade=grades.cast(pl.Int64)), source)
+        return cls(_judgements(data), source)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -78,31 +86,74 @@ class Qrels:
         return {"qrels": digest_of([self.frame.write_csv(separator=" ", quote_style="never")])}
 
 
-def load_qrels(source: str | Path | Sequence[str | Path]) -> Qrels:
-    """Read judgements from one or more sources; no document may be judged twice."""
+def _judgements(data: Any, *, repeats: bool = False) -> pl.DataFrame:
+    """Checked rows (qid, docno, grade) of a frame or a dict."""
+    rows = rows_of(data, GRADE, "qrels")
+    grades = rows["grade"].cast(pl.Float64, strict=False)
+    is_whole = grades.is_finite() & (grades == grades.floor()) & (grades.abs() < 2**53)
+    wrong = rows.filter(~is_whole.fill_null(value=False))
+    for qid, docno, grade in wrong.head(1).rows():
+        raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, not an integer.")
+    for row in [] if repeats else repeated_rows(rows)[:1]:
+        qid, docno, _ = rows.row(int(row))
+        raise UsageError(f"document {docno} is judged twice for topic {qid}.", hint=_KEEP)
+    return rows.with_columns(grade=grades.cast(pl.Int64))
+
+
+Duplicates = Literal["refuse", "first", "max"]
+"""What to do with a document that is judged twice for a topic."""
+
+
+def load_qrels(
+    source: str | Path | Sequence[str | Path],
+    *,
+    columns: Sequence[str] = (),
+    duplicates: Duplicates = "refuse",
+    quotes: Quotes | None = None,
+) -> Qrels:
+    """Read judgements from one or more sources.
+
+    Args:
+        source: A file, an ir_datasets id, or several.
+        columns: The names of a file's columns, such as ``("qid", "docno", "grade", "-", "-")``,
+            instead of what it shows; ``-`` for one that is not used.
+        duplicates: A document judged twice for a topic, also by two sources, is an error, or its
+            first or largest grade counts.
+        quotes: What quotes are in a table; None: as the file shows.
+    """
+    if duplicates not in get_args(Duplicates):
+        raise UsageError(f"duplicates: {duplicates!r} is not one of refuse, first and max.")
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("qrels are missing.")
     with gathering() as each:
         found = [each(partial(resolve, one)) for one in sources]
+    keeps = duplicates != "refuse"
     with gathering() as each:
-        read = [each(partial(_read, one)) for one in found]
-    frame = pl.concat([columns.frame for columns in read]).cast({"grade": pl.Int64})
-    for row in repeated_rows(frame)[:1]:  # repeats within one file were refused above
+        read = [each(partial(_read, one, columns, quotes, keeps)) for one in found]
+    frame = pl.concat([part.frame for part in read]).cast({"grade": pl.Int64})
+    again = repeated_rows(frame)
+    if keeps and len(again):
+        kept = pl.col("grade").first() if duplicates == "first" else pl.col("grade").max()
+        frame = frame.group_by("qid", "docno", maintain_order=True).agg(kept)
+        message = f"{counted(len(again), 'repeated judgement')}: the {_KEPT[duplicates]} counts"
+        progress().note_once(f"{' + '.join(map(str, sources))}: {message}")
+        return Qrels(frame, " + ".join(map(str, sources)))
+    for row in again[:1]:  # repeats within one file were refused above
         qid, docno, _ = frame.row(int(row))
         is_it = (pl.col("qid") == qid) & (pl.col("docno") == docno)
         places = [
-            (one, columns.line(int(at)))
-            for one, columns in zip(found, read, strict=True)
-            for at in columns.frame.select(is_it.arg_true()).to_series()
+            (one, part.line(int(at)))
+            for one, part in zip(found, read, strict=True)
+            for at in part.frame.select(is_it.arg_true()).to_series()
         ]
         (other, before), (path, line) = places[:2]
         what = f"document {docno} of topic {qid} is judged twice, first in {other}:{before}."
-        raise InputError(what, path=path, line=line, hint="Keep one of the two judgements.")
+        raise InputError(what, path=path, line=line, hint=_KEEP)
     return Qrels(frame, " + ".join(map(str, sources)))
 
 
-def _read(found: Path | str) -> Columns:
+def _read(found: Path | str, names: Sequence[str], quotes: Quotes | None, repeats: bool) -> Columns:
     if isinstance(found, str):
         dataset = irds.open_dataset(found, "qrels")
         rows = [
@@ -115,24 +166,75 @@ def _read(found: Path | str) -> Columns:
         return Columns(pl.DataFrame(rows, schema=schema, orient="row"))
     if found.is_dir():
         raise InputError("this is a folder, not a file of qrels.", path=found)
-    data, given = read_table(found, "grade")
-    judged: Any = given
-    if data[:64].lstrip()[:1] == b"{":
-        try:
-            json_value(data.decode(), found)
-        except InputError as error:  # usually documents
-            what = "these are not qrels: use TREC's columns or {qid: {docno: grade}}."
-            raise InputError(what, path=found, line=1) from error
-        judged = json_unique(data.decode(), found)
+    data, table = read_table(found, quotes)
+    if names:
+        layout = named_layout(QRELS, names)
+        if table is None or suffix_of(found) != PARQUET:
+            columns = read_columns(
+                regular_columns(data, layout), layout, tuple(SCHEMA), repeats=repeats
+            )
+            return _without_faults(columns, found)
+        if len(table.columns) != len(names):
+            what = f"it has {len(table.columns)} columns, but --qrels-columns names {len(names)}."
+            raise InputError(what, path=found)
+        table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
+    judged: Any = table
+    if table is None and data[:64].lstrip()[:1] in (b"{", b"["):
+        judged = _from_json(found, data)
     if judged is not None:
         try:
-            frame = Qrels.of(judged).frame
+            frame = _judgements(judged, repeats=repeats)
         except UsageError as error:
-            raise InputError(error.what, path=found) from error
+            raise InputError(error.what, path=found, hint=error.hint) from error
         return Columns(frame.cast({"grade": pl.Float64}))
-    columns = read_columns(data, QRELS, tuple(SCHEMA))
-    if columns.faults:
-        fault = columns.faults[0]
-        hint = "Did you mean bundled:qrels?" if found in BUNDLED.values() else None
-        raise InputError(fault.message, path=found, line=fault.line or None, hint=hint)
+    data = tabbed(_without_comments(data, found))
+    first = next((line.split() for line in data[:10_000].split(b"\n") if line.strip()), [])
+    if len(first) == 3 and re.fullmatch(rb"[+-]?[0-9]++(?:\.0*+)?", first[2]):
+        message = "three columns without a header, read as qid,docno,grade"
+        progress().note_once(f"{found}: {message}")
+        columns = read_columns(data, _THREE, tuple(SCHEMA), repeats=repeats)
+    elif suffix_of(found) == ".csv" and len(first) != len(QRELS.columns):
+        shown = b",".join(first).decode(errors="replace")[:60]
+        what = f"the first line must name columns such as qid, docno and grade, not {shown!r}."
+        hint = "Name them with --qrels-columns qid,docno,grade."
+        raise InputError(what, path=found, line=1, hint=hint)
+    else:
+        columns = read_columns(data, QRELS, tuple(SCHEMA), repeats=repeats)
+    return _without_faults(columns, found)
+
+
+def _without_faults(columns: Columns, path: Path) -> Columns:
+    for fault in columns.faults[:1]:
+        hint = {"five": _FIVE, "duplicate": _KEEP}.get(fault.code)
+        hint = "Did you mean bundled:qrels?" if path in BUNDLED.values() else hint
+        raise InputError(fault.message, path=path, line=fault.line or None, hint=hint)
     return columns
+
+
+def _without_comments(data: bytes, path: Path) -> bytes:
+    """The lines, blank where they begin with ``#``, which trec_eval 10 takes for a comment.
+
+    Where every line begins so, qids do.
+    """
+    if not data.startswith(b"#") and b"\n#" not in data:
+        return data
+    lines = data.split(b"\n")
+    comments = sum(line.startswith(b"#") for line in lines)
+    if comments == sum(bool(line.strip()) for line in lines):
+        return data
+    progress().note_once(f"{path}: {counted(comments, 'comment line')} (#) skipped")
+    return b"\n".join(b"" if line.startswith(b"#") else line for line in lines)
+
+
+def _from_json(path: Path, data: bytes) -> Any:
+    """Judgements by topic and document, or a frame of those that objects hold one by one."""
+    try:
+        first = next(read_objects(path), (1, {}))[1]
+        if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
+            return json_table(path, GRADE)
+        json_value(data.decode(), path)
+    except InputError as error:  # usually documents
+        what = "these are not qrels: use TREC's columns, {qid: {docno: grade}}, or JSON lines"
+        what += f" of qid, docno and grade ({error.what.rstrip('.')})."
+        raise InputError(what, path=path, line=error.line or 1) from error
+    return json_unique(data.decode(), path)

@@ -1,9 +1,10 @@
-"""The recipe of reading a corpus, which commands, experiments and trainings share."""
+"""The recipes of reading corpora, topics and qrels, which commands and experiments share."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
@@ -11,8 +12,36 @@ from adducir.corpora.kinds import FORMATS
 from adducir.corpora.passages import cut_by
 from adducir.corpora.sources import open_corpus
 
+if TYPE_CHECKING:
+    from adducir.corpora.qrels import Qrels
+    from adducir.corpora.topics import Topics
 
-class Reading(Recipe):
+RARE: Any = {"rare": True, "flag": True}
+"""Of a setting that has a flag, but no line of its own in a command's help."""
+
+
+def split_names(value: Any) -> Any:
+    """Names of columns in one text, separated by commas."""
+    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+
+
+def _split_each(value: Any) -> Any:
+    parts = [value] if isinstance(value, str) else value
+    return [name for part in parts for name in split_names(part)]
+
+
+ColumnNames = Annotated[tuple[str, ...], BeforeValidator(_split_each)]
+
+
+class TableReading(Recipe):
+    quotes: Literal["csv", "literal"] | None = Field(
+        None,
+        description="Whether quotes in CSV and TSV enclose cells (csv) or are text (literal).",
+        json_schema_extra=RARE,
+    )
+
+
+class Reading(TableReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
     docno_field: str | None = Field(
@@ -27,6 +56,55 @@ class Reading(Recipe):
 
     def opened(self, source: str, fields: Sequence[str] = ()) -> Corpus:
         """The corpus; ``fields``, by default its usual ones, determine the passages."""
-        return cut_by(
-            open_corpus(source, **self.model_dump(include={*Reading.model_fields})), fields
+        names = {*Reading.model_fields}
+        return cut_by(open_corpus(source, **self.model_dump(include=names)), fields)
+
+
+class TopicReading(TableReading):
+    """How topics are read; see :func:`adducir.corpora.topics.load_topics`."""
+
+    qid_field: str | None = Field(
+        None,
+        description="The topics' field with the qid, if its name is unusual.",
+        json_schema_extra=RARE,
+    )
+
+    def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
+        from adducir.corpora.topics import load_topics
+
+        return load_topics(source, field=field, qid_field=self.qid_field, quotes=self.quotes)
+
+
+class QueryReading(TopicReading):
+    """How topics are read by commands that do not explain the choice of the query."""
+
+    query_field: str | None = Field(
+        None,
+        description="The topics' field or fields with the query, such as title+description.",
+        json_schema_extra=RARE,
+    )
+
+    def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
+        return super().read_topics(source, field or self.query_field)
+
+
+class QrelsReading(TableReading):
+    """How judgements are read; see :func:`adducir.corpora.qrels.load_qrels`."""
+
+    qrels_columns: ColumnNames = Field(
+        (),
+        description="The columns of the qrels, such as qid,docno,grade; - for one not used.",
+        json_schema_extra=RARE,
+    )
+    duplicates: Literal["refuse", "first", "max"] = Field(
+        "refuse",
+        description="What counts of a document judged twice: its first or largest grade.",
+        json_schema_extra=RARE,
+    )
+
+    def read_qrels(self, source: str | Path | Sequence[str | Path]) -> "Qrels":
+        from adducir.corpora.qrels import load_qrels
+
+        return load_qrels(
+            source, columns=self.qrels_columns, duplicates=self.duplicates, quotes=self.quotes
         )

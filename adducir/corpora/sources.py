@@ -18,6 +18,7 @@ from adducir.core.errors import InputError
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.corpora.frames import Frame
+    from adducir.corpora.tables import Quotes
 
 PREFIX = "bundled:"
 _FOLDER = Path(__file__).parent / "bundled"
@@ -63,6 +64,7 @@ def open_corpus(
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
     passages: int | None = None,
+    quotes: "Quotes | None" = None,
 ) -> "Corpus":
     """Find a source's corpus without reading its documents yet.
 
@@ -71,6 +73,7 @@ def open_corpus(
     For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
     a kind in :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
     documents are passages of at most this many words: see :mod:`adducir.corpora.passages`.
+    ``quotes`` says what quotes are in CSV and TSV, instead of what the file shows.
     """
     if not isinstance(source, str | Path):
         from adducir.corpora.tables import FrameCorpus
@@ -81,7 +84,12 @@ def open_corpus(
         from adducir.corpora.local import open_local
 
         return open_local(
-            found, str(source), docno_field=docno_field, format=format, passages=passages
+            found,
+            str(source),
+            docno_field=docno_field,
+            format=format,
+            passages=passages,
+            quotes=quotes,
         )
     from adducir.corpora.irds import IrdsCorpus
 

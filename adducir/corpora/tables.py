@@ -1,16 +1,17 @@
 """Tables with named columns, as pandas, polars, ranx or a spreadsheet write them: CSV and Parquet.
 
-A corpus is read row by row. Topics, qrels and runs are small and become frames: from CSV or TSV
-with a header, Parquet, or three columns without a header (MS MARCO, BEIR without its header).
+A corpus is read row by row. Topics, qrels and runs are small and become frames. One rule decides
+what quotes are in tab-separated files of all kinds (:func:`has_csv_quotes`).
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -18,46 +19,141 @@ from adducir.core.csv_files import LONGEST_CELL
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.texts import repeated, shortened
-from adducir.corpora.documents import Document, check_docno, default_fields_of, fields_of
+from adducir.core.json_lines import read_objects
+from adducir.core.progress import progress
+from adducir.core.texts import counted, repeated
+from adducir.corpora.documents import Document, check_docno, fields_of
+from adducir.corpora.field_choice import SAMPLE, default_fields_of
 from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
 from adducir.corpora.passages import passages_of
 
+Quotes = Literal["csv", "literal"]
+"""Whether quotes enclose cells or are text; None: as the file shows."""
 PARQUET = ".parquet"
 TABLES = (".csv", PARQUET)
 _ROWS = 10_000
+_KINDS: tuple[tuple[type, ...], ...] = ((str, int), (str, int), (int, float))
+_CELL = r'(?:"(?:[^"]|"")*+"|[^"\t]*+)'
+_QUOTED_CELL = re.compile(rf"(?:^|\t)({_CELL})")
+_QUOTED_ROW = re.compile(rf"{_CELL}(?:\t{_CELL})*+")
 
 
-def table_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def table_records(path: Path, quotes: Quotes | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
     """The line (in Parquet, the row) and values of each row; a missing one is ``""``.
 
-    Columns without a name, such as a pandas index, are left out.
+    Columns without a name, such as a pandas index, are left out, and rows without values.
     """
-    rows = _parquet_rows(path) if suffix_of(path) == PARQUET else _csv_rows(path)
+    rows = _parquet_rows(path) if suffix_of(path) == PARQUET else _csv_rows(path, quotes)
+    empty = 0
     for line, record in rows:
-        yield line, {n: "" if value is None else value for n, value in record.items() if n}
+        values = {n: "" if value is None else value for n, value in record.items() if n}
+        if any(not isinstance(value, str) or value.strip() for value in values.values()):
+            yield line, values
+        else:
+            empty += 1
+    if empty:
+        progress().note_once(f"{path}: {counted(empty, 'empty row')} skipped")
 
 
-def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    csv.field_size_limit(LONGEST_CELL)
-    lines = (f"{line}\n" for _, line in read_lines(path))
-    first = next(lines, "")
-    header = _header(first, delimiter_of(first), path)
-    names = [name.strip() for name in header]
+def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:
+    lines = read_lines(path)
+    first = next(lines, (1, ""))
+    delimiter = delimiter_of(first[1])
+    names = [name.strip() for name in _header(first[1], delimiter, path)]
     if len(names) < 2 or len(set(names)) < len(names):
-        what = f"the first line must name at least two different columns; it is {first.strip()!r}."
+        what = f"the first line must name at least two different columns; it is {first[1]!r}."
         raise InputError(what, path=path, line=1)
-    reader, begin = csv.reader(lines, delimiter=delimiter_of(first), strict=True), 2
+    for line, cells in cells_of(lines, path, delimiter, quotes):
+        if len(cells) != len(names):
+            what = f"this line has {len(cells)} columns, but the header has {len(names)}."
+            raise InputError(what, path=path, line=line)
+        yield line, dict(zip(names, cells, strict=True))
+
+
+def cells_of(
+    lines: Iterable[tuple[int, str]], path: Path, delimiter: str, quotes: Quotes | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row that is not blank, with the 1-based line where it begins.
+
+    Only quotes that are CSV's may join lines.
+    """
+    if not has_csv_quotes(path, delimiter, quotes):
+        for line, text in lines:
+            if text and not text.isspace():
+                yield line, text.split(delimiter)
+        return
+    csv.field_size_limit(LONGEST_CELL)
+    begin = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal begin
+        for line, text in lines:
+            begin = begin or line
+            yield f"{text}\n"
+
+    reader = csv.reader(texts(), delimiter=delimiter, strict=True)
     try:
         for cells in reader:
-            if cells and len(cells) != len(names):
-                what = f"this line has {len(cells)} columns, but the header has {len(names)}."
-                raise InputError(what, path=path, line=begin)
-            if cells:
-                yield begin, dict(zip(names, cells, strict=True))
-            begin = reader.line_num + 2
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                yield begin, cells
+            begin = 0
     except csv.Error as error:
-        raise InputError(f"this is not CSV: {error}.", path=path, line=begin) from error
+        what = f"this is not CSV: {error}."
+        hint = "If quotes are part of the text here, read them so with --quotes literal."
+        raise InputError(what, path=path, line=begin, hint=hint) from error
+
+
+def has_csv_quotes(
+    path: Path, delimiter: str, quotes: Quotes | None, data: bytes | None = None
+) -> bool:
+    """Whether quotes enclose cells, as CSV's do, or are text, as the user or the file says.
+
+    Commas come with CSV's quotes. Tabs may: the whole file tells. A writer of CSV encloses every
+    cell with a quote in it and doubles that, so one cell that does otherwise, such as one that
+    would join lines, shows that quotes are text. Otherwise a doubled quote, an enclosed tab or a
+    column whose every cell is enclosed shows that they are CSV's.
+    """
+    if quotes is not None or delimiter != "\t":
+        return quotes != "literal"
+    if data is None:
+        state = path.stat()
+        is_csv, begins = _quoting(path, (state.st_mtime_ns, state.st_size))
+    elif b'"' not in data:
+        return False
+    else:
+        is_csv, begins = _quoting_of(data.decode().replace("\r\n", "\n").split("\n"))
+    if begins:
+        how, other = ("enclose cells", "literal") if is_csv else ("are read as text", "csv")
+        progress().note_once(f"{path}: quotes {how} (--quotes {other} reads them otherwise)")
+    return is_csv
+
+
+@lru_cache(maxsize=64)
+def _quoting(path: Path, state: tuple[int, int]) -> tuple[bool, bool]:
+    return _quoting_of(text for _, text in read_lines(path))
+
+
+def _quoting_of(lines: Iterable[str]) -> tuple[bool, bool]:
+    """Whether quotes in tab-separated lines are CSV's; whether a cell begins with one."""
+    is_shown, begins, rows = False, False, 0
+    enclosed: set[int] | None = None  # the columns whose every cell is enclosed
+    for number, line in enumerate(lines):
+        rows += bool(number and line.strip())
+        if '"' not in line:
+            if number and line.strip():
+                enclosed = set()
+            continue
+        begins = begins or line[0] == '"' or '\t"' in line
+        if not _QUOTED_ROW.fullmatch(line):
+            return False, begins
+        cells = [match[1] for match in _QUOTED_CELL.finditer(line)]
+        is_shown = is_shown or any(
+            cell[:1] == '"' and ('""' in cell[1:-1] or "\t" in cell) for cell in cells
+        )
+        if number:
+            here = {at for at, cell in enumerate(cells) if cell[:1] == '"'}
+            enclosed = here if enclosed is None else enclosed & here
+    return is_shown or (rows > 1 and bool(enclosed)), begins
 
 
 def _header(line: str, delimiter: str, path: Path) -> list[str]:
@@ -79,11 +175,8 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
 
 
-def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
-    """A file's bytes, and its rows if it is a table with a header or of 3 columns.
-
-    Three columns without a header are qid, docno and ``third``. An InputError reports errors.
-    """
+def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.DataFrame | None]:
+    """A file's bytes, and its rows if it is a table with a header; errors are InputErrors."""
     if suffix_of(path) == PARQUET:
         data = b"".join(blocks(path, whole=True))
         try:
@@ -92,41 +185,50 @@ def read_table(path: Path, third: str) -> tuple[bytes, pl.DataFrame | None]:
             raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
     data = read_bytes(path)
     first = data[:10_000].lstrip().partition(b"\n")[0].decode(errors="replace")
-    if first.startswith("{"):
+    if first.startswith(("{", "[")):
         return data, None
     separator = delimiter_of(first)
-    cells = [cell.strip(' "\r').lower() for cell in first.split(separator)]
-    if len(cells) > 1 and {*cells} & {*QID}:
-        header = _header(first, separator, path)
-        if twice := repeated(name.strip().lower() for name in header if name.strip()):
-            raise InputError(f"the column {twice[0]!r} is repeated.", path=path, line=1)
-        try:
-            frame = pl.read_csv(data, separator=separator, infer_schema=False)
-        except pl.exceptions.PolarsError as error:
-            what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
-            raise InputError(f"this table cannot be read: {what}.", path=path) from error
-        frame = frame.select(name for name in frame.columns if name.strip())
-        frame = frame.rename(lambda name: name.strip().lower())
-        frame = frame.with_columns(pl.all().str.strip_chars())
-        return data, frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    cell = re.compile(rf"[^\s{separator}]+", re.ASCII)
-    cells = cell.findall(first)
-    if len(cells) != 3 or not cells[2].lstrip("-").isdecimal():
-        if suffix_of(path) == ".csv" and separator in first:
-            found = shortened(first.strip())
-            what = (
-                f"the first line must name columns such as qid, docno and {third}, not {found!r}."
-            )
-            raise InputError(what, path=path, line=1)
+    names = [name.strip(' "\r').lower() for name in first.split(separator)]
+    if len(names) < 2 or {*names}.isdisjoint(QID):
         return data, None
-    rows = list[list[str]]()
-    for line, text in enumerate(data.decode().split("\n"), 1):
-        row = cell.findall(text)
-        if len(row) not in (0, 3):
-            what = f"this line has {len(row)} columns, but the first has 3."
-            raise InputError(what, path=path, line=line)
-        rows += [row] if row else []
-    return data, pl.DataFrame(rows, schema=["qid", "docno", third], orient="row")
+    header = _header(first, separator, path)
+    if twice := repeated(name.strip().lower() for name in header if name.strip()):
+        raise InputError(f"the column {twice[0]!r} is repeated.", path=path, line=1)
+    quote = '"' if has_csv_quotes(path, separator, quotes, data) else None
+    try:
+        frame = pl.read_csv(data, separator=separator, infer_schema=False, quote_char=quote)
+    except pl.exceptions.PolarsError as error:
+        what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
+        hint = "If quotes are part of the text here, read them so with --quotes literal."
+        hint = hint if quote and b'"' in data else ""
+        raise InputError(f"this table cannot be read: {what}.", path=path, hint=hint) from error
+    frame = frame.select(name for name in frame.columns if name.strip())
+    frame = frame.rename(lambda name: name.strip().lower())
+    frame = frame.with_columns(pl.all().str.strip_chars())
+    filled = frame.filter(~pl.all_horizontal(pl.all().fill_null("") == ""))
+    if empty := len(frame) - len(filled):
+        progress().note_once(f"{path}: {counted(empty, 'empty row')} skipped")
+    return data, filled
+
+
+def json_table(path: Path, numbers: Sequence[str]) -> pl.DataFrame:
+    """JSON objects that each hold a qid, a docno and one of these numbers, as a table."""
+    names = list[str]()
+    columns: tuple[list[Any], ...] = [], [], []
+    for line, record in read_objects(path):
+        if not names:
+            names = [next((n for n in some if n in record), "") for some in (QID, DOCNO, numbers)]
+            if not names[2]:
+                what = f"these objects ({', '.join(record)}) lack {' and '.join(numbers)}."
+                raise InputError(what, path=path, line=line)
+        for name, column, kinds in zip(names, columns, _KINDS, strict=True):
+            value = record.get(name)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                kind = "a number" if kinds == _KINDS[2] else "an id"
+                raise InputError(f"the {name} {value!r} is not {kind}.", path=path, line=line)
+            column.append(str(value) if kinds == _KINDS[0] else value)
+    schema = {"qid": pl.String, "docno": pl.String, names[2]: pl.Float64}
+    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
 
 
 def delimiter_of(line: str) -> str:
@@ -158,9 +260,7 @@ class FrameCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        return default_fields_of(
-            dict.fromkeys(name for one in self.documents for name in one.fields)
-        )
+        return default_fields_of([one.fields for one in self.documents[:SAMPLE]])
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self.documents)

@@ -189,7 +189,7 @@ class NDCG(MeasureKind):
     # judged documents, cut at k; condensed lists use the same ideal.
     cutoff: int | None = Field(None, ge=1, description="The cutoff.")
     dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
-    gains: dict[int, int] | None = Field(None, description="Grades to replace, by grade.")
+    gains: dict[int, int | float] | None = Field(None, description="Grades to replace, by grade.")
     judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
     def values(self, lists: Lists) -> Floats:

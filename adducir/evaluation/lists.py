@@ -1,9 +1,9 @@
 """Qrels and a run as the measures need them: the ranks of judged documents, from one join."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -59,15 +59,16 @@ class Judgements:
     def counts(self) -> "GradeCounts":
         return self.count(self.grade)
 
-    def count(self, grade: Integers) -> "GradeCounts":
+    def count(self, grade: Any) -> "GradeCounts":
         levels = pl.Series(grade).unique().sort().to_numpy()
         cell = self.topic * len(levels) + np.searchsorted(levels, grade)
         table = np.bincount(cell, minlength=len(self.qids) * len(levels))
         return GradeCounts(levels, table.reshape(len(self.qids), len(levels)))
 
-    def regrade(self, gains: dict[int, int]) -> Integers:
-        """(J,) grades with grade g replaced by ``gains[g]``, if given."""
-        graded = self.grade.copy()
+    def regrade(self, gains: Mapping[int, float]) -> Any:
+        """(J,) grades with grade g replaced by ``gains[g]``, if given; fractions make floats."""
+        is_whole = all(float(gain).is_integer() for gain in gains.values())
+        graded: Any = self.grade.astype(np.int64 if is_whole else np.float64)
         for grade in sorted(gains, reverse=True):  # negative ones last, to win
             graded[(self.raw_grade if grade < 0 else self.grade) == grade] = gains[grade]
         return np.maximum(graded, 0) if self.negative == "zero" else graded
@@ -76,7 +77,7 @@ class Judgements:
 class GradeCounts(NamedTuple):
     """(L,) ``levels``: the grades that occur, ascending; (T, L) ``table``: documents at each."""
 
-    levels: Integers
+    levels: Any
     table: Integers
 
     def between(self, low: int, high: int = WHOLE_LIST) -> Integers:

@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 from ir_measures import Measure
@@ -21,15 +21,19 @@ from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines, read_text
 from adducir.core.json_lines import json_document, json_unique
+from adducir.core.progress import progress
 from adducir.evaluation.measures import NamedMeasure, parse_measure
 from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic")
-SYSTEMS = ("system", "name", "run")
+ITEMS = ("item", "item_id", "question_id", "example_id", "instance_id", "sample_id", "id", "_id")
+"""Ids in the files of leaderboards, whose other columns are systems."""
+SYSTEMS = ("system", "name", "run", "model", "model_name", "model_id")
 TASKS = ("task", "task_name", "dataset")
 """First columns of a leaderboard matrix with a row per task and a column per model."""
 HIGHER = "higher_is_better"
-_OTHERS = {*QIDS, *SYSTEMS, "section", "group", HIGHER}
+_IDS = (*QIDS, *ITEMS)
+_OTHERS = {*_IDS, *SYSTEMS, "section", "group", HIGHER}
 _MEANS = ("all", "amean")
 _PLACE = ("section", "group", "system", "qid", "measure")
 _COLUMNS = dict.fromkeys(_PLACE, pl.String) | {
@@ -64,23 +68,36 @@ _FALLING = re.compile(
     re.IGNORECASE,
 )
 
+ColumnsAre = Literal["systems", "measures"]
 Value = tuple[str, str, str, str, str, float | None, int | None, bool | None]
 """A file's value, as :data:`_COLUMNS`: None if the cell is not a finite number, the line is
 unknown, or the file does not give the measure's direction."""
 
 
-def read_scores(path: Path, system: str) -> Scores:
-    """Read the values per topic of a file; ``system`` is used if it does not name one."""
-    frame = pl.DataFrame(list(_values(path)), schema=_COLUMNS, orient="row")
-    frame = frame.filter(~pl.col("qid").is_in(_MEANS))
+def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Scores:
+    """Read the values per topic of a file.
+
+    Args:
+        path: The file, or a folder of MTEB's results.
+        system: The system's name, if the file does not name one.
+        by: What the columns beside a topic's id are; None: systems where the id has the name that
+            leaderboards use (:data:`ITEMS`) and no column is a known measure, else measures.
+    """
+    every = pl.DataFrame(list(_values(path, by)), schema=_COLUMNS, orient="row")
+    frame = every.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
+    texts = frame.group_by("measure", maintain_order=True).agg(pl.col("value").is_null().all())
+    if (words := texts.filter("value")["measure"].to_list()) and len(words) < len(texts):
+        progress().note_once(f"{path}: {', '.join(words)}: text, left out")
+        frame = frame.filter(~pl.col("measure").is_in(words))
     if frame.is_empty():
-        what = (
-            "the folder does not contain results of MTEB."
-            if path.is_dir()
-            else "it does not contain any values."
-        )
-        raise InputError(what, path=path)
+        what, hint = "it does not contain any values.", None
+        if path.is_dir():
+            what = "the folder does not contain results of MTEB."
+        elif len(every):
+            what = "it contains means over topics only, which cannot be tested."
+            hint = "Write each topic's values: trec_eval -q, ir_measures --by_query."
+        raise InputError(what, path=path, hint=hint)
     for which, what in (
         (pl.col("value").is_null(), "{measure} of topic {qid} is not a number."),
         (~pl.struct(_PLACE).is_first_distinct(), "{system} repeats {measure} of topic {qid}."),
@@ -153,7 +170,7 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _values(path: Path) -> Iterable[Value]:
+def _values(path: Path, by: ColumnsAre | None) -> Iterable[Value]:
     if path.is_dir():
         return _from_mteb(path)
     if is_leaderboard(path):
@@ -161,23 +178,29 @@ def _values(path: Path) -> Iterable[Value]:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = first_line(path)
     is_object = first.startswith("{")
-    has_records = is_object and (ending == ".jsonl" or any(f'"{one}"' in first for one in QIDS))
+    has_records = is_object and (ending == ".jsonl" or any(f'"{one}"' in first for one in _IDS))
     if ending == ".json" or (is_object and not ending and not has_records):  # it may be a pipe
         return _from_json(path)
-    if ending in (".csv", ".jsonl") or has_records or set(QIDS) & {*re.split(r"[\t,]", first)}:
-        return _from_records(path, is_object)
+    if ending in (".csv", ".jsonl") or has_records or set(_IDS) & {*re.split(r"[\t,]", first)}:
+        return _from_records(path, is_object, by)
     return _from_lines(path)
 
 
-def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
+def _from_records(path: Path, is_json: bool, by: ColumnsAre | None) -> Iterator[Value]:
     rows: Iterable[tuple[int, dict[str, str]]] = records(path)
     numeric = set[str]()
     if is_json:  # other keys are about the topic
         rows = list(rows)
         cells = (cell for _, record in rows for cell in record.items())
         numeric = {name for name, text in cells if _number(text) is not None}
+    is_first = True
     for line, record in rows:
-        qid = next((record[name] for name in QIDS if name in record), None)
+        if is_first:
+            by = by or _columns_are(
+                path, [n for n in record if n in numeric or not is_json], record
+            )
+            is_first = False
+        qid = next((record[name] for name in _IDS if name in record), None)
         if qid is None or "results" in record:
             raise _refused(path, f"{', '.join(record)} are not values of a topic", line)
         system = next((record[name] for name in SYSTEMS if name in record), "")
@@ -188,7 +211,23 @@ def _from_records(path: Path, is_json: bool) -> Iterator[Value]:
             continue
         for name, text in record.items():
             if name not in _OTHERS and (name in numeric or not is_json):
-                yield *place, name, _number(text), line, None
+                if by == "systems":
+                    yield *place[:2], name, qid, "score", _number(text), line, True
+                else:
+                    yield *place, name, _number(text), line, None
+
+
+def _columns_are(path: Path, names: list[str], record: dict[str, str]) -> ColumnsAre:
+    """Whether the columns of a file beside the id are systems, as leaderboards have them."""
+    columns = [name for name in names if name not in _OTHERS]
+    is_item = record.keys().isdisjoint(QIDS) and not record.keys().isdisjoint(ITEMS)
+    if {"measure", "value", "score"}.isdisjoint(columns) and is_item and len(columns) > 1:
+        is_measured = any(is_known(measure_of(name)) for name in columns)
+        if record.keys().isdisjoint(SYSTEMS) and not is_measured:
+            message = f"the columns {', '.join(columns[:5])} are systems"
+            progress().note_once(f"{path}: {message} (--score-columns measures says otherwise)")
+            return "systems"
+    return "measures"
 
 
 def _from_leaderboard(path: Path) -> Iterator[Value]:
@@ -225,7 +264,11 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if len(cells) != 3:
             what = f"the line has {len(cells)} columns, not topic, measure and value"
             raise _refused(path, what, line)
-        if cells[0] == "runid" or _MEANS[0] in cells[:2]:
+        if cells[0] == "runid":
+            continue
+        if _MEANS[0] in cells[:2]:
+            qid, measure = (cells[1], cells[0]) if cells[1] == _MEANS[0] else cells[:2]
+            yield "", "", "", qid, measure, None, line, None
             continue
         if swapped is None:
             is_first, is_second = (is_known(measure_of(one)) for one in cells[:2])

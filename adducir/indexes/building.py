@@ -10,9 +10,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 from adducir.core.errors import InputError
+from adducir.core.progress import progress
 from adducir.core.recipe import Kind
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.field_choice import SAMPLE, choice_of, field_line
 from adducir.corpora.token_weights import identity_of
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
@@ -110,21 +112,28 @@ def stored(
 ) -> Iterator[tuple[str, bytes]]:
     """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
 
-    At the end, an error if a field occurs in no document.
+    At the end, a note says which fields are indexed and which are left out; a field that the user
+    named and no document has is an error. A format's own fields, such as those of TREC's disks, may
+    be missing.
     """
-    unseen, found = set(fields), set[str]()
+    found, sample, usual = set[str](), list[dict[str, str]](), corpus.default_fields
     for document in refuse_duplicates(corpus):
-        if unseen:
-            unseen -= document.fields.keys()
+        if len(sample) < SAMPLE:
+            sample.append(document.fields)
+        if not found.issuperset(document.fields):
             found |= document.fields.keys()
         store.add(document)
         yield document.docno, text_of(document, fields).encode()
+    unseen = set(fields) - found - (set(usual) if len(usual) > 1 else set())
     if unseen and found:
         raise InputError(
             f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
             path=corpus.source,
             hint=f"The fields are {', '.join(sorted(found))}; choose some with --fields.",
         )
+    indexed = [name for name in fields if name in found]
+    more = sorted(found.difference(fields))
+    progress().note(field_line(choice_of(sample, indexed), more))
 
 
 def packed(

@@ -306,7 +306,7 @@ def build_dense_index(
     )
     versions = {"faiss": str(faiss.__version__)}
     artifact = _artifact(items, settings, running.precision, source.identity())
-    return work.build(path, **artifact, versions=versions, rebuild=rebuild)
+    return work.build(path, **artifact, versions=versions, rebuild=rebuild, source=corpus.source)
 
 
 def dense_identity(

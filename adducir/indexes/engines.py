@@ -131,7 +131,9 @@ def build_index(
             same = "The memory engine (--engine memory) gives the same ranks without it."
             raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
         raise
-    return build(path, **artifact, make=make, rebuild=rebuild, versions=versions)
+    return build(
+        path, **artifact, make=make, rebuild=rebuild, versions=versions, source=corpus.source
+    )
 
 
 def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> str:

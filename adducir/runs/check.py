@@ -141,7 +141,10 @@ def _metadata(case: Case) -> Iterator[Told]:
 def _duplicates(case: Case) -> Iterator[Told]:
     pairs = [f"{docno} (topic {qid})" for qid, docno in case.run.duplicates().rows()]
     if pairs:
-        yield f"topics rank the same document more than once: {listed(pairs, 3)}."
+        yield (
+            f"topics rank the same document more than once: {listed(pairs, 3)}. "
+            "`adducir filter --drop-duplicates` keeps the first."
+        )
 
 
 @rule("constant-scores")
@@ -196,7 +199,7 @@ def _own_names(case: Case) -> Iterator[Told]:
     if same:
         yield (
             f"{counted(same, 'topic')} rank a document with the topic's own id. If queries come "
-            "from the collection (ArguAna, Quora), exclude it."
+            "from the collection (ArguAna, Quora), `adducir filter --drop-own` excludes it."
         )
 
 
@@ -265,7 +268,8 @@ def _unknown_topics(case: Case) -> Iterator[Told]:
     for one in case.topic_sets:
         if one.unknown and not one.is_other:
             lacked = f"{counted(len(one.unknown), 'topic')} of the run: {listed(one.unknown, 3)}"
-            yield f"{one.holder} lack {lacked}. They are not evaluated."
+            more = " (`adducir filter --keep-topics` drops them)" * (one.holder == "the qrels")
+            yield f"{one.holder} lack {lacked}. They are not evaluated{more}."
 
 
 @rule("foreign-qrels", "error")
@@ -338,11 +342,14 @@ def check(
     topics: Topics | None = None,
     docnos: Iterable[str] | None = None,
     measures: Sequence[Any] = (),
+    columns: Sequence[str] = (),
+    quotes: Literal["csv", "literal"] | None = None,
 ) -> list[Finding]:
     """Check the lines of run files, each run individually and all together.
 
     Malformed lines are skipped by later checks. ``docnos`` are all of the collection's;
-    ``measures`` (of ir_measures) those to compute later. Findings come by run, errors first,
+    ``measures`` (of ir_measures) those to compute later; ``columns`` and ``quotes`` are those of
+    :func:`adducir.runs.read.read_run`. Findings come by run, errors first,
     followed by those about several runs.
     """
     known = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
@@ -350,10 +357,14 @@ def check(
     read: list[Run] = []
     for each in runs:
         own: list[Finding] = []
-        run, columns = (each, None) if isinstance(each, Run) else _opened(Path(each), own)
+        run, lines = (
+            (each, None)
+            if isinstance(each, Run)
+            else _opened(Path(each), own, columns=columns, quotes=quotes)
+        )
         if run is not None and len(run):
             read.append(run)
-            case = Case(run, columns, qrels, topics, known, measures)
+            case = Case(run, lines, qrels, topics, known, measures)
             for code, severity, tell in RULES:
                 for told in tell(case):
                     weight, message = (severity, told) if isinstance(told, str) else told
@@ -366,12 +377,14 @@ def check(
     return [*found, *_together(read)]
 
 
-def _opened(path: Path, found: list[Finding]) -> tuple[Run | None, pl.DataFrame | None]:
+def _opened(
+    path: Path, found: list[Finding], **reading: Any
+) -> tuple[Run | None, pl.DataFrame | None]:
     def add(code: str, line: int, message: str) -> None:
         found.append(Finding(str(path), "error", code, line, message))
 
     try:
-        columns = columns_of(path, ("qid", "docno", "rank", "score", "tag"))
+        columns = columns_of(path, ("qid", "docno", "rank", "score", "tag"), **reading)
     except InputError as error:
         add("unreadable", error.line or 0, error.what)
         return None, None

@@ -1,26 +1,46 @@
 """Read runs: TREC's six columns, and the rankings that other toolkits write (docs/formats.md).
 
-JSON of sentence-transformers (``{"query_id", "results": [{"corpus_id", "score"}]}`` per line), of
-MTEB (by subset and split) and of BEIR, ranx and pytrec_eval (``{query: {document: score}}``);
-tables with a header as CSV, TSV or Parquet; MS MARCO's three columns qid, pid, rank.
+- tables with a header as CSV, TSV or Parquet, and JSON lines with the same names as keys;
+- three columns without a header: qid, docno and a rank or a score; ColBERT's qid, pid, rank, score;
+- JSON of sentence-transformers (``{"query_id", "results": [{"corpus_id", "score"}]}`` per line), of
+  rank_llm (``{"query": {"qid"}, "candidates": [{"docid", "score"}]}``), of MTEB (by subset and
+  split) and of BEIR, ranx and pytrec_eval (``{query: {document: score}}``).
+
+Where a file does not state what its columns are, how they are understood is a note, and
+``columns`` sets it.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.core.json_lines import WHOLE, json_unique, json_value
-from adducir.corpora.columns import RUN, Columns, Fault, read_columns
-from adducir.corpora.frames import SCORE, repeated_rows, rows_of
-from adducir.corpora.tables import read_table
+from adducir.core.files import suffix_of
+from adducir.core.json_lines import json_unique, read_objects
+from adducir.core.progress import progress
+from adducir.corpora.columns import (
+    QRELS,
+    RUN,
+    Columns,
+    Fault,
+    Layout,
+    named_layout,
+    read_columns,
+    regular_columns,
+    tabbed,
+)
+from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
+from adducir.corpora.tables import Quotes, json_table, read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"
+_THREE = RUN._replace(columns=("qid", "docno", "score"))
+_COLBERT = RUN._replace(columns=("qid", "docno", "rank", "score"))
 
 
 def read_run(
@@ -28,68 +48,198 @@ def read_run(
     *,
     ties: Literal["trec_eval", "anserini"] = "trec_eval",
     allow_empty: bool = False,
+    columns: Sequence[str] = (),
+    quotes: Quotes | None = None,
+    duplicates: Literal["refuse", "first"] = "refuse",
 ) -> Run:
-    """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag) or JSON, also compressed.
+    """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag), a table or JSON.
 
     As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
     line. ``ties`` chooses the order of equal scores: trec_eval's (docno descending, scores in
     single precision as in 9.0.7 and pytrec_eval), for the same figures as trec_eval, or Anserini's
     (ascending, double precision). A malformed line, a score that is not a finite number, or a
     document repeated within its topic is an InputError.
+
+    Args:
+        path: The file, which may be compressed.
+        ties: How equal scores are ordered.
+        allow_empty: Take a file without lines as a run without documents.
+        columns: The names of the columns, such as ``("qid", "docno", "rank")``, instead of what
+            the file shows; ``-`` for one that is not used.
+        quotes: What quotes are in a table; None: as the file shows.
+        duplicates: Of a document that a topic ranks again, "first" keeps the best rank.
     """
     if ties not in _TIES:
         raise UsageError(
             f"{ties!r} is not a way to order ties.", hint="Choose trec_eval or anserini."
         )
-    columns = columns_of(Path(path), ("qid", "docno", "score", "tag"))
-    for fault in columns.faults[:1]:
+    wanted = ("qid", "docno", "score", "tag")
+    keeps = duplicates == "first"
+    found = columns_of(Path(path), wanted, columns=columns, quotes=quotes, repeats=keeps)
+    for fault in found.faults[:1]:
         if fault.code != "empty" or not allow_empty:
             raise fault.error(Path(path))
-    return run_of(columns.frame, Path(path), ties)
+    run = run_of(found.frame, Path(path), ties)
+    if keeps:
+        frame = run.frame.unique(["qid", "docno"], keep="first", maintain_order=True)
+        run = Run(frame, run.tag, run.path)
+    return run
 
 
-def columns_of(path: Path, wanted: Iterable[str]) -> Columns:
-    names, (data, given) = list(wanted), read_table(path, "rank")
-    is_json = data[:64].lstrip()[:1] == b"{"  # TREC runs never begin with it
-    if is_json:
-        rows, tag = _predictions(path, data.decode("utf-8-sig"))
-        frame = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    elif given is not None:
-        frame, tag = _scored(path, given), path.name.split(".")[0]
+def columns_of(
+    path: Path,
+    wanted: Iterable[str],
+    *,
+    columns: Sequence[str] = (),
+    quotes: Quotes | None = None,
+    repeats: bool = False,
+) -> Columns:
+    """A run's columns among qid, docno, rank, score and tag, and the faults of its lines."""
+    names, (data, table) = list(wanted), read_table(path, quotes)
+    tag = path.name.split(".")[0]
+    is_json = data[:64].lstrip()[:1] in (b"{", b"[")  # TREC runs never begin with these
+    if columns and (table is not None or not is_json):
+        found = _named(path, data, table, columns, repeats)
+    elif is_json and table is None:
+        frame, tag = _from_json(path, data)
+        found = Columns(
+            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
+        )
+    elif table is not None:
+        frame = _scored(path, table, repeats)
+        found = Columns(
+            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
+        )
     else:
-        return read_columns(data, RUN, names)
-    more = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
-    empty = [Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
-    return Columns(frame.with_columns(**more).select(names), faults=empty)
+        data = tabbed(data)
+        layout = _layout_of(path, data)
+        if layout is RUN:
+            return read_columns(data, RUN, names, repeats=repeats)
+        read = read_columns(data, layout, layout.columns, repeats=repeats)
+        found = _without_header(path, read, layout)
+    defaults = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
+    more = {name: value for name, value in defaults.items() if name not in found.frame.columns}
+    return found._replace(frame=found.frame.with_columns(**more).select(names))
 
 
-def _scored(path: Path, given: pl.DataFrame) -> pl.DataFrame:
+def _layout_of(path: Path, data: bytes) -> Layout:
+    """The layout of a file without header, by its first line."""
+    first = next((line for line in data[:10_000].split(b"\n") if line.strip()), b"")
+    cells = first.split()
+    if len(cells) == 3 and _is_number(cells[2]):
+        return _THREE
+    if len(cells) == 4 and _is_number(cells[2]) and _is_number(cells[3]):
+        return _of_four(path, data)
+    if suffix_of(path) == ".csv" and len(cells) != len(RUN.columns):
+        shown = first.replace(b"\t", b",").decode(errors="replace")[:60]
+        what = f"the first line must name columns such as qid, docno and score, not {shown!r}."
+        hint = "Name them with --columns qid,docno,score."
+        raise InputError(what, path=path, line=1, hint=hint)
+    return RUN
+
+
+def _of_four(path: Path, data: bytes) -> Layout:
+    """ColBERT's qid, pid, rank, score; qrels, whose last two columns may be numbers as well."""
+    as_run = read_columns(data, _COLBERT, ("qid", "docno", "rank", "score"))
+    as_qrels = read_columns(data, QRELS, ("qid", "docno", "grade"))
+    is_run = not as_run.faults and _is_ranked(as_run.frame, "rank")
+    if is_run and not as_qrels.faults and as_run.frame["docno"].n_unique() == 1:
+        what = (
+            "these are ColBERT's qid, pid, rank and score, or qrels' qid, iteration, docno, grade."
+        )
+        hint = "Say which: --columns qid,docno,rank,score; qrels are no run."
+        raise InputError(what, path=path, hint=hint)
+    return _COLBERT if is_run else RUN  # whose reader names qrels
+
+
+def _is_number(cell: bytes) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
+def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:
+    """Whether a column's numbers are start, start + 1, ... per topic, in the order of the file."""
+    if frame.is_empty():
+        return False
+    numbers = frame[name].cast(pl.Float64, strict=False).to_numpy()
+    order = np.argsort(topics := topic_numbers(frame["qid"]), kind="stable")
+    lengths = np.bincount(topics)
+    expected = np.arange(len(frame)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + start
+    return bool((numbers[order] == expected).all())
+
+
+def _without_header(path: Path, found: Columns, layout: Layout) -> Columns:
+    """Three columns: the third holds ranks if it is 1, 2, ... per topic, otherwise scores."""
+    if found.faults or found.frame.is_empty():
+        return found
+    if layout is _COLBERT:
+        _tell(path, "four columns without a header", "qid,docno,rank,score")
+        return found
+    frame, kind = found.frame, "three columns without a header"
+    if _is_ranked(frame, "score"):
+        _tell(path, kind, "qid,docno,rank", "qid,docno,score")
+        return found._replace(frame=frame.with_columns(score=1 / pl.col("score")))
+    if _is_ranked(frame, "score", 0) and frame["score"].max():
+        what = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
+        hint = "Say which: --columns qid,docno,rank, or --columns qid,docno,score."
+        raise InputError(what, path=path, hint=hint)
+    _tell(path, kind, "qid,docno,score", "qid,docno,rank")
+    return found
+
+
+def _tell(path: Path, kind: str, read: str, other: str = "") -> None:
+    """Say how columns were understood, and the setting that says otherwise."""
+    rest = f" (--columns {other} reads them otherwise)" if other else ""
+    progress().note_once(f"{path}: {kind}, read as {read}{rest}")
+
+
+def _named(
+    path: Path, data: bytes, table: pl.DataFrame | None, columns: Sequence[str], repeats: bool
+) -> Columns:
+    """A file whose columns the user names; a header in the first line is skipped."""
+    layout = named_layout(RUN, columns)
+    if table is not None:
+        if len(table.columns) != len(columns):
+            what = f"it has {len(table.columns)} columns ({', '.join(table.columns)}),"
+            raise UsageError(f"{path}: {what} but --columns names {len(columns)}.")
+        table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
+        frame = _scored(path, table, repeats)
+        return Columns(
+            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
+        )
+    data = regular_columns(data, layout)
+    names = [name for name in layout.columns if not name.startswith("-")]
+    found = read_columns(data, layout, names, repeats=repeats)
+    if layout.number == "rank" and not found.faults:
+        frame = _scored(path, found.frame.select("qid", "docno", "rank"), repeats)
+        return found._replace(frame=frame)
+    return found
+
+
+def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFrame:
     """The rows of a table; ranks without scores, as in MS MARCO's runs, become 1 / rank."""
     try:
-        ranks_alone = "score" not in given.columns and "rank" in given.columns
-        frame = rows_of(given, ("rank",) if ranks_alone else SCORE, "run")
+        ranks_alone = "score" not in table.columns and "rank" in table.columns
+        frame = rows_of(table, ("rank",) if ranks_alone else SCORE, "run")
     except UsageError as error:
-        raise InputError(error.what, path=path) from error
+        hint = "Name the columns, in order: --columns qid,docno,score."
+        raise InputError(error.what, path=path, hint=hint) from error
     frame = frame.with_columns(pl.last().cast(pl.Float64, strict=False))
     numbers = frame.to_series(2)
-    wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 1))).arg_true()
+    first = 0 if ranks_alone and numbers.min() == 0 else 1  # PyTerrier counts from 0
+    wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 0))).arg_true()
     for row in wrong.head(1):
         what = (
             f"the {numbers.name} of row {row + 1} is not {'a rank' if ranks_alone else 'finite'}."
         )
         raise InputError(what, path=path)
-    for row in repeated_rows(frame)[:1]:
+    for row in [] if repeats else repeated_rows(frame)[:1]:
         qid, docno, _ = frame.row(int(row))
         raise InputError(f"document {docno} of topic {qid} is repeated.", path=path)
-    if ranks_alone:
-        odd = frame.group_by("qid", maintain_order=True).agg(
-            (pl.col("rank").min() == 1) & (pl.col("rank").n_unique() == pl.len())
-        )
-        for (qid,) in odd.filter(~pl.col("rank")).select("qid").head(1).rows():
-            hint = "If these are scores, name the columns: qid, docno, score."
-            what = f"the numbers of topic {qid} are not ranks from 1 on."
-            raise InputError(what, path=path, hint=hint)
-    return frame.select("qid", "docno", score=1 / numbers if ranks_alone else numbers)
+    scores = 1 / (numbers + 1 - first) if ranks_alone else numbers
+    return frame.select("qid", "docno", score=scores)
 
 
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
@@ -98,44 +248,58 @@ def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
     return Run(ordered(columns, ties=_TIES[ties]), tag, path)
 
 
-def _predictions(path: Path, text: str) -> tuple[list[tuple[str, str, float]], str]:
-    first, tag = text.lstrip().split("\n", 1)[0], path.name.split(".")[0]
-    rankings: list[tuple[int | None, Any, Iterable[tuple[Any, Any]]]] = []
-    if '"results"' in first and '"query_id"' in first:
-        for number, line in enumerate(text.split("\n"), 1):
-            if not line.strip():
-                continue
-            record = json_value(line, path, number, WHOLE)
-            try:
-                results = [(one["corpus_id"], one["score"]) for one in record["results"]]
-                rankings.append((number, record["query_id"], results))
-            except (KeyError, TypeError):
-                raise _refused(path, "this is not a prediction", number) from None
+def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
+    """The rows of a run in JSON, and its tag."""
+    tag = path.name.split(".")[0]
+    first = next(read_objects(path), (1, {}))[1]
+    if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
+        return _scored(path, json_table(path, ("score", "rank"))), tag
+    rankings: Iterable[tuple[int | None, Any, Iterable[tuple[Any, Any]]]]
+    if "results" in first or "candidates" in first:
+        rankings = _per_query(path)
     else:
-        found = json_unique(text, path)
-        if isinstance(found, dict) and isinstance(model := found.pop(_MODEL, None), dict):
+        ranked = json_unique(data.decode("utf-8-sig"), path)
+        if isinstance(ranked, dict) and isinstance(model := ranked.pop(_MODEL, None), dict):
             tag = str(model.get("model_name") or tag)
-            for what in ("subset", "split"):
-                if not isinstance(found, dict) or len(found) != 1:
-                    raise _refused(path, f"these are not the predictions of one {what}")
-                (found,) = found.values()
-        if not isinstance(found, dict) or not all(isinstance(v, dict) for v in found.values()):
+            for part in ("subset", "split"):
+                if not isinstance(ranked, dict) or len(ranked) != 1:
+                    raise _refused(path, f"these are not the predictions of one {part}")
+                (ranked,) = ranked.values()
+        if not isinstance(ranked, dict) or not all(isinstance(v, dict) for v in ranked.values()):
             raise _refused(path, "the JSON is not a run of the form {query: {document: score}}")
-        rankings = [(None, qid, ranked.items()) for qid, ranked in found.items()]
+        rankings = [(None, qid, documents.items()) for qid, documents in ranked.items()]
     rows: dict[tuple[str, str], float] = {}
-    for at, qid, ranked in rankings:
-        for docno, score in ranked:
+    for line, qid, documents in rankings:
+        for docno, score in documents:
             is_number = isinstance(score, int | float) and not isinstance(score, bool)
             if not is_number or not math.isfinite(score):
                 what = f"the score of document {docno} for query {qid} is {score!r}, not a number."
-                raise InputError(what, path=path, line=at)
+                raise InputError(what, path=path, line=line)
             if (str(qid), str(docno)) in rows:
                 what = f"document {docno} of query {qid} is repeated."
-                raise InputError(what, path=path, line=at)
+                raise InputError(what, path=path, line=line)
             rows[str(qid), str(docno)] = float(score)
     if not rows:
-        raise InputError("the run is empty.", path=path, hint="A run needs at least one document.")
-    return [(*pair, score) for pair, score in rows.items()], tag
+        raise InputError(
+            "the run file is empty.", path=path, hint="A run needs at least one document."
+        )
+    frame = pl.DataFrame([(*pair, n) for pair, n in rows.items()], schema=SCHEMA, orient="row")
+    return frame, tag
+
+
+def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
+    """The objects of sentence-transformers and rank_llm: a query with its ranked documents."""
+    for line, record in read_objects(path):
+        try:
+            if "candidates" in record:
+                qid, listed = record["query"]["qid"], record["candidates"]
+                ranked = [(one["docid"], one["score"]) for one in listed]
+            else:
+                qid, listed = record["query_id"], record["results"]
+                ranked = [(one["corpus_id"], one["score"]) for one in listed]
+        except (KeyError, TypeError):
+            raise _refused(path, "this is not a prediction", line) from None
+        yield line, qid, ranked
 
 
 def _refused(path: Path, what: str, line: int | None = None) -> InputError:
@@ -143,8 +307,9 @@ def _refused(path: Path, what: str, line: int | None = None) -> InputError:
         f"{what}.",
         path=path,
         line=line,
-        hint="Runs are read in TREC's format, as {query: {document: score}}, as sentence-"
-        "transformers writes them (query_id and results, each with corpus_id and score), or as "
-        "mteb does, where a task has one subset and split: get_task(NAME, hf_subsets=[...], "
+        hint="Runs are read in TREC's format; as tables or JSON lines of qid, docno and score; as "
+        "{query: {document: score}}; as sentence-transformers writes them (query_id and results, "
+        "each with corpus_id and score) and rank_llm (query and candidates); or as mteb does, "
+        "where a task has one subset and split: get_task(NAME, hf_subsets=[...], "
         "eval_splits=[...]).",
     )

@@ -41,7 +41,8 @@ VALUES = {
     **{"docno": "d", "title": "T", "year": 2020, "score": 1.5, "tags": ["a", "b"], "none": None},
     **{"nested": {"a": "b"}, "mixed": ["a", {"b": "c"}], "open": False, "empty": []},
 }
-TEXTS = {"title": "T", "year": "2020", "score": "1.5", "tags": "a\nb", "open": "false", "empty": ""}
+TEXTS = {"title": "T", "year": "2020", "score": "1.5", "tags": "a\nb"}
+TEXTS |= {"nested.a": "b", "mixed": "a", "mixed.b": "c", "open": "false", "empty": ""}
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_documents_of_trecs_disks(corpus_of):
     assert first.fields["body"].split() == body.split()
     assert first.fields["text"].split() == f"FT Profit & loss {body} a b".split()
     assert second == Document("FT911-2", {"text": "On one line"})
-    assert corpus.default_fields == ("text",)
+    assert corpus.default_fields[:2] == ("body", "headline")
 
 
 @pytest.mark.parametrize(

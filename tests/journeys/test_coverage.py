@@ -20,6 +20,12 @@ WITHOUT = {
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
     "--passages": "the same for all commands: index has it",
+    "--set quotes": "the same for all commands: the journey foreign has it",
+    "--set qid_field": "the same for all commands: the journey foreign has it",
+    "--set query_field": "the same for all commands: the journey foreign has it",
+    "--set columns": "the same for all commands: the journey foreign has it",
+    "--set qrels_columns": "the same for all commands: the journey foreign has it",
+    "--set duplicates": "the same for all commands: the journey foreign has it",
 }
 TESTS = {
     "--equivalence",

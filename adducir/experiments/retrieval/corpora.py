@@ -12,15 +12,15 @@ from ir_measures import Measure
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, gathering
-from adducir.core.recipe import KeyPath, Recipe
+from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
-from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.corpora.reading import Reading
+from adducir.corpora.qrels import Qrels
+from adducir.corpora.reading import QrelsReading, Reading, TopicReading
 from adducir.corpora.sources import file_path
-from adducir.corpora.topics import Topics, load_topics
+from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator, depth_of
 from adducir.evaluation.measures import computable, parse_measure, parse_measures
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
@@ -215,18 +215,21 @@ class TopicSet(JudgedTopics):
         }
 
 
-class TopicsRecipe(Recipe):
+class TopicsRecipe(QrelsReading, TopicReading):
     """A set of topics with its judgements: one group of columns in the table."""
 
     source: str  # the topics
     qrels: Several  # their judgements
-    field: str | None = None  # the field to search with
+    field: str | None = None  # the field to search with, or query_field
+    query_field: str | None = None
     # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
     judge: str = ""  # name and version of the model
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
+        if self.field and self.query_field:
+            raise ValueError("`field` and `query_field` mean the same: give one of them")
         if bool(self.model_qrels) != bool(self.judge.strip()):
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
@@ -236,11 +239,11 @@ class TopicsRecipe(Recipe):
         place, planner = ("topics", name), study.planner
 
         def load() -> Topics:
-            found = load_topics(planner.source(self.source), field=self.field)
+            found = self.read_topics(planner.source(self.source), self.field or self.query_field)
             return replace(found, source=self.source)
 
         topics = planner.opening((*place, "source"), load)
-        qrels = planner.opening((*place, "qrels"), partial(_qrels, self.qrels, study))
+        qrels = planner.opening((*place, "qrels"), partial(_qrels, self, self.qrels, study))
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -268,7 +271,7 @@ class TopicsRecipe(Recipe):
                 "prediction-powered means are not available for systems with several runs (`seeds`)"
             )
             study.planner.add(place, f"{what}: {TOPICS_ALONE}")
-        judged = _qrels(self.model_qrels, study)
+        judged = _qrels(self, self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
             what = f"{len(unknown)} judged topics are not in `source`"
             study.planner.add(place, f"{what}, such as {min(unknown)!r}")
@@ -304,10 +307,10 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
     return study.planner.opening(place, partial(computable, measure)) is not None
 
 
-def _qrels(names: Several, study: "RetrievalStudy") -> Qrels:
+def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
     with gathering() as each:
         sources = [each(partial(study.planner.source, name)) for name in listed(names)]
-    return replace(load_qrels(sources), source=" + ".join(listed(names)))
+    return replace(reading.read_qrels(sources), source=" + ".join(listed(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

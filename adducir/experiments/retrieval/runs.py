@@ -27,6 +27,7 @@ from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_na
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
 from adducir.runs.read import read_run
+from adducir.runs.reading import RunReading
 from adducir.runs.run import Run
 from adducir.runs.write import part_of, read_metadata, refuse_other_run, write_run
 
@@ -198,7 +199,7 @@ class RunStep(Step):
         return f"{len(run):,} documents for {len(run.qids):,} of {len(self.topics):,} topics"
 
 
-class Given(System):
+class Given(System, RunReading):
     """An existing run."""
 
     verb: ClassVar[str] = "read"
@@ -235,7 +236,7 @@ class Given(System):
                 raise Known
             place = (*place, trial.data)
         with study.planner.at(*place):
-            run = read_run(file_path(str(self.path(trial, study)), study.folder))
+            run = self.read_run(file_path(str(self.path(trial, study)), study.folder))
         judged = study.topic_sets.get(trial.data)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, other = run.qids[0], judged.qrels.qids[0]

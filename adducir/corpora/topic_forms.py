@@ -1,0 +1,263 @@
+"""Topics in files of every form, each with all its fields; docs/formats.md shows each.
+
+XML (``<topic>``, ``<query>``), TREC's classic form (``<top>``) or documents (``<DOC>``); JSON
+objects, of texts, token weights or conversations; TSV, CSV or Parquet; ``number:query``, DPR's
+questions without a qid and CAR's headings.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote_plus
+
+from adducir.core.errors import InputError
+from adducir.core.files import read_text, suffix_of
+from adducir.core.json_lines import read_objects
+from adducir.core.progress import progress
+from adducir.corpora.documents import as_text, fields_of
+from adducir.corpora.formats import tsv_records
+from adducir.corpora.ids import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
+from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
+from adducir.corpora.tables import Quotes, cells_of, table_records
+from adducir.corpora.token_weights import weights_in
+from adducir.corpora.trec import trec_documents
+
+_QID_TAGS = ("number", "num", "qid", "query_id", "id")
+_LONG_NAMES = {"desc": "description", "narr": "narrative", "con": "concepts", "dom": "domain"}
+_FORM = re.compile(r"<(topics?|top|doc)[\s>]", re.IGNORECASE)
+_ENTITY = re.compile(r"<!\s*ENTITY", re.IGNORECASE)
+_TOPIC = re.compile(r"<(/?)(topic|top)((?:\s[^<>]*+)?)>", re.IGNORECASE)
+_QUERY = re.compile(r"<(/?)(query)((?:\s[^<>]*+)?)>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"([\w-]++)\s*=\s*[\"']([^\"']*+)[\"']")
+_LABEL = re.compile(
+    r"\s*(?:Number|Topic|Title|Description|Narrative|Domain|Summary|Concept\(s\)|Factor\(s\)"
+    r"|Definition\(s\)|Concepts|Factors|Definitions)\s*:",
+    re.IGNORECASE,
+)
+_PREFIXED = re.compile(r"([A-Z]{1,3})0*([0-9]+)")
+_JUDGED = re.compile(
+    r"\s*\S+\s+[0-9]+\s+\S+\s+-?[0-9.]+\s*"  # qrels
+    r"|\s*\S+\s+Q?[0-9]+\s+\S+\s+-?[0-9]+\s+\S+\s+\S+\s*"  # a run
+    r"|\S+\t\S+\t-?[0-9]+\s*"  # either, of MS MARCO
+)
+_NUMBERED = re.compile(r"([0-9]++):(?:([0-9]++):)?([^\t]*+)")
+_ANSWERS = re.compile(r'[^\t]++\t\s*"?\[.*\]"?\s*')
+_HEADING = re.compile(r"\S*?(?:%[0-9A-F]{2}|enwiki:)\S*")
+_TURNS = ("turn", "turns")
+_TURN_IDS = ("number", "turn_id", "id")
+_SAMPLE = 5
+
+
+class RawTopic(NamedTuple):
+    """A topic with all its fields, the 1-based line where it begins, and its token weights."""
+
+    qid: str
+    fields: Mapping[str, str]
+    line: int | None
+    vector: dict[str, float] | None = None
+    is_tagged: bool = False
+
+
+def read_forms(path: Path, qid_field: str | None, quotes: Quotes | None) -> list[RawTopic]:
+    """The topics of a file in any form."""
+    if path.is_dir():
+        raise InputError("this is a folder, not a file of topics.", path=path)
+    if suffix_of(path) in (".csv", ".parquet"):
+        return _from_records(table_records(path, quotes), path, qid_field)
+    text = read_text(path)
+    first = text.lstrip()[:1]
+    if first in ("[", "{") or suffix_of(path) in (".jsonl", ".ndjson", ".json"):
+        return _from_json(path, qid_field)
+    lines = list(enumerate(text.split("\n"), 1))
+    if first == "<":
+        form = _FORM.search(text)
+        if form is None or form[1].lower() != "doc":
+            return _tagged_topics(text, path, qid_field)
+        documents = trec_documents(lines, path, qid_field)
+        return [RawTopic(*document, line, is_tagged=True) for line, document in documents]
+    return _from_lines([one for one in lines if one[1].strip()], path, qid_field, quotes)
+
+
+def _from_lines(
+    lines: Sequence[tuple[int, str]], path: Path, qid_field: str | None, quotes: Quotes | None
+) -> list[RawTopic]:
+    texts = [text for _, text in lines]
+    if texts and all(map(_JUDGED.fullmatch, texts[:_SAMPLE])):
+        what = "these are qrels or a run, not topics: its lines contain docnos."
+        raise InputError(what, path=path, line=1)
+    if not any("\t" in text for text in texts) and texts:
+        numbered = list(map(_NUMBERED.fullmatch, texts))
+        if all(numbered):  # of the Million Query and Terabyte tracks
+            has_priority = all(match and match[2] for match in numbered)
+            return [
+                RawTopic(match[1], {"query": match[3]}, line)
+                if has_priority or match[2] is None
+                else RawTopic(match[1], {"query": f"{match[2]}:{match[3]}"}, line)
+                for (line, _), match in zip(lines, numbered, strict=True)
+                if match
+            ]
+        if all(text.split() == [text.strip()] for text in texts) and any(
+            map(_HEADING.fullmatch, texts)
+        ):  # TREC CAR: a heading's path is the qid
+            paths = [(line, text.strip()) for line, text in lines]
+            return [
+                RawTopic(path, {"query": unquote_plus(path.removeprefix("enwiki:"))}, line)
+                for line, path in paths
+            ]
+    if texts and all(map(_ANSWERS.fullmatch, texts)):  # DPR's questions and answers
+        cells = [(line, text.split("\t", 1)) for line, text in lines]
+        return _without_qids(
+            [({"question": pair[0].strip('"'), "answers": pair[1]}, line) for line, pair in cells],
+            path,
+        )
+    rows = cells_of(lines, path, "\t", quotes)
+    return [
+        RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
+        for line, qid, fields in tsv_records(rows, path, "qid", qid_field)
+    ]
+
+
+def _without_qids(topics: Iterable[tuple[Mapping[str, str], int]], path: Path) -> list[RawTopic]:
+    """Topics of a file that has no qids: as in DPR and Anserini, they are numbered from 0."""
+    progress().note_once(f"{path}: the topics have no qids and are numbered from 0")
+    return [RawTopic(str(n), fields, line) for n, (fields, line) in enumerate(topics)]
+
+
+def _from_json(path: Path, qid_field: str | None) -> list[RawTopic]:
+    records = list(read_objects(path))
+    if len(records) == 1:
+        line, record = records[0]
+        lists = [value for value in record.values() if isinstance(value, list) and value]
+        if len(record) == 1 and lists and all(isinstance(one, dict) for one in lists[0]):
+            records = [(line, one) for one in lists[0]]  # {"topics": [..]}
+        elif (
+            not qid_field
+            and record.keys().isdisjoint((*QID_FIELDS, *TEXT_NAMES))
+            and not any(map(reads_like_id, record))
+            and all(isinstance(value, str) for value in record.values())
+        ):  # {qid: query}
+            return [RawTopic(qid, {"query": query}, line) for qid, query in record.items()]
+    if records and any(isinstance(records[0][1].get(name), list) for name in _TURNS):
+        return list(_turns(records, path, qid_field))
+    return _from_records(records, path, qid_field)
+
+
+def _turns(
+    records: Iterable[tuple[int, dict[str, Any]]], path: Path, qid_field: str | None
+) -> Iterator[RawTopic]:
+    """The turns of conversations (TREC CAsT and iKAT) as topics CONVERSATION_TURN."""
+    for line, record in records:
+        key = qid_field or next((name for name in ("number", *QID_FIELDS) if name in record), "")
+        name = next((name for name in _TURNS if isinstance(record.get(name), list)), "")
+        conversation = as_text(record.get(key))
+        if not name or conversation is None:
+            what = (
+                "this conversation lacks a number." if name else "this conversation has no turns."
+            )
+            raise InputError(what, path=path, line=line)
+        for turn in record[name]:
+            place = next((key for key in _TURN_IDS if isinstance(turn, dict) and key in turn), None)
+            if place is None:
+                what = f"a turn of conversation {conversation} lacks a number."
+                raise InputError(what, path=path, line=line)
+            fields = fields_of({name: value for name, value in turn.items() if name != place})
+            yield RawTopic(f"{conversation}_{as_text(turn[place])}", fields, line)
+
+
+def _from_records(
+    records: Iterable[tuple[int, Any]], path: Path, qid_field: str | None
+) -> list[RawTopic]:
+    found = list(records)
+    sample = [record for _, record in found if isinstance(record, dict)]
+    key = qid_field or (id_field(sample, QID_FIELDS, path, "qid") if sample else None)
+    if key is None and found and all(_is_question(record) for record in sample):
+        return _without_qids([(fields_of(record), line) for line, record in found], path)
+    return [_json_topic(record, path, line, key) for line, record in found]
+
+
+def _is_question(record: Mapping[str, Any]) -> bool:
+    """Whether it is DPR's, ``{"question": .., "answer": [..]}``."""
+    return "question" in record and not {"answer", "answers"}.isdisjoint(record)
+
+
+def _json_topic(record: dict[str, Any], path: Path, line: int, key: str | None) -> RawTopic:
+    own = key if key in record else next((name for name in QID_FIELDS if name in record), None)
+    qid = as_text(record.pop(own)) if own else None
+    if qid is None:
+        hint = f"Add it as one of {', '.join(QID_FIELDS)}, or name its field with --qid-field."
+        raise InputError("this topic lacks a qid.", path=path, line=line, hint=hint)
+    fields = {name: "" for name, value in record.items() if value is None} | fields_of(record)
+    objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
+    vector = weights_in(record, path, line, tuple(objects))
+    if vector is not None:
+        fields = {
+            name: text for name, text in fields.items() if not name.startswith(f"{objects[0]}.")
+        }
+    if not fields and vector is None:
+        raise InputError(f"topic {qid!r} does not have any text.", path=path, line=line)
+    return RawTopic(qid, fields, line, vector)
+
+
+def _tagged_topics(text: str, path: Path, qid_field: str | None) -> list[RawTopic]:
+    """Topics in ``<topic>`` or ``<query>`` (XML) or ``<top>`` (classic, without end tags)."""
+    text = with_plain_text(without_comments(text))
+    if declared := _ENTITY.search(text):
+        what, hint = (
+            "declared entities are not supported.",
+            "Replace them with their text.",
+        )
+        line = text.count("\n", 0, declared.start()) + 1
+        raise InputError(what, path=path, line=line, hint=hint)
+    topics, line, counted = list[RawTopic](), 1, 0
+    tags = list(_TOPIC.finditer(text)) or list(_QUERY.finditer(text))
+    for opened, closed in zip_longest(tags[::2], tags[1::2]):
+        line, counted = line + text.count("\n", counted, opened.start()), opened.start()
+        if opened[1] or closed is None or not closed[1]:
+            what = "does not close anything" if opened[1] else "is not closed"
+            raise InputError(f"this {opened[0]} {what}.", path=path, line=line)
+        body = text[opened.end() : closed.start()]
+        topics.append(_tagged_topic(opened, body, path, line, qid_field))
+    return _without_prefix(topics, path, text)
+
+
+def _without_prefix(topics: list[RawTopic], path: Path, text: str) -> list[RawTopic]:
+    """Classic topics MB001, MB002, ... as 1, 2, ..., the numbers of their qrels."""
+    qids = [_PREFIXED.fullmatch(topic.qid) for topic in topics]
+    prefixes = {match[1] if match else None for match in qids}
+    if len(prefixes) != 1 or None in prefixes or "Number:" not in text or len(topics) < 2:
+        return topics
+    first = topics[0].qid
+    numbers = [
+        topic._replace(qid=match[2]) for topic, match in zip(topics, qids, strict=True) if match
+    ]
+    progress().note_once(f"{path}: qids such as {first} are read as {numbers[0].qid}, as in qrels")
+    return numbers
+
+
+def _tagged_topic(
+    tag: re.Match[str], body: str, path: Path, line: int, qid_field: str | None
+) -> RawTopic:
+    is_classic = tag[2].lower() == "top"
+    fields, attributes, key = dict[str, str](), dict[str, str](), None
+    for element in elements(body, unclosed=True):
+        label = _LABEL.match(element.content) if is_classic else None
+        text = collapse(plain(element.content[label.end() :] if label else element.content))
+        name = _LONG_NAMES.get(element.name, element.name)
+        fields[name] = f"{fields.get(name, '')} {text}".strip()
+    for name, value in _ATTRIBUTE.findall(tag[3]):
+        attributes[name.lower()] = plain(value)
+    for name in [*reversed(_QID_TAGS), *([qid_field.lower()] if qid_field else [])]:
+        if name in fields or name in attributes:
+            key = name
+    if key is None or (qid_field and key != qid_field.lower()):
+        hint = "Add <number>1</number> to it, or name its field with --qid-field."
+        raise InputError("this topic lacks a number.", path=path, line=line, hint=hint)
+    qid = fields.pop(key, attributes.get(key, ""))
+    if not fields and key in attributes:  # TREC's clinical trials: the text is the query
+        fields = {"query": collapse(plain(body))}
+    if is_classic:  # TREC's first topics have 051, their qrels 51
+        qid = qid.split(" ")[0]
+        qid = qid.lstrip("0") or qid if qid.isdigit() else qid
+    return RawTopic(qid, fields, line, is_tagged=True)

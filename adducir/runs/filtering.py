@@ -1,0 +1,66 @@
+"""Runs without what an evaluation must not count: a residual collection, the query itself, ...
+
+- *Residual collection* (Salton and Buckley, 1990): documents whose judgements the system has seen,
+  by relevance feedback or in training, are dropped from the run, as they must be from the qrels.
+- The document with the topic's own id, where queries are documents of the collection (ArguAna,
+  Quora), as BEIR drops it.
+- Topics that the qrels do not have, documents below a depth, and repeated documents but the first.
+"""
+
+from typing import NamedTuple
+
+import polars as pl
+
+from adducir.core.errors import UsageError
+from adducir.corpora.qrels import Qrels
+from adducir.runs.run import Run
+
+
+class Filtered(NamedTuple):
+    """A run, and how many documents each filter dropped."""
+
+    run: Run
+    dropped: dict[str, int]
+
+
+def filter_run(
+    run: Run,
+    *,
+    judged: Qrels | None = None,
+    own: bool = False,
+    topics: Qrels | None = None,
+    depth: int | None = None,
+) -> Filtered:
+    """The rest of a run, in the same order with the same scores.
+
+    Args:
+        run: Any run; :func:`adducir.runs.read.read_run` can drop repeated documents.
+        judged: Drop the documents that are judged here for the topic: the residual collection.
+        own: Drop the document whose docno is the topic's qid.
+        topics: Keep only topics that are judged here.
+        depth: Keep at most this many of the remaining documents of each topic.
+    """
+    if judged is None and topics is None and not own and depth is None:
+        raise UsageError("name at least one filter.")
+    dropped = dict[str, int]()
+    frame = run.frame
+
+    def keep(name: str, rest: pl.DataFrame) -> None:
+        nonlocal frame
+        dropped[name] = frame.height - rest.height
+        frame = rest
+
+    if topics is not None:
+        keep("topics", frame.filter(pl.col("qid").is_in(pl.Series(topics.qids).implode())))
+    if own:
+        keep("own", frame.filter(pl.col("qid") != pl.col("docno")))
+    if judged is not None:
+        pairs = judged.frame.select("qid", "docno")
+        rest = frame.join(pairs, on=["qid", "docno"], how="anti", maintain_order="left")
+        keep("judged", rest)
+    rest_of_run = Run(frame, run.tag, run.path)
+    if depth is not None:
+        top = rest_of_run.top(depth)
+        dropped["depth"] = len(rest_of_run) - len(top)
+        rest_of_run = top
+    return Filtered(rest_of_run, dropped)

@@ -1,0 +1,212 @@
+"""Runs as other programs write them: read as they are meant, or refused with the true reason."""
+
+import bz2
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.progress import Progress
+from adducir.runs.check import check
+from adducir.runs.read import read_run
+
+
+class Notes(Progress):
+    def __init__(self) -> None:
+        self.lines = list[str]()
+
+    def note(self, message: str) -> None:
+        self.lines.append(message)
+
+
+def ranking(path: Path, **options) -> tuple[list[tuple[str, str]], list[str]]:
+    """The pairs in their final order, and what was said about the reading."""
+    with Notes() as notes:
+        run = read_run(path, **options)
+    return run.frame.select("qid", "docno").rows(), notes.lines
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(content, name="run.tsv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+ABC = [("1", "a"), ("1", "b"), ("1", "c"), ("2", "c")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        ("1 a 10\n1 b 5\n1 c 1\n2 c 4\n", "qid,docno,score"),  # integer scores, as Tevatron's
+        ("1 a 3\n1 b 2\n1 c 1\n2 c 1\n", "qid,docno,score"),  # n..1: each number once
+        ("1 c 1\n1 a 9\n1 b 3\n2 c 1\n", "qid,docno,score"),  # from 1 on, with gaps
+        ("1 a 1\n1 b 2\n1 c 3\n2 c 1\n", "qid,docno,rank"),  # MS MARCO's
+        ("1 a 1\n2 c 1\n1 b 2\n1 c 3\n", "qid,docno,rank"),  # topics that alternate
+        ("1 a 1.0\n1 b 2.0\n1 c 3.0\n2 c 1.0\n", "qid,docno,rank"),
+        ("1 a .9\n1 b .5\n1 c -1e-3\n2 c 7.25\n", "qid,docno,score"),
+    ],
+)
+@pytest.mark.parametrize("blank", ["\t", " "])
+def test_three_columns_are_ranks_only_if_they_count_from_1(write, lines, read, blank):
+    path = write(lines.replace(" ", blank))
+    pairs, (note,) = ranking(path)
+    assert sorted(pairs) == ABC
+    assert [pair for pair in pairs if pair[0] == "1"] == ABC[:3]
+    assert f"read as {read}" in note
+    assert "--columns" in note
+    columns = read.split(",")
+    assert ranking(path, columns=columns) == (pairs, [])
+    if "-" in lines:
+        return  # no rank is negative
+    other = ["qid", "docno", "rank" if columns[2] == "score" else "score"]
+    backwards = [pair for pair in ranking(path, columns=other)[0] if pair[0] == "1"]
+    assert backwards == ABC[2::-1]
+
+
+def test_ranks_from_0_fit_two_readings_and_are_asked_for(write):
+    path = write("1\ta\t0\n1\tb\t1\n2\tc\t0\n")
+    with pytest.raises(InputError, match="qid,docno,rank, or --columns qid,docno,score"):
+        read_run(path)
+    assert ranking(path, columns=("qid", "docno", "rank"))[0][:2] == ABC[:2]
+    (finding,) = check([path])
+    assert finding.severity == "error"
+
+
+def test_columns_may_be_named_with_or_without_a_header(write):
+    rows = "x;1;a;0.5\nx;1;b;0.25\n"
+    names = ("-", "qid", "docno", "score")
+    for text in (rows, "system;query number;url;value\n" + rows, rows.replace(";", " ")):
+        assert ranking(write(text, "run.csv"), columns=names) == (ABC[:2], [])
+    frame = pl.DataFrame({"n": ["1", "1"], "doc": ["b", "a"], "v": [1.0, 2.0]})
+    frame.write_parquet(path := write("", "run.parquet"))
+    assert ranking(path, columns=names[1:])[0] == ABC[:2]
+    for wrong in (("qid", "docno"), ("qid", "docno", "score", "score"), ("a", "b", "c")):
+        with pytest.raises(AdducirError):
+            read_run(write(rows), columns=wrong)
+    with pytest.raises(InputError) as caught:  # the error has its line in the file
+        read_run(write("q;d;s\n1;a;2\n1;b;x\n"), columns=("qid", "docno", "score"))
+    assert caught.value.line == 3
+
+
+def test_colbert_writes_qid_pid_rank_and_score(write):
+    path = write("1\t70\t1\t24.5\n1\t71\t2\t24.25\n2\t70\t1\t3\n")
+    pairs, (note,) = ranking(path)
+    assert pairs == [("1", "70"), ("1", "71"), ("2", "70")]
+    assert "qid,docno,rank,score" in note
+    with pytest.raises(InputError, match="looks like qrels"):
+        read_run(write("1 0 70 1\n1 0 71 0\n2 0 70 1\n"))
+    with pytest.raises(InputError, match=r"ColBERT.*qrels"):  # one column 0, one document a topic
+        read_run(write("1 0 1 2\n2 0 1 1\n"))
+
+
+def lines(*records: object) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+# castorini/rank_llm's Result, its data.py; webis-de/lightning-ir's tests/data/runs/run.jsonl;
+# tira-io's re-rank files; ir_datasets' field names.
+RANK_LLM = [
+    {
+        "query": {"text": "a query", "qid": qid},
+        "candidates": [{"doc": {"contents": "x"}, "docid": d, "score": s} for d, s in hits],
+        "invocations_history": [],
+    }
+    for qid, hits in ((1, [("a", 3.0), ("b", 2.0), ("c", 1.0)]), ("2", [("c", 0.5)]))
+]
+LIGHTNING = [
+    {"query_id": int(q), "query": "what?", "doc_id": d, "text": "It is.", "rank": n, "relevance": 0}
+    for q, d, n in (("1", "a", 1), ("1", "b", 2), ("1", "c", 3), ("2", "c", 1))
+]
+TIRA = [
+    {"qid": q, "query": "x", "docno": d, "text": "t", "rank": n, "score": 1 / n}
+    for q, d, n in (("1", "c", 3), ("1", "b", 2), ("1", "a", 1), ("2", "c", 1))
+]
+IRDS = [{"query_id": q, "doc_id": d, "score": -n} for n, (q, d) in enumerate(ABC)]
+
+
+@pytest.mark.parametrize("records", [RANK_LLM, LIGHTNING, TIRA, IRDS])
+def test_json_lines_and_arrays_of_other_programs(write, records):
+    for text in (lines(*records), json.dumps(records), json.dumps(records, indent=2)):
+        for name in ("run.jsonl", "run.json"):
+            assert ranking(write(text, name)) == (ABC, [])
+    path = write(gzip.compress(lines(*records).encode()), "run.jsonl.gz")
+    assert ranking(path)[0] == ABC
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        (TIRA[0] | {"score": "high"}, 2),
+        (TIRA[0] | {"score": None}, 2),
+        (TIRA[0] | {"qid": 1.5}, 2),
+        ({"qid": "1", "query": "x"}, 2),
+        (TIRA[1], None),
+    ],
+)
+def test_wrong_records_are_refused_with_their_line(write, record, line):
+    with pytest.raises(InputError) as caught:
+        read_run(write(lines(TIRA[1], record), "run.jsonl"))
+    assert caught.value.line == line
+
+
+def test_frames_of_pyterrier_count_ranks_from_0(tmp_path):
+    frame = pl.DataFrame(
+        {
+            "qid": ["1", "1", "1", "2"],
+            "docid": [7, 8, 9, 9],
+            "docno": ["c", "b", "a", "c"],
+            "rank": [2, 1, 0, 0],
+            "score": [1.0, 2.0, 3.0, 1.0],
+            "query": ["x", "x", "x", 'y "z"'],
+        }
+    )
+    for columns in (frame, frame.drop("score")):
+        columns.write_csv(tmp_path / "run.csv")
+        columns.write_parquet(tmp_path / "run.parquet")
+        columns.write_csv(tmp_path / "run.tsv", separator="\t")
+        for name in ("run.csv", "run.parquet", "run.tsv"):
+            assert ranking(tmp_path / name)[0] == ABC
+
+
+def tar(text: bytes) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        member = tarfile.TarInfo("run.trec")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    return out.getvalue()
+
+
+TREC = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "reason"),
+    [
+        (b"\x04\x22\x4d\x18" + b"\x64\x40\xa7" + TREC, "run.lz4", "LZ4"),
+        (b"\x04\x22\x4d\x18" + b"\x64\x40\xa7" + TREC, "run.trec", "LZ4"),
+        (b"\x1f\x9d\x90" + TREC, "run.Z", "compress"),
+        (b"7z\xbc\xaf\x27\x1c\x00" + TREC, "run.7z", "7-Zip"),
+        (tar(TREC), "runs.tar", "tar archive"),
+        (gzip.compress(tar(TREC), mtime=0), "runs.tar.gz", "tar archive"),
+        (gzip.compress(tar(TREC), mtime=0), "runs.tgz", "tar archive"),
+        (bz2.compress(tar(TREC)), "runs.tar.bz2", "tar archive"),
+        (b"1 Q0 a 1 2.0 BM25 (k1 = 0.9)\n", "run.trec", "follows the tag"),
+        (TREC + b"1 Q0 c 3 0.5 t and more\n", "run.trec", "follows the tag"),
+        (TREC.replace(b" t", b""), "run.trec", "has 5, not 6 columns"),
+    ],
+)
+def test_the_true_reason_is_named(write, content, name, reason):
+    with pytest.raises(InputError, match=reason):
+        read_run(write(content, name))
+    assert next(one.severity for one in check([write(content, name)])) == "error"
