@@ -181,10 +181,10 @@ class SparseWork(EncodingWork):
         return arrays
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        from adducir.encoders.model import load_sparse_encoder
+        from adducir.encoders.model import dimension_names, load_sparse_encoder
 
         encoder: Any = load_sparse_encoder(self.source.query)
-        tokens = {number: token for token, number in encoder.tokenizer.get_vocab().items()}
+        tokens = dimension_names(encoder)
         key, total = "qid" if self.texts.side == "query" else "docno", 0
         with writing_bytes(folder / WEIGHTS) as file:
             for path, names in zip(made.files, made.names, strict=True):
@@ -192,7 +192,8 @@ class SparseWork(EncodingWork):
                 ends = np.cumsum(chunk["counts"])[:-1]
                 parts = (np.split(chunk[one], ends) for one in ("ids", "weights"))
                 for name, ids, weights in zip(names, *parts, strict=True):
-                    named = (tokens[number] for number in ids.tolist())
+                    # Rows that pad a vocabulary have no token.
+                    named = (tokens.get(number, f"#{number}") for number in ids.tolist())
                     vector = dict(zip(named, weights.tolist(), strict=True))
                     file.write(orjson.dumps({key: name, "vector": vector}) + b"\n")
                     total += len(ids)

@@ -196,6 +196,7 @@ def load_encoder(source: EncoderSource) -> Any:
 def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
     """A learned sparse encoder; a plain model's masked language model is pooled as in SPLADE."""
     from sentence_transformers import SparseEncoder
+    from sentence_transformers.base.modules import Transformer
 
     folder, seen = _folder(source), look(source)
     if seen.kind not in ("sparse", "masked-lm"):
@@ -205,7 +206,20 @@ def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
         check_modules(source)
         model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
         complete(model, source)
+    for module in model.modules():
+        if isinstance(module, Transformer):  # whatever counts its positions
+            limit = longest_input(module.model.config, module.tokenizer)
+            module.max_seq_length = min(limit, module.max_seq_length or limit)
     return model
+
+
+def dimension_names(model: "SparseEncoder") -> dict[int, str]:
+    """The token of each dimension; none for an autoencoder's (CSR), which are not tokens."""
+    from sentence_transformers.sparse_encoder.modules import SparseAutoEncoder
+
+    if any(isinstance(module, SparseAutoEncoder) for module in model.modules()):
+        return {}
+    return {number: token for token, number in model.tokenizer.get_vocab().items()}
 
 
 def _folder(source: ModelSource) -> Path:
@@ -312,7 +326,7 @@ def _plain(
     )
     from torch import nn
 
-    folder = source.local()
+    folder = (source.adapted or source).local()
     if seed is not None:
         torch.manual_seed(seed)
     pooling = str(stated["pooling"])

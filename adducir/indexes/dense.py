@@ -129,7 +129,18 @@ class DenseIndex(Index):
             names = [",".join(some) for some in product(*map(self._places, name.split(",")))]
         encoding = EncodingSettings(**details.get("set", {}))
         for found in (encoder_source(one, encoding=encoding) for one in names):
-            if found.identity() == details["identity"]:
+            try:
+                is_same = found.identity() == details["identity"]
+            except MachineError as error:
+                if not error.absent or "@" not in found.name:
+                    raise
+                raise ArtifactError(
+                    f"{found.name} encoded these vectors. This commit is not available; its branch "
+                    "may have other weights.",
+                    path=self.path,
+                    hint="Download that commit, or rebuild the index with today's.",
+                ) from error
+            if is_same:
                 return found
         what = "is not the one that encoded these vectors" if names else "does not exist"
         raise ArtifactError(

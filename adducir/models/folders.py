@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ADAPTER, ModelSource
 
 SENTENCE_SETTINGS = "config_sentence_transformers.json"
 MODULES, ROUTES = "modules.json", "router_config.json"
@@ -78,6 +78,14 @@ class Look:
 def look(source: ModelSource) -> Look:
     """What a model is; downloads its small files if necessary."""
     folder = source.described()
+    if (base := source.adapted) is not None and not (folder / MODULES).is_file():
+        of_base = look(base)
+        title, task = (
+            f"LoRA adapter of {of_base.title}",
+            object_in(folder / ADAPTER).get("task_type"),
+        )
+        is_head_off = task == "FEATURE_EXTRACTION" and of_base.kind == "causal-lm"
+        return Look("transformer" if is_head_off else of_base.kind, title, source.name)
     stated = object_in(folder / SENTENCE_SETTINGS).get("model_type")
     classes = [*map(str, object_in(folder / "config.json").get("architectures") or ())]
     kind: FolderKind | None = _OF_TYPES.get(str(stated))

@@ -103,6 +103,8 @@ def _without_vectorless(tokenizer: Any, rows: int) -> None:
 def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     from transformers import AutoConfig
 
+    if (base := source.adapted) is not None:
+        return load_config(base, **options)
     folder = source.local()
     with explaining("configuration (config.json)", folder):
         config: PreTrainedConfig = AutoConfig.from_pretrained(
@@ -149,6 +151,9 @@ def load_model(
     """
     import transformers
 
+    if (base := source.adapted) is not None:
+        network = load_model(base, kind, new_head=new_head, pooler=pooler, used=used, **options)
+        return _merged(network, source)
     folder = source.local()
     config = load_config(source, **options)
     load = getattr(transformers, kind).from_pretrained
@@ -191,6 +196,29 @@ def load_model(
                 hint="It is damaged or its training diverged: download or train it again.",
             )
     return model.eval()
+
+
+def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel":
+    """A network changed by an adapter, all of whose weights must find their place."""
+    folder = source.local()
+    with explaining("adapter", folder):
+        import peft  # type: ignore[import-not-found, unused-ignore]
+
+        settings = peft.LoraConfig.from_pretrained(str(folder))
+        settings.inference_mode, settings.task_type = True, None
+        adapted = peft.get_peft_model(network, settings)
+        weights = peft.load_peft_weights(str(folder), device="cpu")
+        inside = f"base_model.model.{network.base_model_prefix}."
+        if network.base_model is network:  # it was trained below a language model's head
+            weights = {name.replace(inside, "base_model.model."): w for name, w in weights.items()}
+        result = peft.set_peft_model_state_dict(adapted, weights)
+        own = {name for name, _ in adapted.named_parameters() if "lora_" in name}
+        if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(own):
+            name = min(result.unexpected_keys, default="some are missing")
+            what = f"the adapter's weights do not fit its model: {name}."
+            raise InputError(what, path=folder)
+        merged: PreTrainedModel = adapted.merge_and_unload().eval()
+    return merged
 
 
 def _attempt(

@@ -35,6 +35,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 """Tokenizer files, one of which a model must have."""
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
+ADAPTER, _ADAPTERS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -64,6 +65,9 @@ class ModelSource:
             if path.is_file() and path.name not in _NOT_CONTENT and not path.name.startswith(".")
         ]
         digest, digests = hashlib.sha256(), source_digests(paths)
+        if (base := self.adapted) is not None:
+            digests.append(base.identity())
+            paths.append(self.folder / "base")
         for path, one in zip(paths, digests, strict=True):
             digest.update(f"{path.relative_to(self.folder).as_posix()} {one}\n".encode())
         unread = fingerprint(digests)
@@ -93,16 +97,27 @@ class ModelSource:
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
         refuse_damaged(folder)
-        if (adapter := folder / "adapter_config.json").is_file():
-            raise InputError(
-                "this folder contains an adapter (such as LoRA), which would not be loaded.",
-                path=adapter,
-                hint="Merge it into its model (peft's merge_and_unload) and save that; or remove "
-                "the adapter's files to use the model without it.",
-            )
         _refuse_custom_code(folder / "config.json")
-        weight_files(folder)
+        if self.adapted is None:
+            weight_files(folder)
         return folder
+
+    @property
+    def adapted(self) -> "ModelSource | None":
+        """The model that an adapter changes (LoRA; Hu et al., 2021), if this is one."""
+        path = self.described() / ADAPTER
+        if not path.is_file():
+            return None
+        stated = json_object(path)
+        base = str(stated.get("base_model_name_or_path") or "")
+        if stated.get("peft_type") != "LORA" or not base:
+            what = f"this is an adapter of the kind {stated.get('peft_type')}, not LoRA."
+            raise InputError(what, path=path, hint="Merge it into its model and save that.")
+        if not any((path.parent / name).is_file() for name in _ADAPTERS):
+            raise InputError("the adapter lacks its weights.", path=path.parent)
+        revision = stated.get("revision")
+        name = base if Path(base).is_dir() or not revision else f"{base}@{revision}"
+        return _source(name, path.parent, CONFIGURATION)
 
     def has_architecture(self, *endings: str) -> bool:
         """Whether its class name ends like this, such as ``ForSequenceClassification``."""
@@ -113,7 +128,10 @@ class ModelSource:
     def local_tokenizer(self) -> Path:
         """The folder with the tokenizer's files; errors as in :meth:`local`."""
         source = self.tokenizer or self
-        folder = source.folder or source.fetched(_TEXTS)
+        folder = source.described()
+        has_own = any(path.is_file() for name in TOKENIZERS for path in folder.glob(name))
+        if not has_own and (base := source.adapted) is not None:
+            return base.local_tokenizer()
         _refuse_custom_code(folder / "tokenizer_config.json")
         return folder
 
@@ -158,7 +176,7 @@ def model_source(
 
     Does not download. ``tokenizer`` names the model whose tokenizer to use, if not its own.
     """
-    source = _source(name, folder, (*CONFIGURATION, "modules.json"))
+    source = _source(name, folder, (*CONFIGURATION, "modules.json", ADAPTER))
     if source.folder is None:
         weights = partial(source.is_cached, ("*.safetensors", _PICKLED))
         fetched_later(f"the model {name}, {_LATER}", weights, source.local)
@@ -246,9 +264,14 @@ def weight_files(folder: Path) -> list[Path]:
     )
 
 
+_NATIVE = frozenset({"nomic_bert", "gte", "jina_embeddings_v3"})
+"""Architectures that were once custom code, and are classes of transformers now."""
+
+
 def _refuse_custom_code(path: Path) -> None:
     """Refuse a configuration that names Python code, which is never run."""
-    if path.is_file() and json_object(path).get("auto_map"):
+    stated = json_object(path) if path.is_file() else {}
+    if stated.get("auto_map") and stated.get("model_type") not in _NATIVE:
         raise InputError(
             "it has custom code (`auto_map`), which would not be loaded.",
             path=path,

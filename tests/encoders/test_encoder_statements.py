@@ -305,3 +305,27 @@ def test_show_says_what_a_model_is(tiny, t5, tmp_path, capsys):
         shown = " ".join(capsys.readouterr().out.split())
         assert [word for word in words if word not in shown] == [], shown
     assert main(["show", str(tiny), str(t5)]) == 2
+
+
+def test_what_was_custom_code_once_is_a_class_of_transformers(tiny, tmp_path):
+    import transformers
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8}
+    config = transformers.NomicBertConfig(intermediate_size=64, vocab_size=125, **sizes)
+    raw = tmp_path / "raw"
+    transformers.NomicBertModel(config).save_pretrained(raw)
+    transformers.AutoTokenizer.from_pretrained(tiny).save_pretrained(raw)
+    configured(raw, auto_map={"AutoModel": "nomic-ai/nomic-bert-2048--modeling.NomicBertModel"})
+    folder = as_encoder(raw, tmp_path / "nomic-ai" / "nomic-embed-text-v1.5", similarity=None)
+    prompt = {"query": "search_query: ", "document": "search_document: "}
+    peer = theirs(folder, prompts=prompt)
+    wanted = peer.encode_query(TEXTS, normalize_embeddings=True)
+    close(load(folder).encode_queries(TEXTS), wanted)
+    weights = load_file(folder / "model.safetensors")
+    weights["encoder.more.weight"] = torch.ones(3)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(InputError, match=r"encoder\.more\.weight"):
+        load(folder)
+    configured(folder, model_type="bert")
+    with pytest.raises(InputError, match="custom code"):
+        load(folder)

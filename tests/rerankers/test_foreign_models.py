@@ -129,7 +129,7 @@ def test_maxsim_takes_encoders_alone(tiny, t5, tmp_path):
 
 def test_what_would_not_be_loaded_is_refused(classifier, tiny, tmp_path):
     for name, text in (
-        ("adapter_config", '{"peft_type": "LORA"}'),
+        ("adapter_config", '{"peft_type": "IA3", "base_model_name_or_path": "x"}'),
         ("config", '{"auto_map": {"AutoModel": "mine.Model"}}'),
         ("tokenizer_config", '{"auto_map": {"AutoTokenizer": ["a.B", null]}}'),
     ):

@@ -1,0 +1,88 @@
+"""Learned sparse encoders of other people: padded heads, autoencoders, long texts."""
+
+import gzip
+import json
+
+import pytest
+import torch
+from tiny import tiny_bert, tiny_decoder, tiny_roberta
+
+from adducir.cli.app import main
+
+TEXTS = {"d1": "the cat runs fast", "d2": "nuclear energy " * 90}
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [json.dumps({"docno": docno, "text": text}) + "\n" for docno, text in TEXTS.items()]
+    (tmp_path / "c.jsonl").write_text("".join(lines))
+
+
+def encoded(folder):
+    assert main(["encode", "--sparse", "-m", str(folder), "-c", "c.jsonl", "-o", "w"]) == 0
+    with gzip.open("w/weights.jsonl.gz", "rt") as file:
+        return {one["docno"]: one["vector"] for one in map(json.loads, file)}
+
+
+def close(found, wanted):
+    assert found.keys() == wanted.keys()
+    assert max(abs(found[name] - wanted[name]) for name in wanted) < 1e-5
+
+
+def theirs(model, text, names=None):
+    (vector,) = model.encode_document([text], convert_to_sparse_tensor=False)
+    known = {n: token for token, n in model.tokenizer.get_vocab().items()} if names is None else {}
+    return {known.get(n, f"#{n}"): float(w) for n, w in enumerate(vector) if w != 0}
+
+
+@pytest.mark.parametrize("more", [0, 8])
+def test_a_vocabulary_may_be_padded(more, corpus, tmp_path):
+    from sentence_transformers import SparseEncoder
+
+    folder = tiny_bert(tmp_path / "mlm", kind="BertForMaskedLM")
+    if more:
+        import transformers
+
+        network = transformers.AutoModelForMaskedLM.from_pretrained(folder)
+        torch.manual_seed(2)
+        rows = network.config.vocab_size + more
+        network.resize_token_embeddings(rows)
+        network.cls.predictions.bias = network.cls.predictions.decoder.bias
+        network.cls.predictions.decoder.bias.data[-more:] = 1.0
+        network.save_pretrained(folder)
+    found = encoded(folder)
+    wanted = theirs(SparseEncoder(str(folder), device="cpu"), TEXTS["d1"])
+    close(found["d1"], wanted)
+    assert any(name[1:].isdigit() and name[0] == "#" for name in wanted) == bool(more)
+
+
+def test_a_long_text_of_a_roberta_is_cut_at_its_positions(corpus, tmp_path):
+    from sentence_transformers import SparseEncoder
+
+    folder = tiny_roberta(tmp_path / "roberta", positions=34)
+    model = SparseEncoder(str(folder), device="cpu")
+    model.max_seq_length = 32
+    close(encoded(folder)["d2"], theirs(model, TEXTS["d2"]))
+
+
+@pytest.mark.parametrize("width", [64, 256])
+def test_an_autoencoder_s_dimensions_are_not_tokens(width, corpus, tmp_path):
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+    from sentence_transformers.sparse_encoder.modules import SparseAutoEncoder
+
+    torch.manual_seed(3)
+    modules = [Transformer(str(tiny_bert(tmp_path / "bert"))), Pooling(32, "mean")]
+    modules.append(SparseAutoEncoder(32, hidden_dim=width, k=8, k_aux=8))
+    model = SparseEncoder(modules=modules, device="cpu")
+    model.save_pretrained(str(tmp_path / "csr"))
+    close(encoded(tmp_path / "csr")["d1"], theirs(model, TEXTS["d1"], names=()))
+
+
+def test_what_is_no_sparse_encoder_is_refused(corpus, tiny, tmp_path, capsys):
+    causal = tiny_decoder(tmp_path / "lm", kind="Qwen3ForCausalLM")
+    for folder, word in ((tiny, "BertModel"), (causal, "Qwen3ForCausalLM")):
+        given = ["encode", "--sparse", "-m", str(folder), "-c", "c.jsonl", "-o", "w"]
+        assert main(given) == 3
+        assert word in capsys.readouterr().err
