@@ -19,11 +19,12 @@ from adducir.indexes.text import porter
 from adducir.indexes.text.analysers import EnglishAnalyser, TextAnalyser
 from adducir.indexes.text.tables import MOST_UNITS, STRIDE
 
-_MOST_WORDS = 1 << 19  # of a table, which is then emptied
-_SLOTS = 2 * _MOST_WORDS
-_STORE = 2 * _MOST_WORDS  # 8 bytes each
-_SIZE_BITS = 10  # of a word's size in bytes, which is at most 3 a unit
-_STOPWORD = -1
+_WORD_BITS = 17  # of a word's number; a table that is full is emptied
+_SLOT_BITS = _WORD_BITS + 1
+_STORE_BITS = _WORD_BITS + 1  # of a word's place
+_SIZE_BITS = 10  # of a word's bytes, at most 3 a unit
+_PLACE_BITS = _STORE_BITS + _SIZE_BITS
+_NEW, _STOPWORD = -1, -2  # instead of an id
 _FEW = 1 << 14  # terms, until which stemming in Python is faster than to compile it
 # What to keep of 8 bytes with so many of a word (little-endian).
 _KEPT = np.array([(1 << 8 * size) - 1 for size in range(8)], dtype=np.uint64)
@@ -42,7 +43,6 @@ def scan(
     slots: Array,
     words: Array,
     store: Array,
-    ids: Array,
     sign: Array,
     word: Array,
     counts: Array,
@@ -51,14 +51,13 @@ def scan(
 ) -> bool:
     """Find the words of a block, from ``state`` on; False if the table of words is full.
 
-    ``block`` has each text after its length (4 bytes, little-endian). ``slots`` have a word's hash
-    (upper half) and its number plus 1, ``words`` its place in the store and its size. ``sign`` and
-    ``word`` are the same memory. ``found`` gets the numbers of words that are not stop words by
-    ``ids``, and ``counts`` how many each text has.
+    ``block`` has each text after its length (4 bytes, little-endian). ``slots`` have a part of a
+    word's hash and its number plus 1; ``words`` have the id of its term, its place in the store and
+    its size. ``sign`` and ``word`` are the same memory. ``found`` gets the ids, or of new words -1
+    minus their numbers, and ``counts`` how many each text has.
     """
     text, place, end = state[0], state[1], state[2]
     total, known, used = state[3], state[4], state[5]
-    mask = len(slots) - 1
     while True:
         if place >= end:
             text += 1
@@ -137,37 +136,39 @@ def scan(
             length += 1
         key = np.uint64(size)
         for i in range(length):
-            key = (key ^ word[i]) * np.uint64(0x9E3779B97F4A7C15)
-            key ^= key >> np.uint64(32)
-        short = np.int64(key & np.uint64(0x7FFFFFFF))
-        slot = short & mask
+            key = (key ^ key >> np.uint64(32) ^ word[i]) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64(key >> np.uint64(64 - _SLOT_BITS))
+        tag = np.int64(key >> np.uint64(32)) & ((1 << 31 - _SLOT_BITS) - 1)
         while True:
-            entry = slots[slot]
-            number = (entry & 0xFFFFFFFF) - 1
+            entry = np.int64(slots[slot])
+            number = (entry & ((1 << _SLOT_BITS) - 1)) - 1
             if number < 0:
-                number = known
                 if known == len(words) or used + length > len(store):
                     state[0], state[1], state[2] = text, first, end
                     state[3], state[4], state[5] = total, known, used
                     return False
                 for i in range(length):
                     store[used + i] = word[i]
-                words[known] = used << _SIZE_BITS | size
-                slots[slot] = short << 32 | (known + 1)
-                ids[known] = 0
-                used += length
+                number = known
+                about = _NEW << _PLACE_BITS | used << _SIZE_BITS | size
+                words[known] = about
                 known += 1
+                slots[slot] = tag << _SLOT_BITS | known
+                used += length
                 break
-            if entry >> 32 == short and words[number] & ((1 << _SIZE_BITS) - 1) == size:
-                begin = words[number] >> _SIZE_BITS
-                i = 0
-                while i < length and store[begin + i] == word[i]:
-                    i += 1
-                if i == length:
-                    break
-            slot = (slot + 1) & mask
-        if ids[number] != _STOPWORD:
-            found[total] = number
+            if entry >> _SLOT_BITS == tag:
+                about = words[number]
+                if about & ((1 << _SIZE_BITS) - 1) == size:
+                    begin = about >> _SIZE_BITS & ((1 << _STORE_BITS) - 1)
+                    i = 0
+                    while i < length and store[begin + i] == word[i]:
+                        i += 1
+                    if i == length:
+                        break
+            slot = (slot + 1) & ((1 << _SLOT_BITS) - 1)
+        term = about >> _PLACE_BITS
+        if term != _STOPWORD:
+            found[total] = term if term >= 0 else -1 - number
             total += 1
             counts[text] += 1
     state[3], state[4], state[5] = total, known, used
@@ -191,10 +192,9 @@ class _Words:
     """A table of words and the ids of their terms, for one thread at a time."""
 
     def __init__(self) -> None:
-        self.slots = np.zeros(_SLOTS, dtype=np.int64)
-        self.words = np.zeros(_MOST_WORDS, dtype=np.int64)
-        self.store = np.zeros(_STORE, dtype=np.uint64)
-        self.ids = np.zeros(_MOST_WORDS, dtype=np.int32)
+        self.slots = np.zeros(1 << _SLOT_BITS, dtype=np.int32)
+        self.words = np.zeros(1 << _WORD_BITS, dtype=np.int64)
+        self.store = np.zeros(1 << _STORE_BITS, dtype=np.uint64)
         self.word = np.zeros(3 * MOST_UNITS // 8 + 2, dtype=np.uint64)
         self.known = self.used = 0
 
@@ -231,15 +231,18 @@ class CompiledBulk:
         counts = np.zeros(texts, dtype=np.int32)
         found = np.empty(len(data) // 2 + 1, dtype=np.int32)
         state = np.array([-1, 0, 0, 0, words.known, words.used], dtype=np.int64)
-        table = words.slots, words.words, words.store, words.ids, words.word.view(np.uint8)
-        done, is_done = 0, False
+        table = words.slots, words.words, words.store, words.word.view(np.uint8), words.word
+        done, has_stopwords, is_done = 0, False, False
         while not is_done:
-            is_done = bool(scan(data, *self._tables, *table, words.word, counts, found, state))
-            total = int(state[3])
-            self._number(words, int(state[4]))
+            is_done = bool(scan(data, *self._tables, *table, counts, found, state))
+            part = found[done : int(state[3])]
+            done += len(part)
+            if words.known < state[4]:
+                self._number(words, int(state[4]))
+                is_new = part < 0
+                part[is_new] = words.words[_NEW - part[is_new]] >> _PLACE_BITS
+                has_stopwords = True
             words.used = int(state[5])
-            found[done:total] = words.ids[found[done:total]]
-            done = total
             if not is_done:
                 words.empty()
                 state[4:] = 0
@@ -247,19 +250,17 @@ class CompiledBulk:
         starts = np.zeros(texts + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])
         found = found[:done]
-        # The scanner leaves out stop words, but not in the block where it sees them first.
-        is_term = found != _STOPWORD
-        if not is_term.all():
+        if has_stopwords:  # those that the scanner did not know yet
+            is_term = found != _STOPWORD
             starts = np.concatenate([[0], np.cumsum(is_term)])[starts]
             found = found[is_term]
         return found, starts
 
     def _number(self, words: _Words, known: int) -> None:
         """Give the words from ``words.known`` to ``known`` the ids of their terms."""
-        if words.known == known:
-            return
         new = words.words[words.known : known]
-        begins, sizes = new >> _SIZE_BITS, new & ((1 << _SIZE_BITS) - 1)
+        places = new & ((1 << _PLACE_BITS) - 1)
+        begins, sizes = places >> _SIZE_BITS, places & ((1 << _SIZE_BITS) - 1)
         letters = words.store[begins[0] : begins[-1] + (sizes[-1] + 7 >> 3)].view(np.uint8)
         begins = (begins - begins[0]) * 8
         spelt = _spelt(letters, begins, sizes)
@@ -277,10 +278,11 @@ class CompiledBulk:
                 terms[place] = self._analyser.stem(spelt[place])
         ids, stopwords = self._ids, self._analyser.stopwords
         with self._lock:
-            words.ids[words.known : known] = [
+            new_ids = [
                 _STOPWORD if word in stopwords else ids.setdefault(term, len(ids))
                 for word, term in zip(spelt, terms, strict=True)
             ]
+        new[:] = np.array(new_ids) << _PLACE_BITS | places
         words.known = known
 
     def terms(self, first: int = 0) -> list[str]:
