@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -35,11 +36,11 @@ WORDS = [
 
 
 def agree(analysis: Analysis) -> Callable[[Sequence[str]], None]:
-    """Holds the analysis in bulk to that of whole texts, which later texts share pieces with."""
-    bulk = vocabulary_of(analysis)
+    """Holds analysis in bulk to Lucene's of whole texts, which later texts share pieces with."""
+    bulk, lucene = vocabulary_of(analysis), replace(analysis, by_lucene=True)
 
     def hold(texts: Sequence[str]) -> None:
-        terms = analysis.terms(texts)
+        terms = lucene.terms(texts)
         starts, values = bulk.of_texts(texts, grow=True)
         assert values.tolist() == bulk.of_terms(terms, grow=False).values.tolist()
         assert [last - first for first, last in pairwise(starts)] == list(map(len, terms))
