@@ -19,7 +19,7 @@ FAMILIES = {
     "systems": "adducir.experiments.retrieval.runs:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",
-    "indexes": "adducir.experiments.retrieval.indexes:INDEXES",
+    "indexes": "adducir.indexes.kinds:INDEXES",
     "models": "adducir.indexes.kinds:MODELS",
     "feedback": "adducir.indexes.kinds:FEEDBACK",
     "languages": "adducir.indexes.kinds:LANGUAGES",
@@ -61,7 +61,7 @@ def recipe_of(kind: type[Any]) -> "type[Recipe]":
 def meaning(kind: "type[Recipe]", field: str) -> str:
     """A field's meaning: its description, or text beside it, above it, or in the docstring."""
     if details := kind.model_fields[field].description:
-        return details
+        return " ".join(details.split()).replace("``", "`")
     beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
     for one in kind.__mro__[:-1]:
         code, doc = "", inspect.cleandoc(vars(one).get("__doc__") or "")
@@ -89,6 +89,21 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
         except MachineError as error:
             lines += [f"## {name}", "", f"Not available: {error.paragraph()}", ""]
     return "\n".join(lines)
+
+
+def settings_table(name: str) -> str:
+    """All settings of a family's kinds, a row each, as a Markdown table; the site shows it."""
+    kinds, rows = family(name).kinds(), dict[str, str]()
+    for kind in kinds.values():
+        for key, field in kind.model_fields.items():
+            holders = [f"`{one}`" for one, other in kinds.items() if key in other.model_fields]
+            only = f" ({', '.join(holders)})" if len(holders) < len(kinds) else ""
+            extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+            default = "required" if field.is_required() else extra.get("shown") or field.default
+            shown = str(default).lower() if isinstance(default, bool) else default
+            text = meaning(kind, key).rstrip(".")
+            rows.setdefault(key, f"| `{key}` | {shown} | {text}{only} |")
+    return "\n".join(["| Key | Default | Meaning |", "| --- | --- | --- |", *rows.values()])
 
 
 def _lines(of: "Family[Any]") -> Iterator[str]:

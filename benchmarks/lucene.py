@@ -51,7 +51,7 @@ def index(peer: str, source: Path, target: Path, options: argparse.Namespace) ->
     engine, threads = options.engine, options.threads
     started = time.perf_counter()
     if peer == OURS:
-        build_index(open_corpus(source), target, engine=engine, threads=threads)
+        build_index(open_corpus(source), target, engine, threads=threads)
     else:
         places = ["-input", str(source), "-index", str(target), "-threads", str(threads)]
         program = jvm.java_class("io.anserini.index.IndexCollection")

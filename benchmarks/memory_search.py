@@ -66,7 +66,7 @@ def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -
     from adducir.indexes.models import BM25
 
     corpus, path = open_corpus(folder / "documents"), folder / engine
-    build_index(corpus, path, engine=engine, threads=threads)
+    build_index(corpus, path, engine, threads=threads)
     index, settings = open_index(path), RM3() if rm3 else None
 
     def search(texts: list[str]) -> Any:

@@ -84,8 +84,8 @@ def searched(folder: Path, documents: Sequence[dict[str, str]], depth: int) -> a
     path = folder / "corpus.jsonl"
     path.write_bytes(b"\n".join(map(orjson.dumps, documents)))
     with tempfile.TemporaryDirectory(dir=folder) as place:
-        settings = ad.IndexSettings(fields=("text",), positions=False)
-        ad.build_index(ad.open_corpus(path), Path(place) / "index", settings, engine="memory")
+        settings = ad.MemorySettings(fields=("text",))
+        ad.build_index(ad.open_corpus(path), Path(place) / "index", settings)
         hits = ad.open_index(Path(place) / "index").search(TOPICS.queries, ad.BM25(), depth=depth)
         return ad.Run(hits.frame(TOPICS.qids), tag="bm25")
 

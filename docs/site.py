@@ -30,6 +30,18 @@ PAGES = {
     "experiments/README.md": "experiments.md",
     "docs/notebook.ipynb": "notebook.md",
 }
+RELATED = (
+    "adducir.corpora.documents.Document",
+    "adducir.corpora.documents.Corpus",
+    "adducir.indexes.index.Hits",
+    "adducir.core.artifacts.Manifest",
+    "adducir.experiments.experiment.Outcome",
+    "adducir.indexes.models.Model",
+    "adducir.indexes.feedback.FeedbackMethod",
+    "adducir.rerankers.recipe.Reranker",
+    "adducir.statistics.settings.Testing",
+)
+"""What public functions take or return, besides the public names."""
 _LINK = re.compile(r'(?<=\]\()(?!\w+:|#)[^)\s]+|(?<=src=")(?!\w+:)[^"]+|(?<=srcset=")[^"]+')
 
 
@@ -137,12 +149,6 @@ def reference() -> str:
         "# Reference",
         "What `import adducir` gives; [the public API](api.md) shows it at work.",
     ]
-    heading = ""
-    for name in adducir.__all__:
-        module = getattr(getattr(adducir, name), "__module__", "")
-        if not name.startswith("__"):
-            package = module.split(".")[1]
-            parts += [f"## {package}"] if package != heading else []
-            parts.append(f"::: {module}.{name}")
-            heading = package
+    parts += [f"::: {getattr(adducir, name).__module__}.{name}" for name in adducir.__all__]
+    parts += ["## What these take and return", *(f"::: {name}" for name in RELATED)]
     return "\n\n".join(parts) + "\n"

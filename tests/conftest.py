@@ -63,8 +63,10 @@ TIERS = {
     "rerankers": "models",
     "studies": "study",
     "test_docs.py": "study",
+    "test_doors.py": "study",
     "test_kinds.py": "study",
     "test_public_api.py": "models",
+    "test_reference.py": "study",
     "training": "models",
 }
 _HEAVY = {"torch": "torch", "jnius": "the JVM"}

@@ -25,12 +25,12 @@ from adducir.core.config import load, validate
 from adducir.core.registry import Family
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
-from adducir.experiments.retrieval.indexes import INDEXES, IndexRecipe
 from adducir.experiments.retrieval.runs import SYSTEMS, System
 from adducir.experiments.retrieval.study import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
-from adducir.indexes.building import DenseSettings
-from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.families import settings_table
+from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
+from adducir.indexes.settings import IndexSettings
 from adducir.runs.check import RULES
 from adducir.runs.fusion import FUSION
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
@@ -145,7 +145,8 @@ def anchors(file: Path) -> set[str]:
 def keys_of(recipe: type[BaseModel], page: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """The keys of a recipe and of those in it, and of every kind that may stand in it."""
     for key, field in recipe.model_fields.items():
-        yield field.alias or key, field
+        if page != "docs/recipes.md" or key != "settings":  # of an index: keys beside `corpus`
+            yield field.alias or key, field
         for model in models_in(field.annotation):
             if issubclass(model, ELSEWHERE.get(page, ())):
                 continue
@@ -160,7 +161,7 @@ def kinds_of(*families: Family) -> list[type[BaseModel]]:
 
 KINDS = {
     CorpusRecipe: lambda: kinds_of(CORPORA),
-    IndexRecipe: lambda: [*kinds_of(INDEXES), DenseSettings],
+    IndexSettings: lambda: kinds_of(INDEXES),
     System: lambda: kinds_of(SYSTEMS, MODELS, FEEDBACK, FUSION),
     GeneratorRecipe: lambda: kinds_of(GENERATORS),
 }
@@ -192,6 +193,15 @@ NAMED = {"experiment": FEEDBACK}
 """Keys that are the names of kinds."""
 
 
+TABLES_OF = {"indexes": "docs/recipes.md"}
+
+
+@pytest.mark.parametrize("family", TABLES_OF)
+def test_tables_of_settings_are_those_of_the_classes(family: str) -> None:
+    _, _, rest = text(TABLES_OF[family]).partition(f"<!-- settings: {family} -->\n")
+    assert rest.partition("\n<!-- end -->")[0] == settings_table(family)
+
+
 @pytest.mark.parametrize("kind", RECIPES)
 def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
     page, recipe = RECIPES[kind]
@@ -200,7 +210,7 @@ def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
     for cells in rows_of(table):
         for key in _CODE.findall(cells[0]):
             # Where kinds differ, the meaning says whose default is another.
-            others = re.findall(r"(\d[\d.]*) by default", cells[2])
+            others = re.findall(r"([\w.]+) by default", cells[2])
             rows.setdefault(key, []).extend([cells[1].replace("\\|", "|").strip("` "), *others])
     keys = dict.fromkeys(key for key, _ in keys_of(recipe, page)) | dict.fromkeys(
         NAMED.get(kind, ())

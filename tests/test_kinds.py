@@ -37,8 +37,8 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("systems", "fuse"): {"fuse": ["A", "B"]},
     ("systems", "run"): {"run": "a.run"},
     ("ranking_systems", "bm25"): {"bm25": {}},
-    ("indexes", "memory"): {"corpus": "c", "engine": "memory"},
-    ("indexes", "dense"): {"corpus": "c", "engine": "dense", "encoder": "minilm"},
+    ("indexes", "weights"): {"weights": "weights.jsonl"},
+    ("indexes", "dense"): {"encoder": "minilm"},
 }
 """What kinds need that cannot be made up."""
 

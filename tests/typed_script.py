@@ -14,7 +14,7 @@ def main() -> None:
     frames = [table.to_polars(), comparison.to_polars(), fused.to_polars(), scores[0].to_polars()]
     print(sum(frame.height for frame in frames), table.to_pandas().size, fused.to_pandas().size)
     best: str = comparison.best(comparison.measures[0])
-    print(ad.render(table, "markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
+    print(table.render("markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
 
 
 if __name__ == "__main__":

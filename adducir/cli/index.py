@@ -1,31 +1,46 @@
 """``adducir index``."""
 
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from pydantic import create_model, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
-from adducir.core.recipe import needs, without
+from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
 from adducir.corpora.reading import Reading
-from adducir.encoders.statement import EncodingSettings
-from adducir.models.machine import Precision
+from adducir.indexes.kinds import INDEXES, kind_of, settings_of
+from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
     from adducir.core.artifacts import Manifest
-    from adducir.corpora.documents import Corpus
-
-LUCENE = needs(engine=("lucene", None))
-LEXICAL = needs(engine=("lucene", "memory", None))
-DENSE = needs(engine="dense")
-TEXTS = without("weights")
-PANEL = "Dense (--engine dense)"
 
 
-class Index(Computing, Reading, EncodingSettings):
-    conditions = dict.fromkeys((*Computing.model_fields, *EncodingSettings.model_fields), DENSE)
+def _options() -> dict[str, Any]:
+    """An option for each setting of each kind of index; only its kind knows its default."""
+    options, kinds = dict[str, Any](), INDEXES.kinds()
+    for kind in kinds.values():
+        for key, field in kind.model_fields.items():
+            holders = [name for name, other in kinds.items() if key in other.model_fields]
+            only = "" if len(holders) > len(kinds) / 2 else f" ({', '.join(holders)} only)"
+            default = "" if field.default in ("", ()) else field.default
+            look: Any = {"shown": default, **cast("dict[str, Any]", field.json_schema_extra or {})}
+            values: Any = common.Names if key == "fields" else field.annotation
+            for mark in field.metadata:
+                values = Annotated[values, mark]
+            meaning = f"{(field.description or '').rstrip('.')}{only}."
+            options.setdefault(key, (values | None, option(meaning, default=None, **look)))
+    return options
+
+
+_OF_KINDS: Any = create_model("OfKinds", **_options())
+
+
+class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from the kinds
     source: str | None = option(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         metavar="SOURCE",
@@ -35,65 +50,37 @@ class Index(Computing, Reading, EncodingSettings):
         reads=True,
     )
     output: Path = option("The index's folder, such as indexes/NAME.", "-o", writes=common.FOLDER)
-    fields: common.Names = option(
-        "The fields to index, comma-separated or repeated.", default=(), shown="the corpus's texts"
-    )
-    engine: Literal["lucene", "memory", "dense"] | None = option(
-        "Lucene, arrays in memory that rank as Lucene does, or an encoder's vectors.",
+    engine: Annotated[str | None, INDEXES] = option(
+        "Lucene, arrays in memory that rank as Lucene does, token weights, or vectors.",
         default=None,
         shown="lucene; with --weights memory",
     )
-    weights: Annotated[Path | None, needs(engine=("memory", None))] = option(
-        "Index these token weights (JSON lines) instead of texts.",
-        default=None,
-    )
-    language: Annotated[str | None, LEXICAL] = option(
-        "The language of documents and queries, such as de, fr or zh.",
-        metavar="CODE",
-        default=None,
-        shown="en; with --weights pretokenized",
-    )
-    stemmer: Annotated[Literal["porter", "krovetz", "none"] | None, LEXICAL] = option(
-        "English's stemmer.", default=None, shown="porter"
-    )
-    stopwords: Annotated[str, LEXICAL] = option(
-        "'lucene', 'none', or a file with one stop word per line.", default="lucene"
-    )
-    threads: Annotated[common.Threads, TEXTS] = None
-    positions: Annotated[bool, LUCENE, TEXTS] = option(
-        "Store positions of terms.", default=True, rare=True
-    )
-    vectors: Annotated[bool, LUCENE, TEXTS] = option(
-        "Store document vectors, for RM3.", default=True, rare=True
-    )
-    accurate_length: Annotated[bool, LEXICAL] = option(
-        "Store exact document lengths, for BM25 only, instead of Lucene's one byte.",
-        default=False,
-        rare=True,
-    )
+    threads: common.Threads = None
     rebuild: common.Rebuild = False
-    encoder: Annotated[str | None, DENSE] = option(
-        "The encoder's folder or recipe, 'minilm', or a name on the Hub.",
-        metavar="MODEL",
-        default=None,
-        panel=PANEL,
-    )
-    kind: Annotated[str, DENSE] = option(
-        "FAISS's index: Flat is exact; HNSW32 or IVF1024,PQ48x8 are not, so recall is measured.",
-        default="Flat",
-        rare=True,
-    )
-    parameters: Annotated[str, DENSE] = option(
-        "FAISS's parameters, such as efSearch=64 or nprobe=16.", default="", rare=True
-    )
-    device: Annotated[Literal["auto", "cpu", "cuda", "mps"], DENSE] = option(
+    device: Literal["auto", "cpu", "cuda", "mps"] = option(
         "Where the encoder runs.", default="auto", rare=True
     )
-    precision: Annotated[Precision, DENSE] = option(
-        "Numeric precision; bfloat16 is coarser and usually faster.",
-        default="float32",
-        rare=True,
-    )
+
+    @cached_property
+    def settings(self) -> IndexSettings:
+        return settings_of(self._stated)
+
+    @property
+    def _stated(self) -> dict[str, Any]:
+        keys = {"engine", *_OF_KINDS.model_fields} & self.model_fields_set
+        return {key: getattr(self, key) for key in sorted(keys)}
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> "Index":
+        kind, wrong = kind_of(self._stated), []
+        for key in sorted(self.model_fields_set & {"threads", "device", *Computing.model_fields}):
+            if key not in kind.runs_with:
+                name = "weights" if "weights" in kind.model_fields else f"engine: {kind.engine}"
+                wrong.append(((key,), f"has no effect with `{name}`"))
+        if wrong:
+            raise errors_at(*wrong)
+        _ = self.settings
+        return self
 
 
 def index(settings: Index) -> None:
@@ -106,62 +93,18 @@ def index(settings: Index) -> None:
         adducir index bundled:arguments --fields conclusion,premise -o indexes/arguments
         adducir index vaswani --engine memory --output indexes/vaswani
     """
-    source = settings.source or settings.weights
+    source = settings.source or getattr(settings.settings, "weights", None)
     if source is None:
         raise UsageError("name a SOURCE, or --weights.")
 
     from adducir.cli.console import near, open_progress
 
     with open_progress() as progress:
-        corpus = settings.opened(str(source), settings.fields)
-        build = _build_dense if settings.engine == "dense" else _build_lexical
-        manifest = build(settings, corpus)
-        progress.note(f"{near(settings.output)}: {summary(manifest)}")
-
-
-def _build_lexical(settings: Index, corpus: "Corpus") -> "Manifest":
-    from adducir.indexes.analysis import PRETOKENIZED, Analysis
-    from adducir.indexes.building import IndexSettings
-    from adducir.indexes.engines import build_index
-
-    weights = settings.weights
-    language = settings.language or ("en" if weights is None else PRETOKENIZED)
-    content = IndexSettings(
-        fields=settings.fields,
-        analysis=Analysis.of(settings.stemmer or "", settings.stopwords, language),
-        positions=settings.positions,
-        vectors=settings.vectors,
-        accurate_length=settings.accurate_length,
-        weights=weights,
-    )
-    return build_index(
-        corpus,
-        settings.output,
-        content,
-        engine="memory" if settings.engine == "memory" or weights else "lucene",
-        threads=settings.threads,
-        rebuild=settings.rebuild,
-    )
-
-
-def _build_dense(settings: Index, corpus: "Corpus") -> "Manifest":
-    from adducir.encoders.kinds import encoder_source
-    from adducir.indexes.building import DenseSettings
-    from adducir.indexes.dense import build_dense_index
-
-    if settings.encoder is None:
-        raise UsageError(
-            "--engine dense needs --encoder.", hint="'--encoder minilm' needs no download."
+        corpus = settings.opened(str(source))
+        manifest = settings.settings.build(
+            corpus, settings.output, settings.running(), rebuild=settings.rebuild
         )
-    return build_dense_index(
-        corpus,
-        settings.output,
-        encoder_source(settings.encoder, encoding=settings),
-        DenseSettings(kind=settings.kind, parameters=settings.parameters),
-        fields=settings.fields,
-        running=settings.running(),
-        rebuild=settings.rebuild,
-    )
+        progress.note(f"{near(settings.output)}: {summary(manifest)}")
 
 
 def summary(manifest: "Manifest") -> str:

@@ -136,8 +136,7 @@ def encode(settings: Encode) -> None:
         elif settings.topics is not None:
             items = items_of_topics(settings.read_topics(settings.topics))
         else:
-            corpus = settings.opened(settings.corpus or "", settings.fields)
-            items = items_of_corpus(corpus, settings.fields)
+            items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
         manifest = encode_items(
             source,
             items,

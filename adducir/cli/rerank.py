@@ -55,6 +55,7 @@ def rerank(settings: Rerank) -> None:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
             -m maxsim:minilm -o runs/reranked.trec.gz
     """
+    index = settings.index or Path()
     if (settings.index is None) == (settings.corpus is None):
         raise UsageError("give either --index or --corpus for the texts.")
 
@@ -64,8 +65,8 @@ def rerank(settings: Rerank) -> None:
     from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.recipe import open_reranker
-    from adducir.rerankers.rerank import Texts, refuse_absent, texts_of
     from adducir.rerankers.rerank import rerank as rerank_run
+    from adducir.rerankers.rerank import texts_for
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
@@ -80,17 +81,10 @@ def rerank(settings: Rerank) -> None:
         candidates = settings.read_run(settings.run)
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
-        fields = settings.fields or reranker.fields
         topics = settings.read_topics(settings.topics, settings.query_field)
         docnos = candidates.top(settings.depth).frame["docno"]
-        if settings.index is not None:
-            index = open_index(settings.index)
-            each = (index.documents.get(docno).fields for docno in docnos if fields)
-            refuse_absent(fields, each, settings.index)
-            texts = Texts.stored(index.documents, fields or index.fields)
-        else:
-            source = settings.opened(settings.corpus or "")
-            texts = texts_of(source, docnos, fields, folder=scratch / "texts")
+        source = settings.opened(settings.corpus) if settings.corpus else open_index(index)
+        texts = texts_for(source, docnos, settings.fields, reranker, scratch)
         found = rerank_run(
             candidates,
             topics,

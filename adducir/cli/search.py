@@ -145,7 +145,7 @@ def search(settings: Search) -> None:
         )
         for line in found.remarks():
             progress.note(line)
-    if settings.show_expansion and feedback is not None:
+    if settings.show_expansion and feedback is not None and model is not None:
         show(expansion(index, topics, model, feedback))
 
 
@@ -197,7 +197,7 @@ def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] |
     return judged
 
 
-def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | None]":
+def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
     """The model and the feedback method with their hyperparameters."""
     given: dict[str, Any] = dict(settings.more)
     for key in ("k1", "b"):
@@ -208,6 +208,7 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model, FeedbackMethod | N
             if key in settings.model_fields_set:
                 name = "--set" if key == "more" else f"--{key.replace('_', '-')}"
                 raise UsageError(f"{name} has no effect without a lexical index.")
+        return None, None
     feedback = None
     if settings.feedback is not None:
         fields = FEEDBACK.kind(settings.feedback).model_fields

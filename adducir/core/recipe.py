@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
@@ -119,21 +119,26 @@ class Recipe(BaseModel):
         return made
 
 
-class _Called(type(BaseModel)):  # type: ignore[misc]  # pydantic's metaclass has no public name
-    """Constructs objects for Python code; pydantic does not call it when it validates."""
-
-    def __call__(cls, **values: Any) -> Any:
-        try:
-            return super().__call__(**values)
-        except ValidationError as error:
-            raise UsageError(f"{cls.__name__}: {told(error)}.") from error
-
-
-_METACLASS: Any = _Called  # type checkers infer the arguments from the fields
-
-
-class Kind(Recipe, metaclass=_METACLASS):  # type: ignore[metaclass]
+class Kind(Recipe):
     """A kind that Python code constructs directly; its fields are its hyperparameters."""
+
+    model_config = ConfigDict(defer_build=False)  # so that its signature names the fields
+
+    if not TYPE_CHECKING:  # type checkers infer the arguments from the fields
+
+        def __new__(cls, *positional: Any, **values: Any) -> Self:
+            if positional:
+                names = ", ".join(f"{name}=..." for name in cls.model_fields)
+                raise UsageError(f"{cls.__name__} takes its arguments by name: {names}.")
+            return super().__new__(cls)
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise UsageError(f"{type(self).__name__}: {told(error)}.") from error
+
+        __init__.__pydantic_base_init__ = True  # validation does not call it
 
 
 def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
@@ -183,7 +188,8 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
     message = str(detail["msg"])
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return _unknown(str(detail["loc"][-1]), model)
+        fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
+        return unknown_key(str(detail["loc"][-1]), fields)
     if kind == "missing":
         return "this key is required"
     if kind == "value_error":
@@ -201,8 +207,7 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     return f"{message.replace('less than or equal to', 'at most')}, not {_shown(given)}"
 
 
-def _unknown(key: str, model: type[BaseModel] | None) -> str:
-    fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
+def unknown_key(key: str, fields: Sequence[str]) -> str:
     guess = nearest(key, fields)
     known = ", ".join(f"`{name}`" for name in sorted(fields))
     return "unknown key" + (guess or (f"; the keys are {known}" if known else ""))

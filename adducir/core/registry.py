@@ -24,7 +24,7 @@ from pydantic_core import core_schema
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.packages import imported, package_of, points_of, unusable
 from adducir.core.recipe import Recipe, errors_at, one_of, told
-from adducir.core.texts import nearest
+from adducir.core.texts import nearest, shortened
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
@@ -128,6 +128,20 @@ class Family(Generic[K]):
             return cast("K", kind.model_validate(given))
         except ValidationError as error:
             raise UsageError(f"{name}: {told(error)}.") from error
+
+    def chosen(self, kind: object, hyperparameters: Mapping[str, Any] | None = None) -> K:
+        """The kind of a name, or a kind itself, with hyperparameters that are given beside it."""
+        if isinstance(kind, str):
+            return self.make(kind, hyperparameters)
+        if not isinstance(kind, self.base):
+            raise UsageError(
+                f"this is not a {self.what}, nor the name of one: {shortened(repr(kind))}.",
+                hint=f"The names are {', '.join(self)}.",
+            )
+        if not hyperparameters:
+            return kind
+        stated = cast("Recipe", kind).model_dump(mode="json")
+        return self.make(self.name_of(type(kind)), {**stated, **hyperparameters})
 
     def origin(self, name: str) -> dict[str, str]:
         point = self._installed.get(name)

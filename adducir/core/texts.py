@@ -2,6 +2,7 @@
 
 import codecs
 import difflib
+import os
 import re
 import string
 from collections import Counter
@@ -83,6 +84,18 @@ def refuse_text(values: object, what: str) -> None:
             f"{what} must be a list, not one text ({shortened(values)!r}).",
             hint="Put a single one in a list: [...].",
         )
+
+
+def refused(value: object, what: str, wanted: str) -> UsageError:
+    """The error of an argument of another type."""
+    return UsageError(
+        f"{what} must be {wanted}, not {shortened(repr(value))} ({type(value).__name__})."
+    )
+
+
+def refuse_unless_path(value: object, what: str) -> None:
+    if not isinstance(value, str | os.PathLike):
+        raise refused(value, what, "a text or a path")
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -29,8 +29,13 @@ QUERY = ("query", "text", "title")
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
+def is_frame(data: object) -> bool:
+    """Whether it is a pandas or polars data frame (of a type that looks like one)."""
+    return hasattr(data, "columns") and hasattr(data, "shape")
+
+
 class Framed(ABC):
-    """An object that converts to a data frame."""
+    """Data that convert to data frames and dicts; ``of`` makes them of these."""
 
     @abstractmethod
     def to_polars(self) -> pl.DataFrame:
@@ -45,6 +50,22 @@ class Framed(ABC):
                 for name, one in columns.items()
             }
         )
+
+
+class FramedByTopic(Framed):
+    """Rows of a topic, a document and a number: runs and qrels."""
+
+    frame: pl.DataFrame
+
+    def to_polars(self) -> pl.DataFrame:
+        return self.frame
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The number of each document by topic: ``{qid: {docno: number}}``."""
+        nested: dict[str, dict[str, Any]] = {}
+        for qid, docno, number in self.frame.iter_rows():
+            nested.setdefault(qid, {})[docno] = number
+        return nested
 
 
 def topic_numbers(qids: pl.Series) -> Integers:

@@ -20,7 +20,6 @@ from adducir.core.packages import installing, lacking
 from adducir.core.planning import fetched_later, may_download, planning
 from adducir.core.progress import Progress, progress
 from adducir.corpora.documents import ARGUMENT_FIELDS, Document, check_docno, fields_of
-from adducir.corpora.passages import passages_of
 
 _PARTS = {"docs": "documents", "queries": "topics", "qrels": "judgements"}
 # What ir_datasets and its parsers raise for network, disk or broken-download errors.
@@ -132,13 +131,9 @@ class IrdsCorpus:
 
     source: str
     dataset: Any
-    passages: int | None = None
-    searched: tuple[str, ...] = ()  # the fields that determine passages; by default the usual ones
 
     @classmethod
-    def open(
-        cls, name: str, passages: int | None = None, searched: tuple[str, ...] = ()
-    ) -> "IrdsCorpus":
+    def open(cls, name: str) -> "IrdsCorpus":
         """The corpus of an id; tells a plan that its documents may have to be downloaded."""
         dataset = open_dataset(name, "docs")
 
@@ -152,11 +147,11 @@ class IrdsCorpus:
 
         what = f"the documents of {name}, which ir_datasets downloads."
         fetched_later(what, is_here, lambda: next(records(dataset, name, "docs")))
-        return cls(name, dataset, passages, searched)
+        return cls(name, dataset)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process reopens the data set, and does not report progress.
-        return IrdsCorpus.open, (self.source, self.passages, self.searched)
+        return IrdsCorpus.open, (self.source,)
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -180,8 +175,7 @@ class IrdsCorpus:
                 given["premises"] = premises
             elif "default_text" in searched:
                 given["default_text"] = record.default_text()
-            document = Document(record.doc_id, fields_of(given))
-            yield from passages_of(document, self.passages, self.searched or searched)
+            yield Document(record.doc_id, fields_of(given))
         if record is None:
             raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 
@@ -194,13 +188,11 @@ class IrdsCorpus:
             except KeyError:
                 owner = self.source
         count, version = self.size_hint(), ir_datasets.__version__
-        found = {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
-        found |= {"cut by": list(self.searched)} if self.searched else {}
-        return found | ({"words": self.passages} if self.passages else {})
+        return {"source": "ir_datasets", "id": owner, "documents": count, "version": version}
 
     def size_hint(self) -> int | None:
         stated = getattr(self.dataset, "docs_metadata", None)
-        count = stated().get("count") if stated and self.passages is None else None
+        count = stated().get("count") if stated else None
         return count if isinstance(count, int) else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:

@@ -29,7 +29,6 @@ from adducir.corpora.field_choice import SAMPLE
 from adducir.corpora.formats import CorpusFormat, docno_of
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.pages import PACKAGES
-from adducir.corpora.passages import passages_of
 from adducir.corpora.tables import Quotes
 
 
@@ -42,8 +41,6 @@ class LocalCorpus:
     format: str
     docno_field: str | None
     folder: Path
-    passages: int | None = None
-    searched: tuple[str, ...] = ()  # the fields that determine passages; by default the usual ones
     quotes: Quotes | None = None
 
     def __iter__(self) -> Iterator[Document]:
@@ -57,11 +54,10 @@ class LocalCorpus:
 
     @cached_property
     def default_fields(self) -> tuple[str, ...]:
-        whole = replace(self, passages=None)
-        first: Iterable[Document] = islice(whole, SAMPLE)
+        first: Iterable[Document] = islice(self, SAMPLE)
         if self._reader.is_whole_file:  # pages have other fields than plain texts
             kinds = {suffix_of(path): path for path in reversed(self.paths)}
-            first = replace(whole, paths=tuple(kinds.values()))
+            first = replace(self, paths=tuple(kinds.values()))
         return self._reader.usual_fields([one.fields for one in first])
 
     def identity(self) -> dict[str, Any]:
@@ -74,24 +70,19 @@ class LocalCorpus:
             **({"quotes": self.quotes} if self.quotes else {}),
             "sha256": source_digests(self.paths),
             **({"docnos": names} if self._reader.is_whole_file else {}),
-            **({"words": self.passages} if self.passages else {}),
-            **({"cut by": list(self.searched)} if self.searched else {}),
             **({"version": self._reader.version} if self._reader.version > 1 else {}),
         }
 
     def size_hint(self) -> int | None:
-        is_known = self._reader.is_whole_file and self.passages is None
-        return len(self.paths) if is_known else None
+        return len(self.paths) if self._reader.is_whole_file else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
         return [(path, line) for path, line, one in self._placed() if one.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
-        searched = (self.searched or self.default_fields) if self.passages else ()
         for path in self.paths:
             for line, document in self._reader.read(path, self.docno_field, self.folder):
-                for passage in passages_of(document, self.passages, searched):
-                    yield path, line, passage
+                yield path, line, document
 
     @cached_property
     def _reader(self) -> CorpusFormat:
@@ -105,10 +96,13 @@ def open_local(
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002
-    passages: int | None = None,
     quotes: Quotes | None = None,
+    is_cut: bool = False,
 ) -> LocalCorpus:
-    """The corpus in an existing file or folder; skipped files of a folder are reported."""
+    """The corpus in an existing file or folder; skipped files of a folder are reported.
+
+    ``is_cut``: its documents become passages, so that it may be a single text.
+    """
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
         what = f"docno_field does not apply to the format {format}, whose docnos are paths."
         raise UsageError(what)
@@ -128,7 +122,7 @@ def open_local(
         raise InputError(what, path=path, hint="Write the documents to a file first.")
     else:
         files, folder, named = (path,), path.parent, format or _format_of(path) or ""
-        is_vague = named == "text" and suffix_of(path) not in PACKAGES and passages is None
+        is_vague = named == "text" and suffix_of(path) not in PACKAGES and not is_cut
         if is_vague and format is None:
             what = "a text file is a single document."
             hint = "Cut it with --passages 150, say; or give its folder, or --format text."
@@ -137,7 +131,7 @@ def open_local(
             raise InputError("its name does not show the format.", path=path, hint=_formats())
     if quotes and "quotes" not in FORMATS.kind(named).model_fields:
         raise UsageError(f"quotes has no effect on files of the format {named}.")
-    return LocalCorpus(source, files, named, docno_field, folder, passages, quotes=quotes)
+    return LocalCorpus(source, files, named, docno_field, folder, quotes)
 
 
 def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:

@@ -7,10 +7,12 @@ white space between them.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document
 
 _NO_ENDS = """
@@ -26,18 +28,54 @@ _WORD = re.compile(rf"[{_CJK}][^\s\w]*|[^\s{_CJK}]+")
 _SENTENCE_END = re.compile(r"""[.!?。！？]["'”’)\]」』]*$""")
 
 
-def passages_of(
-    document: Document, words: int | None, searched: Sequence[str]
-) -> Sequence[Document]:
-    """A document cut into passages ``DOCNO#1``, ``DOCNO#2``, ...; None: the document itself.
+@dataclass(frozen=True)
+class Passages:
+    """A corpus's documents cut into passages ``DOCNO#1``, ``DOCNO#2``, ... of at most ``words``.
 
     Texts that fit, such as a title, are repeated in each passage; each of the others is cut. The
-    fields ``searched`` determine the number of passages; the last has the rest of other fields.
+    ``fields`` that are indexed, by default the corpus's, determine the number of passages; the last
+    has the rest of other fields.
     """
-    if words is None:
-        return (document,)
+
+    documents: Corpus
+    words: int
+    fields: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> str:
+        return self.documents.source
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        return self.documents.default_fields
+
+    def __iter__(self) -> Iterator[Document]:
+        fields = self.fields or self.default_fields
+        for document in self.documents:
+            yield from _cut(document, self.words, fields)
+
+    def identity(self) -> dict[str, Any]:
+        fields = {"cut by": list(self.fields)} if self.fields else {}
+        return {**self.documents.identity(), "words": self.words, **fields}
+
+    def size_hint(self) -> None:
+        """Counting would cut them all."""
+
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return self.documents.places(docno.rpartition("#")[0])
+
+
+def read_by(corpus: Corpus, fields: Sequence[str]) -> Corpus:
+    """The corpus for a reader of these fields, which determine its passages, if it has any."""
+    refuse_text(fields, "fields")
+    if not isinstance(corpus, Passages) or not fields:
+        return corpus
+    return replace(corpus, fields=tuple(fields))
+
+
+def _cut(document: Document, words: int, fields: Sequence[str]) -> list[Document]:
     texts = {name: cut(text, words) for name, text in document.fields.items()}
-    names = [name for name in searched if name in texts] or texts
+    names = [name for name in fields if name in texts] or texts
     count = max((len(texts[name]) for name in names), default=1)
     for name, some in texts.items():
         texts[name] = [*some[: count - 1], "\n".join(some[count - 1 :])] if some[count:] else some
@@ -46,13 +84,6 @@ def passages_of(
         {name: some[n] for name, some in columns.items() if n < len(some)} for n in range(count)
     ]
     return [Document(f"{document.docno}#{number}", row) for number, row in enumerate(rows, 1)]
-
-
-def cut_by(corpus: Corpus, fields: Sequence[str]) -> Corpus:
-    """The corpus, with passages determined by these fields instead of its default ones."""
-    of_files: Any = corpus
-    is_cut = fields and getattr(corpus, "passages", None)
-    return replace(of_files, searched=tuple(fields)) if is_cut else corpus
 
 
 def cut(text: str, words: int) -> list[str]:

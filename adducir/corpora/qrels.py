@@ -21,7 +21,7 @@ from adducir.core.files import suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, json_value, read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, refuse_text
+from adducir.core.texts import counted, refuse_text, refused
 from adducir.corpora import irds
 from adducir.corpora.columns import (
     QRELS,
@@ -31,7 +31,7 @@ from adducir.corpora.columns import (
     regular_columns,
     tabbed,
 )
-from adducir.corpora.frames import DOCNO, GRADE, QID, repeated_rows, rows_of
+from adducir.corpora.frames import DOCNO, GRADE, QID, FramedByTopic, repeated_rows, rows_of
 from adducir.corpora.sources import BUNDLED, resolve
 from adducir.corpora.tables import PARQUET, Quotes, json_table, read_table
 
@@ -49,7 +49,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels:
+class Qrels(FramedByTopic):
     """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), unique pairs in file order."""
 
     frame: pl.DataFrame
@@ -120,7 +120,13 @@ def load_qrels(
         duplicates: A document judged twice for a topic, also by two sources, is an error, or its
             first or largest grade counts.
         quotes: What quotes are in a table; None: as the file shows.
+
+    Example:
+        >>> ad.load_qrels("bundled:qrels").to_polars().columns
+        ['qid', 'docno', 'grade']
     """
+    if not isinstance(source, Path | Iterable):
+        raise refused(source, "a source of qrels", "a text, a path, or a list of these")
     if duplicates not in get_args(Duplicates):
         raise UsageError(f"duplicates: {duplicates!r} is not one of refuse, first and max.")
     sources = [source] if isinstance(source, str | Path) else list(source)

@@ -9,7 +9,6 @@ from pydantic import BeforeValidator, Field
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
-from adducir.corpora.passages import cut_by
 from adducir.corpora.sources import open_corpus
 
 if TYPE_CHECKING:
@@ -54,10 +53,8 @@ class Reading(TableReading):
         None, description="Split documents into passages DOCNO#1, ... of at most this many words."
     )
 
-    def opened(self, source: str, fields: Sequence[str] = ()) -> Corpus:
-        """The corpus; ``fields``, by default its usual ones, determine the passages."""
-        names = {*Reading.model_fields}
-        return cut_by(open_corpus(source, **self.model_dump(include=names)), fields)
+    def opened(self, source: str) -> Corpus:
+        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
 
 
 class TopicReading(TableReading):

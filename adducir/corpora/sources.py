@@ -10,10 +10,12 @@ Recipes may write variables, ``${NAME}``, and paths relative to their study's fo
 
 import os
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
+from adducir.core.texts import refuse_unless_path
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -35,6 +37,7 @@ _DATA_SUFFIXES = frozenset(
 
 def resolve(source: str | Path) -> Path | str:
     """The existing path of a source, or the unchanged id, not looked up yet."""
+    refuse_unless_path(source, "a source")
     text = str(source)
     if not text.strip() or "\0" in text:
         hint = "Name a file, a folder or an ir_datasets id."
@@ -59,7 +62,7 @@ def resolve(source: str | Path) -> Path | str:
 
 
 def open_corpus(
-    source: "str | Path | Frame",
+    source: "str | Path | Frame | Iterable[Mapping[str, Any]]",
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
@@ -68,17 +71,42 @@ def open_corpus(
 ) -> "Corpus":
     """Find a source's corpus without reading its documents yet.
 
-    A data frame (docno, text, ...) is itself a corpus.
+    Args:
+        source: A file, a folder or an ir_datasets id; or the documents themselves: a data frame
+            (docno, text, ...) or dicts, which a generator may yield.
+        docno_field: In files, the field with the docno, if its name is unusual.
+        format: The files' format, a kind in :data:`adducir.corpora.kinds.FORMATS`.
+        passages: Cut documents into passages of at most this many words
+            (:mod:`adducir.corpora.passages`).
+        quotes: What quotes are in CSV and TSV, instead of what the file shows.
 
-    For local files, ``docno_field`` names the docno's field, if its name is unusual, and ``format``
-    a kind in :data:`adducir.corpora.kinds.FORMATS`. With ``passages``,
-    documents are passages of at most this many words: see :mod:`adducir.corpora.passages`.
-    ``quotes`` says what quotes are in CSV and TSV, instead of what the file shows.
+    Example:
+        >>> corpus = ad.open_corpus([{"docno": "x", "title": "Cats", "text": "They sleep."}])
+        >>> corpus.default_fields, next(iter(corpus)).docno
+        (('title', 'text'), 'x')
     """
+    corpus = _opened(source, docno_field, format, quotes, is_cut=passages is not None)
+    if passages is None:
+        return corpus
+    from adducir.corpora.passages import Passages
+
+    if passages < 1:
+        raise UsageError(f"passages must have 1 word or more, not {passages}.")
+    return Passages(corpus, passages)
+
+
+def _opened(
+    source: "str | Path | Frame | Iterable[Mapping[str, Any]]",
+    docno_field: str | None,
+    kind: str | None,
+    quotes: "Quotes | None",
+    *,
+    is_cut: bool,
+) -> "Corpus":
     if not isinstance(source, str | Path):
         from adducir.corpora.tables import FrameCorpus
 
-        return FrameCorpus.of(source, passages)
+        return FrameCorpus.of(source)
     found = resolve(source)
     if isinstance(found, Path):
         from adducir.corpora.local import open_local
@@ -87,13 +115,13 @@ def open_corpus(
             found,
             str(source),
             docno_field=docno_field,
-            format=format,
-            passages=passages,
+            format=kind,
             quotes=quotes,
+            is_cut=is_cut,
         )
     from adducir.corpora.irds import IrdsCorpus
 
-    return IrdsCorpus.open(found, passages)
+    return IrdsCorpus.open(found)
 
 
 def expanded(source: str) -> str:

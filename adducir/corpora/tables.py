@@ -7,7 +7,7 @@ what quotes are in tab-separated files of all kinds (:func:`has_csv_quotes`).
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,11 +21,10 @@ from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, repeated
+from adducir.core.texts import counted, repeated, shortened
 from adducir.corpora.documents import Document, check_docno, fields_of
 from adducir.corpora.field_choice import SAMPLE, default_fields_of
-from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of
-from adducir.corpora.passages import passages_of
+from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of, is_frame
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
@@ -236,6 +235,23 @@ def delimiter_of(line: str) -> str:
     return max(("\t", ",", ";"), key=line.count)
 
 
+def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Documents as dicts, and their docnos."""
+    wanted = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise UsageError(f"{wanted}, not {shortened(repr(data))}.")
+    rows, docnos = list[dict[str, Any]](), list[Any]()
+    for row in data:
+        row = row.fields | {"docno": row.docno} if isinstance(row, Document) else row
+        key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
+        if not key:
+            shown = shortened(repr(row))
+            raise UsageError(f"{wanted}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
+        rows.append(dict(row))
+        docnos.append(row[key])
+    return rows, ids_of(docnos, "docno").to_list()
+
+
 @dataclass(frozen=True)
 class FrameCorpus:
     """The rows of a frame as documents, with a docno and the other columns as fields."""
@@ -244,19 +260,23 @@ class FrameCorpus:
     source: str = "frame"
 
     @classmethod
-    def of(cls, frame: Frame, passages: int | None = None) -> "FrameCorpus":
-        docnos = ids_of(column_of(frame, DOCNO, "a corpus"), "docno").to_list()
-        given: Any = frame
-        rows = given.to_dicts() if isinstance(frame, pl.DataFrame) else given.to_dict("records")
+    def of(cls, data: "Frame | Iterable[Mapping[str, Any]]") -> "FrameCorpus":
+        """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
+        given: Any = data
+        if is_frame(data):
+            docnos = ids_of(column_of(given, DOCNO, "a corpus"), "docno").to_list()
+            is_polars = isinstance(data, pl.DataFrame)
+            rows = given.to_dicts() if is_polars else given.to_dict("records")
+        else:
+            rows, docnos = _records(data)
         documents = list[Document]()
         for docno, row in zip(docnos, rows, strict=True):
             check_docno(docno)
             fields = {name: value for name, value in row.items() if name not in DOCNO}
             documents.append(Document(docno, fields_of(fields)))
         if not documents:
-            raise UsageError("the frame has no rows.")
-        names = cls(documents).default_fields
-        return cls([part for one in documents for part in passages_of(one, passages, names)])
+            raise UsageError("there are no documents.")
+        return cls(documents)
 
     @property
     def default_fields(self) -> tuple[str, ...]:

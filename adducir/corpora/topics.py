@@ -18,7 +18,7 @@ from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
 from adducir.corpora.field_choice import prose_fields
-from adducir.corpora.frames import DOCNO, QID, QUERY, column_of, ids_of
+from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, column_of, ids_of
 from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
@@ -37,7 +37,7 @@ _NO_TOPICS = "these are qrels or a run, not topics:"
 
 
 @dataclass(frozen=True)
-class Topics:
+class Topics(Framed):
     """Queries in the order of their source.
 
     Attributes:
@@ -93,6 +93,23 @@ class Topics:
             return frame
         return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
 
+    def to_polars(self) -> "pl.DataFrame":
+        """Columns qid and query, and query_toks where there are weights."""
+        import polars as pl
+
+        columns = {"qid": self.qids, "query": self.queries}
+        frame = pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+        if self.vectors is None:
+            return frame
+        return frame.with_columns(query_toks=pl.Series(self.vectors, dtype=pl.Object))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        return self.frame()
+
+    def to_dict(self) -> dict[str, str]:
+        """The queries by qid."""
+        return dict(zip(self.qids, self.queries, strict=True))
+
     def identity(self) -> dict[str, str]:
         """A fingerprint of qids and what is searched, independent of the source's name."""
         pairs = (text for pair in zip(self.qids, self.queries, strict=True) for text in pair)
@@ -117,6 +134,11 @@ def load_topics(
             ``+``; a topic that lacks one is searched with the others.
         qid_field: The field or column of the qid, if its name is unusual.
         quotes: What quotes are in a CSV or TSV; None: as the file shows.
+
+    Example:
+        >>> topics = ad.load_topics("bundled:topics", field="title")
+        >>> len(topics) == len(topics.to_dict())
+        True
     """
     found = resolve(source)
     if isinstance(found, Path):

@@ -23,6 +23,7 @@ from adducir.core.files import file_digest, read_lines, writing_bytes, writing_t
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
+from adducir.corpora.passages import read_by
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
 from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import EncoderSource, Floats, described
@@ -62,6 +63,7 @@ class Items:
 
 def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
     """A corpus's documents, fields joined by newlines; by default those to index."""
+    corpus = read_by(corpus, fields)
     chosen = fields or tuple(corpus.default_fields)
 
     def read(check: bool) -> Iterator[Item]:

@@ -25,8 +25,6 @@ from adducir.indexes.kinds import LANGUAGES
 if TYPE_CHECKING:
     from adducir.indexes.text.analysers import TextAnalyser
 
-PRETOKENIZED = "pretokenized"
-"""The code of texts that are already terms separated by blanks, Anserini's ``-pretokenized``."""
 StopWords = str | tuple[str, ...]
 """``lucene`` (Lucene's list for the language), ``none``, or the words themselves."""
 

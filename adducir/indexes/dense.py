@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, checked, open_artifact
+from adducir.core.artifacts import Manifest, checked, open_artifact
 from adducir.core.chunks import Made
 from adducir.core.errors import (
     ArtifactError,
@@ -44,7 +44,6 @@ from adducir.encoders.encoding import (
     CHUNK,
     DOCNOS,
     EncodingWork,
-    Items,
     items_of_corpus,
     read_vectors,
 )
@@ -58,22 +57,22 @@ from adducir.encoders.kinds import (
 )
 from adducir.encoders.statement import EncodingSettings
 from adducir.indexes.arrays import damaged
-from adducir.indexes.building import EXACT, DenseSettings, new_dense_index
+from adducir.indexes.building import new_dense_index
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Hits, Index, Query, Scored
 from adducir.indexes.kinds import DENSE
 from adducir.indexes.models import Model
+from adducir.indexes.settings import EXACT, DenseSettings
 from adducir.models.folders import Side
-from adducir.models.machine import Precision, choose_device, using_threads
-from adducir.models.work import PLAIN, Running
+from adducir.models.machine import choose_device, using_threads
+from adducir.models.work import Running
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
 
 INDEX = "index.faiss"
 DETAILS = "dense.json"
-_BUILDER_VERSION = 3
 _EQUAL = 1e-5
 _TIES = 100
 """Documents read below the depth: FAISS cuts equal scores by position, Adducir by docno."""
@@ -172,9 +171,9 @@ class DenseIndex(Index):
     def search(
         self,
         queries: Sequence[Query],
-        model: Model | None = None,
+        model: Model | str | None = None,
         *,
-        feedback: FeedbackMethod | None = None,
+        feedback: FeedbackMethod | str | None = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -187,7 +186,7 @@ class DenseIndex(Index):
         return self.search_vectors(vectors, depth=depth, threads=threads)
 
     def _encoded(
-        self, queries: Sequence[Query], feedback: FeedbackMethod | None, threads: int | None
+        self, queries: Sequence[Query], feedback: FeedbackMethod | str | None, threads: int | None
     ) -> Floats:
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
@@ -202,9 +201,9 @@ class DenseIndex(Index):
         self,
         queries: Sequence[Query],
         docnos: Sequence[Sequence[str]],
-        model: Model | None = None,
+        model: Model | str | None = None,
         *,
-        feedback: FeedbackMethod | None = None,
+        feedback: FeedbackMethod | str | None = None,
         threads: int | None = None,
     ) -> list[Scored]:
         """The inner products of each query's vector and those of its documents."""
@@ -286,68 +285,32 @@ def nearest(index: Any, queries: Floats, depth: int) -> tuple[Floats, NDArray[np
     return index.search(np.ascontiguousarray(queries), depth, params=settings)
 
 
-def build_dense_index(
-    corpus: Corpus,
-    path: Path,
-    source: EncoderSource,
-    settings: DenseSettings | None = None,
-    *,
-    fields: tuple[str, ...] = (),
-    running: Running = PLAIN,
-    rebuild: bool = False,
-) -> Manifest:
-    """Build the index, unless an up-to-date one is at ``path``.
+@dataclass(frozen=True, kw_only=True)
+class DenseWork(EncodingWork):
+    """Encodes a corpus, then builds the index of the vectors.
 
-    Killed encoding resumes at the first missing shard. ``fields`` defaults to those of any index.
     ``threads`` apply to torch, then to FAISS: HNSW graphs built by several threads may differ. The
     manifest counts ``documents``, ``width`` and, for an approximate index, ``recall`` against
     ``Flat``. Settings that do not fit the vectors are a UsageError.
     """
-    import faiss
 
-    settings, items = settings or DenseSettings(), items_of_corpus(corpus, fields)
-    work = _DenseWork(
-        source=source,
-        texts=items,
-        size=CHUNK,
-        running=running,
-        corpus=corpus,
-        index=path,
-        settings=settings,
-    )
-    versions = {"faiss": str(faiss.__version__)}
-    artifact = _artifact(items, settings, running.precision, source.identity())
-    return work.build(path, **artifact, versions=versions, rebuild=rebuild, source=corpus.source)
-
-
-def dense_identity(
-    corpus: Corpus,
-    model: str,
-    settings: DenseSettings,
-    fields: tuple[str, ...] = (),
-    precision: Precision = "float32",
-) -> str:
-    """The fingerprint of that index; ``model``: of an encoder that may not exist yet."""
-    items = items_of_corpus(corpus, fields)
-    return artifact_fingerprint(**_artifact(items, settings, precision, model))
-
-
-def _artifact(
-    items: Items, settings: DenseSettings, precision: Precision, model: str
-) -> dict[str, Any]:
-    return {
-        "kind": DENSE,
-        "recipe": {**items.what, **settings.recipe(), "precision": precision},
-        "inputs": {"corpus": items.identity, "model": model},
-        "builder_version": _BUILDER_VERSION,
-    }
-
-
-@dataclass(frozen=True, kw_only=True)
-class _DenseWork(EncodingWork):
     corpus: Corpus
     index: Path
     settings: DenseSettings
+
+    @classmethod
+    def of(
+        cls, corpus: Corpus, index: Path, settings: DenseSettings, running: Running
+    ) -> "DenseWork":
+        return cls(
+            source=settings.source,
+            texts=items_of_corpus(corpus, settings.fields),
+            size=CHUNK,
+            running=running,
+            corpus=corpus,
+            index=index,
+            settings=settings,
+        )
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -1,34 +1,19 @@
-"""The engines by name: Lucene, memory, dense."""
+"""Indexes of every kind by folder and name: built, opened."""
 
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from adducir.core.artifacts import (
-    MANIFEST,
-    Manifest,
-    artifact_fingerprint,
-    build,
-    read_manifest,
-    reading_again,
-)
-from adducir.core.errors import MachineError, UsageError
-from adducir.core.fingerprint import fingerprint
-from adducir.core.processes import default_threads
+from adducir.core.artifacts import MANIFEST, Manifest, read_manifest, reading_again
+from adducir.core.errors import UsageError
+from adducir.core.texts import refuse_unless_path
 from adducir.indexes.index import Index
-from adducir.indexes.kinds import (
-    DENSE,
-    IMPACTS_VERSION,
-    KINDS,
-    VERSIONS,
-    EngineName,
-    holds_impacts,
-)
+from adducir.indexes.kinds import DENSE, INDEXES
+from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
-    from adducir.indexes.building import IndexSettings
 
 
 def open_index(
@@ -41,9 +26,12 @@ def open_index(
 ) -> Index:
     """Open an index of any engine by its folder or the name of a prebuilt one in Pyserini's cache.
 
-    For a dense index, ``device`` is where its encoder runs, ``tokens`` the padded tokens per batch
-    of queries, and ``encoder`` its new name if it has moved.
-    ``stemmer`` is what bm25s stemmed the index with, such as ``english``.
+    Args:
+        path: The index's folder, or a name.
+        device: Where the encoder of a dense index runs.
+        tokens: Padded tokens per batch of a dense index's queries.
+        encoder: The new name of a dense index's encoder, if it has moved.
+        stemmer: What bm25s stemmed the index with, such as ``english``.
 
     While other processes replace the folder, it is opened again.
 
@@ -51,7 +39,12 @@ def open_index(
         UsageError: An encoder or a stemmer is named, and the index is of another kind.
         ArtifactError: The index is missing or damaged.
         MachineError: Java is missing.
+
+    Example:
+        >>> len(ad.open_index("pets"))
+        3
     """
+    refuse_unless_path(path, "an index")
     path, options = Path(path), (device, tokens, encoder, stemmer)
     if len(path.parts) == 1 and not path.exists():
         # Folders are named lucene-inverted.NAME.DATE.HASH.DIGEST.
@@ -74,14 +67,9 @@ def _opened(
         return Bm25sIndex(path, stemmer)
     if stemmer is not None:
         raise UsageError("`stemmer` has no effect without an index that bm25s saved.")
-    if kind == KINDS["memory"]:
-        from adducir.indexes.memory.index import MemoryIndex
-
-        return MemoryIndex(path)
-    if kind == DENSE:
-        from adducir.indexes.dense import DenseIndex
-
-        return DenseIndex(path, device=device, encoder=encoder, tokens=tokens)
+    for one in INDEXES.kinds().values() if kind is not None else ():
+        if one.artifact == kind:
+            return one.open(path, device=device, tokens=tokens, encoder=encoder)
     from adducir.indexes.lucene import LuceneIndex
 
     return LuceneIndex(path)
@@ -89,62 +77,35 @@ def _opened(
 
 def build_index(
     corpus: "Corpus",
-    path: Path,
-    settings: "IndexSettings | None" = None,
+    path: Path | str,
+    settings: IndexSettings | str = "lucene",
     *,
-    engine: EngineName = "lucene",
     threads: int | None = None,
+    device: str = "auto",
     rebuild: bool = False,
 ) -> Manifest:
-    """Build the index, unless ``path`` already holds the one that would be built.
+    """Build an index, unless ``path`` already holds the one that would be built.
 
-    Content and rankings do not depend on ``threads``. The manifest counts ``documents``,
-    ``indexed``, ``empty`` (documents without text, which Anserini does not index either), ``terms``
-    and ``tokens``. A memory index never has positions and always has document vectors and both
-    kinds of length; ``accurate_length`` says which one searches use.
+    Content and rankings do not depend on how it is computed, except that device and batches affect
+    the last digits of a network's vectors. The manifest counts ``documents``, ``indexed``,
+    ``empty`` (documents without text, which Anserini does not index either), ``terms`` and
+    ``tokens``; of a dense index ``documents``, ``width`` and perhaps ``recall``.
+
+    Args:
+        corpus: The documents.
+        path: The index's folder.
+        settings: An index's settings, or the name of a kind with its default ones.
+        threads: Threads; by default one per core.
+        device: Where the encoder of a dense index runs.
+        rebuild: Whether to build it even if it is up to date.
 
     Raises:
         InputError: A record is malformed, a docno is repeated, or a field is unknown.
         MachineError: Java or disk space is missing.
         ArtifactError: ``path`` exists and is not Adducir's.
-        UsageError: The engine does not support a setting.
+        UsageError: The kind is unknown.
     """
-    from adducir.indexes.building import IndexSettings, engine_versions
+    from adducir.models.work import Running
 
-    own = (settings or IndexSettings()).of(corpus)
-    if engine == "lucene" and own.weights is not None:
-        hint = "Build a memory index from them."
-        raise UsageError("Lucene's indexes do not support token weights.", hint=hint)
-
-    def make(folder: Path) -> dict[str, Any]:
-        if engine == "lucene":
-            from adducir.indexes.lucene import write
-        else:
-            from adducir.indexes.memory.build import write  # with compiled kernels
-        return write(corpus, folder, own, threads or default_threads())
-
-    artifact = _artifact(engine, corpus, own)
-    try:
-        versions = engine_versions(uses_java=engine == "lucene" or own.analysis.own is None)
-    except MachineError as error:
-        if engine == "lucene" and own.analysis.own is not None:
-            same = "The memory engine (--engine memory) gives the same ranks without it."
-            raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
-        raise
-    return build(
-        path, **artifact, make=make, rebuild=rebuild, versions=versions, source=corpus.source
-    )
-
-
-def fingerprint_of_index(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> str:
-    return artifact_fingerprint(**_artifact(engine, corpus, settings.of(corpus)))
-
-
-def _artifact(engine: EngineName, corpus: "Corpus", settings: "IndexSettings") -> dict[str, Any]:
-    recipe = settings.recipe()
-    return {
-        "kind": KINDS[engine],
-        "recipe": recipe,
-        "inputs": {"corpus": fingerprint(corpus.identity())},
-        "builder_version": IMPACTS_VERSION if holds_impacts(recipe) else VERSIONS[engine],
-    }
+    settings = INDEXES.chosen(settings)
+    return settings.build(corpus, Path(path), Running(device, threads), rebuild=rebuild)

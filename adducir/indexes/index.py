@@ -157,9 +157,9 @@ class Index(ABC):
     def search(
         self,
         queries: Sequence[Query],
-        model: "Model",
+        model: "Model | str | None" = None,
         *,
-        feedback: "FeedbackMethod | None" = None,
+        feedback: "FeedbackMethod | str | None" = None,
         depth: int | None = 1000,
         threads: int | None = None,
     ) -> Hits:
@@ -167,7 +167,8 @@ class Index(ABC):
 
         Args:
             queries: Texts, or weighted index terms (not with ``feedback``).
-            feedback: Expand each query first.
+            model: A retrieval model or its name; by default the index's.
+            feedback: A method or its name, to expand each query first.
             depth: Maximum hits per query; None for all documents that contain a query term.
             threads: By default one per core.
 
@@ -177,6 +178,7 @@ class Index(ABC):
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
         threads = _at_least_one(threads)
+        model = MODELS.chosen(self.default_model if model is None else model)
         weighted = self._weighted(queries, model, feedback, threads)
         counts, docs, scores = self._rank(weighted, model, depth, threads)
         return Hits(counts, self.docnos.gather(docs), scores)
@@ -185,9 +187,9 @@ class Index(ABC):
         self,
         queries: Sequence[Query],
         docnos: Sequence[Sequence[str]],
-        model: "Model",
+        model: "Model | str | None" = None,
         *,
-        feedback: "FeedbackMethod | None" = None,
+        feedback: "FeedbackMethod | str | None" = None,
         threads: int | None = None,
     ) -> list[Scored]:
         """Score given documents, instead of the collection, for each query.
@@ -204,6 +206,7 @@ class Index(ABC):
             UsageError: A document is not in the index, or as in :meth:`search`.
         """
         threads = _at_least_one(threads)
+        model = MODELS.chosen(self.default_model if model is None else model)
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, model, feedback, threads)
         found, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
@@ -227,7 +230,7 @@ class Index(ABC):
         self,
         queries: Sequence[Query],
         model: "Model",
-        feedback: "FeedbackMethod | None",
+        feedback: "FeedbackMethod | str | None",
         threads: int | None,
     ) -> list[Any]:
         """Each query as index terms with weights or counts."""
@@ -252,8 +255,8 @@ class Index(ABC):
     def expand(
         self,
         queries: Sequence[Query],
-        model: "Model",
-        feedback: "FeedbackMethod",
+        model: "Model | str | None" = None,
+        feedback: "FeedbackMethod | str" = "rm3",
         *,
         threads: int | None = None,
     ) -> "list[Weights]":
@@ -262,6 +265,8 @@ class Index(ABC):
         texts = [query for query in queries if isinstance(query, str)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text, not weighted terms.")
+        model = MODELS.chosen(self.default_model if model is None else model)
+        feedback = FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
         refuse_half_characters(texts, "a query")
         own, threads = list(map(Counter, self.analysis.terms(texts))), _at_least_one(threads)
@@ -277,7 +282,7 @@ class Index(ABC):
         return made
 
     def expand_from(
-        self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod"
+        self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod | str"
     ) -> "Weights":
         """The query after feedback on given documents, best first, with scores.
 
@@ -285,6 +290,7 @@ class Index(ABC):
         """
         self._refuse_without_vectors()
         refuse_half_characters([query], "a query")
+        feedback = FEEDBACK.chosen(feedback)
         best = documents[: feedback.depth]
         docs = np.array([self.number(docno) for docno, _ in best], dtype=np.int32)
         scores = np.array([score for _, score in best], dtype=np.float32)

@@ -4,15 +4,19 @@ Packages add kinds through entry points ``adducir.models``, ``adducir.feedback``
 ``adducir.languages``.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
+from adducir.core.recipe import KeyPath, errors_at, errors_of, one_of, unknown_key
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
     from adducir.indexes.analysis import Language
     from adducir.indexes.feedback import FeedbackMethod
     from adducir.indexes.models import Model
+    from adducir.indexes.settings import IndexSettings
 
 _HERE = "adducir.indexes"
 
@@ -39,6 +43,8 @@ FEEDBACK: "Family[FeedbackMethod]" = Family(
     what="feedback method",
 )
 
+PRETOKENIZED = "pretokenized"
+"""The code of texts that are already terms separated by blanks, Anserini's ``-pretokenized``."""
 _OF_LUCENE = (
     "ar bg bn ca ckb cs da de el es et eu fa fi fr ga gl ha hi hu hy id it ja ko lt lv ne nl no pl "
     "pt pt-br ro ru so sr sv sw ta te th tr uk yo zh pretokenized"
@@ -54,10 +60,21 @@ LANGUAGES: "Family[Language]" = Family(
     what="language",
 )
 
-EngineName = Literal["lucene", "memory"]
-KINDS: dict[EngineName, str] = {"lucene": "lucene-index", "memory": "memory-index"}
+INDEXES: "Family[IndexSettings]" = Family(
+    "indexes",
+    f"{_HERE}.settings:IndexSettings",
+    {
+        "lucene": f"{_HERE}.settings:LuceneSettings",
+        "memory": f"{_HERE}.settings:MemorySettings",
+        "weights": f"{_HERE}.settings:TokenWeightSettings",
+        "dense": f"{_HERE}.settings:DenseSettings",
+    },
+    what="index engine",
+)
+
+KINDS: dict[str, str] = {"lucene": "lucene-index", "memory": "memory-index"}
 """The kind of artifact that each engine builds."""
-VERSIONS: dict[EngineName, int] = {"lucene": 1, "memory": 4}
+VERSIONS = {"lucene": 1, "memory": 4, "dense": 3}
 IMPACTS_VERSION = 5
 DENSE = "dense-index"
 
@@ -66,3 +83,38 @@ def holds_impacts(recipe: Mapping[str, Any]) -> bool:
     """Whether a memory index is of token weights that are ready, in a layout of their own."""
     language = recipe.get("analysis", {}).get("language", "en")
     return "weights" in recipe and LANGUAGES.kind(language).is_pretokenized
+
+
+def kind_of(entry: Mapping[str, Any]) -> "type[IndexSettings]":
+    """The kind of index that settings describe: their ``engine``, or that of their ``weights``."""
+    engine = entry.get("engine")
+    if entry.get("weights") is not None and engine in (None, "memory"):
+        engine = "weights"
+    engine = "lucene" if engine is None else str(engine)
+    if engine not in INDEXES:
+        raise errors_at((("engine",), one_of([*INDEXES], engine)))
+    return INDEXES.kind(engine)
+
+
+def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "IndexSettings":
+    """An index's settings by key, as files and commands state them; ``others``: keys beside them.
+
+    Raises:
+        ValidationError: With the path of each wrong key.
+    """
+    kind = kind_of(entry)
+    values = {key: value for key, value in entry.items() if key != "engine"}
+    lacks = {key for one in INDEXES.kinds().values() for key in one.model_fields}
+    name = "`weights`" if "weights" in kind.model_fields else f"`engine: {kind.engine}`"
+    known, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
+    for key in [key for key in values if key not in kind.model_fields]:
+        message = f"has no effect with {name}" if key in lacks else unknown_key(key, known)
+        wrong.append(((key,), message))
+        del values[key]
+    try:
+        settings = kind.model_validate(values)
+    except ValidationError as error:
+        wrong += [(one.path, one.what) for one in errors_of(error, values, kind)]
+    if wrong:
+        raise errors_at(*wrong)
+    return settings

@@ -3,7 +3,8 @@
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.indexes.analysis import PRETOKENIZED, Language, StopWords, made
+from adducir.indexes.analysis import Language, StopWords, made
+from adducir.indexes.kinds import PRETOKENIZED
 
 if TYPE_CHECKING:
     from adducir.indexes.text.analysers import TextAnalyser

@@ -28,8 +28,8 @@ from adducir.indexes.models import Model, refuse_unless_scored
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
-    from adducir.indexes.building import IndexSettings
     from adducir.indexes.feedback import Terms
+    from adducir.indexes.settings import LuceneSettings
 
 FOLDER = "lucene"
 """Where an artifact keeps Lucene's files."""
@@ -38,7 +38,7 @@ _MOST_HITS = 1 << 27
 
 
 def write(
-    corpus: "Corpus", folder: Path, settings: "IndexSettings", threads: int
+    corpus: "Corpus", folder: Path, settings: "LuceneSettings", threads: int
 ) -> dict[str, Any]:
     """Build an index in an empty folder; returns its counts."""
     from adducir.indexes.building import packed, stored

@@ -15,14 +15,13 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.core.registry import Family
 from adducir.corpora.topics import Topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
-from adducir.indexes.search import queries_of
+from adducir.indexes.search import queries_of, takes_weights
 from adducir.indexes.transformers import Transformer, refuse_without
 
 if TYPE_CHECKING:
@@ -57,13 +56,6 @@ class _OverIndex(Transformer):
     def _stated(self) -> list[str]:
         """Further settings that tell two transformers apart, as arguments."""
         return []
-
-
-def _chosen(family: Family[Any], kind: str | Kind, hyperparameters: Mapping[str, Any]) -> Kind:
-    if isinstance(kind, str):
-        made: Kind = family.make(kind, hyperparameters)
-        return made
-    return type(kind)(**{**kind.model_dump(), **hyperparameters})
 
 
 class _Retriever(_OverIndex):
@@ -180,10 +172,11 @@ class DenseRetriever(_Retriever):
 class LexicalRetriever(_Retriever):
     """Ranks documents for each query.
 
-    Input columns: ``qid`` and ``query``; a column ``query_toks`` (index terms and weights, from
-    :class:`QueryExpansion`) is searched instead of the text. With ``docno``, exactly those
-    documents are scored, one without a query term with 0, and other columns stay. Output: one row
-    per hit, with ``docno``, ``score`` and ``rank`` (from 0).
+    Input columns: ``qid`` and ``query``; a column ``query_toks`` (index terms and weights) is
+    searched instead of the text if it comes from :class:`QueryExpansion` or the index is one of
+    token weights, as ``adducir search`` does. With ``docno``, exactly those documents are scored,
+    one without a query term with 0, and other columns stay. Output: one row per hit, with
+    ``docno``, ``score`` and ``rank`` (from 0).
 
     Args:
         model: A retrieval model or its name; by default the index's.
@@ -203,9 +196,9 @@ class LexicalRetriever(_Retriever):
         **hyperparameters: float,
     ) -> None:
         opened = index if isinstance(index, Index) else open_index(index)
-        kind = _chosen(MODELS, model or opened.default_model or "bm25", hyperparameters)
+        kind: Any = MODELS.chosen(model or opened.default_model or "bm25", hyperparameters)
         super().__init__(opened, depth, threads, kind)
-        self.feedback = FEEDBACK.make(feedback) if isinstance(feedback, str) else feedback
+        self.feedback = None if feedback is None else FEEDBACK.chosen(feedback)
 
     def _search_model(self) -> Any:
         return self._made()
@@ -220,7 +213,8 @@ class LexicalRetriever(_Retriever):
 
     def _queries(self, topics: "pd.DataFrame") -> list[Query]:
         texts = super()._queries(topics)
-        if "query_toks" not in topics:
+        is_expanded = "query_0" in topics
+        if "query_toks" not in topics or not (is_expanded or takes_weights(self.index)):
             return texts
         pairs = zip(topics["query_toks"], texts, strict=True)
         return [terms if isinstance(terms, Mapping) else text for terms, text in pairs]
@@ -246,7 +240,7 @@ class QueryExpansion(_OverIndex):
         **hyperparameters: float,
     ) -> None:
         opened = index if isinstance(index, Index) else open_index(index)
-        super().__init__(opened, None, None, _chosen(FEEDBACK, feedback, hyperparameters))
+        super().__init__(opened, None, None, FEEDBACK.chosen(feedback, hyperparameters))
 
     @property
     def feedback(self) -> FeedbackMethod:

@@ -3,12 +3,14 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from adducir.core.errors import UsageError
 from adducir.corpora.topics import Topics
 from adducir.indexes.index import Index, Query
+from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -44,19 +46,23 @@ class Search:
                 yield f"{what}: {topics} {', '.join(qids[:10])}{more}"
 
 
+def takes_weights(index: Index) -> bool:
+    """Whether queries' token weights are searched, where they have some, instead of their texts."""
+    return bool(index.default_model) and index.analysis.kind.is_pretokenized
+
+
 def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
     """The topics' token weights if the index has such terms; otherwise their texts."""
-    takes_weights = bool(index.default_model) and index.analysis.kind.is_pretokenized
-    return topics.vectors if takes_weights and topics.vectors is not None else topics.texts
+    return topics.vectors if topics.vectors and takes_weights(index) else topics.texts
 
 
 def search_topics(
     index: Index,
     topics: Topics,
-    model: "Model",
+    model: "Model | str | None" = None,
     *,
     tag: str,
-    feedback: "FeedbackMethod | None" = None,
+    feedback: "FeedbackMethod | str | None" = None,
     depth: int | None = 1000,
     threads: int | None = None,
 ) -> Search:
@@ -66,6 +72,11 @@ def search_topics(
     without text are a UsageError.
     """
     ranks_words = bool(index.default_model)
+    if ranks_words:
+        model = MODELS.chosen(index.default_model if model is None else model)
+        feedback = None if feedback is None else FEEDBACK.chosen(feedback)
+    elif model is not None or feedback is not None:
+        raise UsageError("a model or feedback has no effect on this index, which has its own.")
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
     queries = queries_of(index, topics)
@@ -89,7 +100,7 @@ def search_topics(
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     settings = {
         "index": index.identity,
-        **index.settings(model, feedback),
+        **index.settings(cast("Model", model), feedback),
         "depth": depth or "all",
     }
     return Search(

@@ -21,6 +21,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.corpora.documents import Corpus, Document, text_of
+from adducir.corpora.passages import read_by
 from adducir.corpora.topics import Topics
 from adducir.indexes.documents import DocumentStore, DocumentWriter
 from adducir.models.artifacts import read_shard
@@ -31,6 +32,8 @@ from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     import torch
+
+    from adducir.indexes.index import Index
 
 DEPTH = 100
 PAIRS = 1024
@@ -103,6 +106,27 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
                 break
     refuse_absent(fields, [known], corpus.source)
     return Texts.stored(DocumentStore(folder), chosen, corpus.source)
+
+
+def texts_for(
+    source: "Index | Corpus",
+    docnos: Iterable[str],
+    fields: Sequence[str],
+    reranker: Reranker,
+    folder: Path,
+) -> Texts:
+    """The texts that a reranker reads: ``fields``, its recipe's, or else those indexed.
+
+    ``fields`` that a user names also determine a corpus's passages, as those of an index do.
+    """
+    from adducir.indexes.index import Index
+
+    chosen = fields or reranker.fields
+    if not isinstance(source, Index):
+        return texts_of(read_by(source, fields), docnos, chosen, folder / "texts")
+    each = (source.documents.get(docno).fields for docno in docnos if chosen)
+    refuse_absent(chosen, each, source.path)
+    return Texts.stored(source.documents, chosen or source.fields)
 
 
 @dataclass

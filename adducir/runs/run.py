@@ -8,7 +8,7 @@ scores that are equal in single precision are ties.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +21,7 @@ from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import (
     SCORE,
     Floats,
-    Framed,
+    FramedByTopic,
     Integers,
     repeated_rows,
     rows_of,
@@ -129,7 +129,7 @@ SCHEMA = {"qid": pl.String, "docno": pl.String, "score": pl.Float64}
 
 
 @dataclass(frozen=True, eq=False)
-class Run(Framed):
+class Run(FramedByTopic):
     """Ranked documents per topic; the constructor takes a frame in its final order.
 
     Attributes:
@@ -137,11 +137,13 @@ class Run(Framed):
             first appearance, scores not increasing within a topic.
         tag: The system's name, the last column of a TREC run.
         path: The file it was read from.
+        metadata: How it was made: sections of the metadata that are written beside it.
     """
 
     frame: pl.DataFrame
     tag: str
     path: Path | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if dict(self.frame.schema) != SCHEMA:

@@ -202,9 +202,18 @@ def write_run(
     """Write a run (gzip if the name ends in ``.gz``) and its metadata beside it.
 
     Scores are written in their shortest round-trip form and strictly decrease within a topic in
-    double and single precision. The file appears whole or not at all; streams (``-`` is standard
-    output) do not get metadata. ``metadata`` are sections of ir_metadata to add; ``topics`` are all
-    that were searched: the metadata list those without documents.
+    double and single precision. The file appears whole or not at all; streams do not get metadata.
+
+    Args:
+        run: The run.
+        path: The file; ``-`` is standard output.
+        metadata: Sections of ir_metadata to add, by default the run's own.
+        topics: All qids that were searched: the metadata list those without documents.
+
+    Example:
+        >>> ad.write_run(run, "cats.trec.gz")
+        >>> ad.load_run("cats.trec.gz").tag
+        'cats'
     """
     path = Path(path)
     if (np.diff(run.topics) < 0).any():
@@ -245,7 +254,9 @@ def write_run(
     beside = Path(os.path.realpath(metadata_for(path)))
     with locked(path):
         _refuse_other_metadata(path)
-        text = _yaml(_with_fields_added_by_hand(_merged_facts(facts, metadata or {}), path))
+        text = _yaml(
+            _with_fields_added_by_hand(_merged_facts(facts, metadata or run.metadata), path)
+        )
         # After a kill a run may lack metadata but never has another run's.
         with publishing(beside) as hidden_facts:
             hidden_facts.write_text(text, encoding="utf-8")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from adducir.core.errors import UsageError
+from adducir.core.texts import refused
 from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better
 from adducir.statistics.comparison import Comparison
 from adducir.tables.notes import lines_of
@@ -40,9 +41,20 @@ def build_table(
 ) -> ResultTable:
     """A result table: a row per system, a column per measure and topic set.
 
-    ``figures`` are not tested. Their systems come first in their section, and their measures last
-    in their group, if not in the comparison; ``columns`` describes these measures by name.
+    Args:
+        comparison: What :func:`adducir.compare` returned.
+        layout: Titles, names and sections.
+        figures: Further figures, which are not tested. Their systems come first in their section,
+            and their measures last in their group, if not in the comparison.
+        columns: Describes these measures by name.
+
+    Example:
+        >>> scores = ad.evaluate(run, {"1": {"x": 1}}, "RR")
+        >>> print(ad.build_table(ad.compare(scores)).render("csv").splitlines()[1][:5])
+        cats,
     """
+    if not isinstance(comparison, Comparison):
+        raise refused(comparison, "a comparison", "what `compare` returns")
     layout, more = layout or Layout(), list(figures)
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
     several = len(comparison.references) > 1

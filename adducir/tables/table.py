@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from adducir.core.packages import imported
 from adducir.corpora.frames import Framed
 from adducir.tables.report_data import ReportData
 from adducir.tables.style import ABSENT, Style
@@ -223,6 +224,16 @@ class ResultTable(Layout, Framed):
             "".join(signs[one.kind] if isinstance(one, Mark) else escaped(one) for one in line)
             for line in self.below
         ]
+
+    def render(self, form: str = "terminal", **options: object) -> str:
+        """The table as text: ``terminal``, ``markdown``, ``latex``, ``csv``, ``json``, ``html``.
+
+        Args:
+            form: The format, a kind of :data:`adducir.tables.formats.TABLES`.
+            options: The format's own, such as ``per_topic``.
+        """
+        text: str = imported("adducir.tables.formats:render")(self, form, **options)
+        return text
 
     @property
     def references(self) -> tuple[str, ...]:

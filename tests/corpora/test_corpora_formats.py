@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adducir import Document, open_corpus
+from adducir import open_corpus
 from adducir.core.errors import InputError
-from adducir.corpora.documents import text_of
+from adducir.corpora.documents import Document, text_of
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from ir_datasets.formats import (
     TrecQuery,
 )
 
-from adducir import Document, load_qrels, load_topics, open_corpus
+from adducir import load_qrels, load_topics, open_corpus
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import Progress
-from adducir.corpora.documents import refuse_duplicates
+from adducir.corpora.documents import Document, refuse_duplicates
 
 
 class Docs(BaseDocs):

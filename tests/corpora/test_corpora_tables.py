@@ -5,8 +5,9 @@ import json
 import polars as pl
 import pytest
 
-from adducir import load_qrels, load_topics, open_corpus, read_run
+from adducir import load_qrels, load_topics, open_corpus
 from adducir.core.errors import InputError, UsageError
+from adducir.runs.read import read_run
 
 CSV = 'id,title,text,url\na,Cats,"like fish, and\nsleep ""a lot"".",http://x\nb,Dogs,walk,\n'
 DOCUMENTS = [

@@ -61,7 +61,7 @@ COMMANDS = [
 
 SCRIPT = """
 import adducir as ad
-ad.build_index(ad.open_corpus("bundled:arguments"), "indexes/python", engine="memory")
+ad.build_index(ad.open_corpus("bundled:arguments"), "indexes/python", "memory")
 topics, qrels = ad.load_topics("bundled:topics"), ad.load_qrels("bundled:qrels")
 bm25 = ad.LexicalRetriever(ad.open_index("indexes/python"), "bm25", k1=0.9, b=0.4)
 run = ad.Run.of(bm25(topics), tag="bm25")

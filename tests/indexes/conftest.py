@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from memory_corpus import TEXTS, ListCorpus
 
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index
 from adducir.indexes.lucene import LuceneIndex
+from adducir.indexes.settings import LuceneSettings
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,7 @@ def make_index(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Lucene
 
     def make(texts: Any, threads: int = 2, **settings: Any) -> LuceneIndex:
         path: Path = tmp_path_factory.mktemp("indexes") / "index"
-        build_index(ListCorpus(texts), path, IndexSettings(**settings), threads=threads)
+        build_index(ListCorpus(texts), path, LuceneSettings(**settings), threads=threads)
         return LuceneIndex(path)
 
     return make

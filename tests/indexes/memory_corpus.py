@@ -2,15 +2,14 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
+from adducir.core.artifacts import Manifest
 from adducir.corpora.documents import Document
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index
 from adducir.indexes.memory.index import MemoryIndex
+from adducir.indexes.settings import TokenWeightSettings
 
 TEXTS = {
     "D1": "The dogs' owner walks the dog past other dogs",
@@ -21,7 +20,9 @@ TEXTS = {
     "D6": "Leash laws protect walkers, owners say",
 }
 
-build_memory_index = partial(build_index, engine="memory")
+
+def build_memory_index(corpus: Any, path: Path, settings: Any = "memory", **more: Any) -> Manifest:
+    return build_index(corpus, path, settings, **more)
 
 
 def byte_length(length: float) -> int:
@@ -60,7 +61,7 @@ class ListCorpus:
 
 
 def weighted_index(
-    documents: Iterable[tuple[str, Mapping[str, float]]], folder: Path, own: IndexSettings
+    documents: Iterable[tuple[str, Mapping[str, float]]], folder: Path, **settings: Any
 ) -> MemoryIndex:
     docnos, weights = [], folder / "weights.jsonl"
     with weights.open("w") as file:
@@ -68,5 +69,6 @@ def weighted_index(
             docnos.append(docno)
             file.write(json.dumps({"id": docno, "vector": vector}) + "\n")
     texts = dict.fromkeys(docnos, "")
-    build_memory_index(ListCorpus(texts), folder / "index", replace(own, weights=weights))
+    own = TokenWeightSettings(weights=weights, **settings)
+    build_index(ListCorpus(texts), folder / "index", own)
     return MemoryIndex(folder / "index")

@@ -16,12 +16,12 @@ from adducir.corpora.documents import text_of
 from adducir.corpora.sources import open_corpus
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
 from adducir.indexes.kinds import LANGUAGES
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25
+from adducir.indexes.settings import MemorySettings
 from adducir.indexes.vocabulary import vocabulary_of
 
 SIGNS = "aabeS09'’.,:;_-/@#! \t\n\r\v\f\x00\x85\u00a0\u00ad\u0301\u200b\u200d\u2028\u3000"
@@ -164,9 +164,8 @@ def test_thai_is_analysed_or_refused() -> None:
 def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> None:
     texts = {f"d{n}": f"слово{n} и другое{n} книга{n % 3}" for n in range(30)}
     texts |= {"a": "дом книги море", "b": "дом море Москва"}
-    russian = Analysis(language="ru")
-    build_memory_index(ListCorpus(texts), tmp_path / "memory", IndexSettings(analysis=russian))
-    lucene: LuceneIndex = make_index(texts, analysis=russian)
+    build_memory_index(ListCorpus(texts), tmp_path / "memory", MemorySettings(language="ru"))
+    lucene: LuceneIndex = make_index(texts, language="ru")
     one, other = (
         index.expand(["дом"], BM25(), RM3(fb_terms=5, fb_docs=5))[0]
         for index in (lucene, MemoryIndex(tmp_path / "memory"))
@@ -183,7 +182,7 @@ def test_the_documents_list_every_language() -> None:
 
 def test_an_index_analysed_by_another_lucene_is_refused(tmp_path: Path, monkeypatch) -> None:
     for language in ("en", "de"):
-        own = IndexSettings(analysis=Analysis(language=language))
+        own = MemorySettings(language=language)
         build_memory_index(ListCorpus({"a": "Haus"}), tmp_path / language, own)
     monkeypatch.setattr(jvm, "lucene_version", lambda: 11)
     assert len(MemoryIndex(tmp_path / "en")) == 1

@@ -15,21 +15,21 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.statement import EncodingSettings
-from adducir.indexes.building import DenseSettings
 from adducir.indexes.dense import (
     DenseIndex,
-    build_dense_index,
     nearest,
     put_together,
     recall_of,
     threads_of_faiss,
 )
-from adducir.indexes.engines import open_index
+from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 from adducir.indexes.retriever import DenseRetriever
+from adducir.indexes.settings import DenseSettings
 
-MEAN = EncodingSettings(pooling="mean", similarity="dot")
+SET = {"pooling": "mean", "similarity": "dot"}
+MEAN = EncodingSettings(**SET)
 
 WORDS = ["cat", "dog", "nuclear", "energy", "school", "uniforms", "runs", "fast", "clean"]
 TEXTS = {f"d{n}": f"{WORDS[n % 9]} {WORDS[n // 9 % 9]} and {WORDS[(n * n) % 9]}" for n in range(90)}
@@ -39,7 +39,7 @@ QUERIES = ["cat energy", "school uniforms because of dogs", "", "nuclear nuclear
 @pytest.fixture(scope="module")
 def flat(tiny, tmp_path_factory):
     path = tmp_path_factory.mktemp("dense") / "flat"
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny), encoding=MEAN))
+    build_index(ListCorpus(TEXTS), path, DenseSettings(encoder=str(tiny), **SET))
     return path
 
 
@@ -64,7 +64,7 @@ def test_flat_equals_brute_force(flat, tiny):
 
 def test_equal_scores_at_the_cut_are_by_docno(tiny, tmp_path):
     same = {f"d{n}": "cats run" for n in range(9, -1, -1)}
-    build_dense_index(ListCorpus(same), tmp_path / "i", encoder_source(str(tiny), encoding=MEAN))
+    build_index(ListCorpus(same), tmp_path / "i", DenseSettings(encoder=str(tiny), **SET))
     assert DenseIndex(tmp_path / "i").search(["cat"], depth=2).docnos.to_list() == ["d0", "d1"]
 
 
@@ -109,7 +109,7 @@ def test_a_transformer_ranks_as_the_index_does(flat):
     assert (retriever % 1)(topics)["docno"].tolist() == hits.docnos.to_list()[::3]
     assert repr(retriever) == "DenseRetriever('flat')"
     with pytest.raises(UsageError, match="terms"):
-        retriever(topics.assign(query_toks=[{"cat": 1.0}] * 2))
+        retriever(topics.assign(query_0=QUERIES[:2], query_toks=[{"cat": 1.0}] * 2))
 
 
 HNSW = ("HNSW8", "efConstruction=50")
@@ -120,9 +120,8 @@ KINDS = [("Flat", ""), HNSW, ("IVF3,PQ4x4", "nprobe=3")]
     ("kind", "parameters", "least"), [(*HNSW, 0.9), ("IVF3,SQ8", "nprobe=2", 0.3)]
 )
 def test_recall_against_flat_is_in_the_manifest(flat, tiny, tmp_path, kind, parameters, least):
-    own = DenseSettings(kind=kind, parameters=parameters, sample=30)
-    source = encoder_source(str(tiny), encoding=MEAN)
-    recall = build_dense_index(ListCorpus(TEXTS), tmp_path / "i", source, own).counts["recall"]
+    own = DenseSettings(encoder=str(tiny), kind=kind, parameters=parameters, sample=30, **SET)
+    recall = build_index(ListCorpus(TEXTS), tmp_path / "i", own).counts["recall"]
     assert (recall["at"], recall["queries"]) == (10, 30)
     assert least <= recall["recall"] <= 1
     hits = DenseIndex(tmp_path / "i").search(QUERIES, depth=10)
@@ -169,7 +168,7 @@ def test_shards_put_together_are_all_vectors_at_once(kind, parameters, tmp_path)
     index = faiss.index_factory(16, kind, faiss.METRIC_INNER_PRODUCT)
     faiss.ParameterSpace().set_index_parameters(index, parameters)
     shards = (vectors[first : first + SHARD] for first in range(0, len(vectors), SHARD))
-    own = DenseSettings(kind=kind, parameters=parameters)
+    own = DenseSettings(encoder="minilm", kind=kind, parameters=parameters)
     with threads_of_faiss(1):
         index.train(vectors)
         index.add(vectors)
@@ -183,7 +182,7 @@ def test_shards_put_together_are_all_vectors_at_once(kind, parameters, tmp_path)
 def test_not_all_vectors_are_held_beside_the_index(tmp_path):
     draw, shape = np.random.default_rng(3), (24 * SHARD, 64)
     shards = (draw.normal(size=(SHARD, 64)).astype(np.float32) for _ in range(24))
-    own = DenseSettings(kind="IVF3,PQ4x4", parameters="nprobe=3", sample=5)
+    own = DenseSettings(encoder="minilm", kind="IVF3,PQ4x4", parameters="nprobe=3", sample=5)
     tracemalloc.start()
     put_together(shards, shape, own, tmp_path)
     _, peak = tracemalloc.get_traced_memory()
@@ -194,11 +193,11 @@ def test_not_all_vectors_are_held_beside_the_index(tmp_path):
 def test_settings_that_cannot_be(tmp_path):
     for wrong in ({"kind": "tree"}, {"sample": 0}, {"links": 4}):
         with pytest.raises(UsageError):
-            DenseSettings(**wrong)
+            DenseSettings(encoder="minilm", **wrong)
     vectors = np.zeros((100, 32), dtype=np.float32)
     for kind, parameters in (("IVF400,PQ4", ""), ("PQ5", ""), ("HNSW8", "nothing=1")):
         with pytest.raises(UsageError, match="FAISS"):
-            own = DenseSettings(kind=kind, parameters=parameters)
+            own = DenseSettings(encoder="minilm", kind=kind, parameters=parameters)
             put_together(iter([vectors]), (100, 32), own, tmp_path)
 
 
@@ -218,7 +217,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     shutil.copytree(tiny, model)
     path = tmp_path / "indexes" / "x"
     path.parent.mkdir()
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(f"{model},{model}", encoding=MEAN))
+    build_index(ListCorpus(TEXTS), path, DenseSettings(encoder=f"{model},{model}", **SET))
     # The whole study may move: the encoder is found from the index's own place.
     (tmp_path / "moved").mkdir()
     for name in ("model", "indexes"):
@@ -247,12 +246,10 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
 
 
 def test_plain_codes_work_and_own_numbers_are_refused(tiny, tmp_path):
-    source = encoder_source(str(tiny), encoding=MEAN)
     for kind in ("PQ4x4", "PCA16,PQ4x4"):
-        settings = DenseSettings(kind=kind)
         path = tmp_path / kind.replace(",", "-")
-        build_dense_index(ListCorpus(TEXTS), path, source, settings)
+        build_index(ListCorpus(TEXTS), path, DenseSettings(encoder=str(tiny), kind=kind, **SET))
         assert DenseIndex(path).search(QUERIES, depth=3).counts.tolist() == [3] * 4
     for kind in ("IDMap,Flat", "IDMap2,PQ4x4"):
         with pytest.raises(UsageError, match="IDMap"):
-            DenseSettings(kind=kind)
+            DenseSettings(encoder="minilm", kind=kind)

@@ -12,13 +12,13 @@ from memory_corpus import ListCorpus, build_memory_index
 from adducir.core.errors import UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
 from adducir.indexes.retriever import LexicalRetriever, QueryExpansion
+from adducir.indexes.settings import LuceneSettings, MemorySettings
 
 
 def single(query: dict[str, float]) -> dict[str, np.float32]:
@@ -42,8 +42,8 @@ def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
         source, topics = str(folder / "corpus.jsonl"), str(folder / "topics.cacm.trec.txt")
         fields = ("html_text",)
     made, corpus = tmp_path_factory.mktemp(request.param), open_corpus(source)
-    build_index(corpus, made / "lucene", IndexSettings(fields))
-    build_memory_index(corpus, made / "memory", IndexSettings(fields))
+    build_index(corpus, made / "lucene", LuceneSettings(fields=fields))
+    build_memory_index(corpus, made / "memory", MemorySettings(fields=fields))
     queries = [*load_topics(topics).queries[:8], "dog dog owners", "nothing xyzzyx", "the of"]
     return Case(LuceneIndex(made / "lucene"), MemoryIndex(made / "memory"), queries)
 

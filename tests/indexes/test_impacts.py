@@ -12,15 +12,15 @@ from memory_corpus import ListCorpus, build_memory_index, weighted_index
 
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.documents import LARGEST_WEIGHT
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import VERSIONS, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
+from adducir.indexes.kinds import VERSIONS
 from adducir.indexes.memory.impacts import IMPACT_FILES, SavedImpacts
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, Impact, Okapi
+from adducir.indexes.settings import MemorySettings
 
-READY = IndexSettings(analysis=Analysis(language="pretokenized"))
+READY = MemorySettings(language="pretokenized")
 DOCUMENTS = 70_000  # two whole windows of documents and a part of one
 Query = Mapping[int, float]
 
@@ -31,7 +31,7 @@ def index_of(matrix: np.ndarray, folder: Path) -> MemoryIndex:
             held = np.flatnonzero(row)
             yield f"d{number:06}", {f"t{term}": float(row[term]) for term in held}
 
-    return weighted_index(rows(), folder, READY)
+    return weighted_index(rows(), folder)
 
 
 def expected(matrix: np.ndarray, query: Query, depth: int | None) -> tuple[list[str], list[float]]:

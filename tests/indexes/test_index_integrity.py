@@ -13,7 +13,6 @@ from file_damage import damage, damaged_files
 from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.segment import SavedSegment
@@ -66,8 +65,7 @@ def outcomes(whole: Path, tmp_path: Path, seed: int, count: int) -> dict[str, in
 @pytest.fixture(scope="module", params=["memory", "lucene"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("whole") / "index"
-    builder = build_memory_index if request.param == "memory" else build_index
-    builder(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    build_index(ListCorpus(texts()), path, request.param, threads=1)
     return path
 
 
@@ -110,7 +108,7 @@ print("done")
 def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int) -> None:
     """NumPy answers the queries that read so many postings, compiled code all others."""
     path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    build_memory_index(ListCorpus(texts()), path, threads=1)
     folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
     arguments = [str(path), "11,40", folders, str(numpys)]
     done = subprocess.run(
@@ -122,7 +120,7 @@ def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int) ->
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     whole, copy = tmp_path / "index", tmp_path / "copy"
-    build_memory_index(ListCorpus(texts()), whole, IndexSettings(), threads=1)
+    build_memory_index(ListCorpus(texts()), whole, threads=1)
     SavedSegment.open(whole)
 
     def refused(name: str, array: np.ndarray) -> None:
@@ -148,7 +146,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) -> None:
     path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, IndexSettings(), threads=1)
+    build_memory_index(ListCorpus(texts()), path, threads=1)
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["counts"]["documents"] += 1000  # N of the variants of BM25
     (path / "manifest.json").write_text(json.dumps(manifest))

@@ -20,7 +20,6 @@ from adducir.core.errors import AdducirError, ArtifactError, MachineError, Repla
 from adducir.core.fingerprint import fingerprint
 from adducir.indexes import arrays, engines
 from adducir.indexes.arrays import mapped, new_array, save
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.models import BM25
 
@@ -35,7 +34,7 @@ def open_files() -> int:
 
 
 def built(corpus, path: Path, engine: str = "memory", rebuild: bool = False) -> Path:
-    build_index(corpus, path, IndexSettings(("text",)), engine=engine, rebuild=rebuild)
+    build_index(corpus, path, engine, rebuild=rebuild)
     return path
 
 

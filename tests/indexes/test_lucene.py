@@ -15,10 +15,10 @@ from memory_corpus import TEXTS, ListCorpus
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm as java
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, QLD
+from adducir.indexes.settings import LuceneSettings
 
 MakeIndex = Callable[..., LuceneIndex]
 
@@ -158,7 +158,8 @@ class TestFaults:
         twice = [Document("A", {"text": "x"}), Document("A", {"text": "y"})]
         for documents, fields, named in ((twice, (), "'A'"), (TEXTS, ("txet",), "'txet'.*text")):
             with pytest.raises(InputError, match=named):
-                build_index(ListCorpus(documents), tmp_path / "index", IndexSettings(fields))
+                own = LuceneSettings(fields=fields)
+                build_index(ListCorpus(documents), tmp_path / "index", own)
             assert not [path for path in tmp_path.iterdir() if path.is_dir()]
 
     @pytest.mark.parametrize("content", [None, "file", "folder"])

@@ -16,21 +16,22 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
-from adducir.indexes.engines import VERSIONS, build_index, open_index
+from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.index import Hits
+from adducir.indexes.kinds import VERSIONS
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, Model
 from adducir.indexes.search import search_topics
+from adducir.indexes.settings import LuceneSettings, MemorySettings
 
 WORDS = [f"word{n}" for n in range(60)]
 QUERIES = ["word1", "word1 word1 word30", "word7 word59 unknown", "unknown", "", " ".join(WORDS)]
 
 
 def built(folder: Path, texts: dict[str, str], **options: Any) -> MemoryIndex:
-    build_memory_index(ListCorpus(texts), folder, IndexSettings(**options))
+    build_memory_index(ListCorpus(texts), folder, MemorySettings(**options))
     return MemoryIndex(folder)
 
 
@@ -52,9 +53,9 @@ class Both(NamedTuple):
 def both_of(folder: Path, corpus: Any, fields: tuple[str, ...] = ()) -> Both:
     made: list[Any] = []
     for accurate in (False, True):
-        own = IndexSettings(fields, accurate_length=accurate)
-        build_memory_index(corpus, folder / f"memory{accurate}", own)
-        build_index(corpus, folder / f"lucene{accurate}", own)
+        own = {"fields": fields, "accurate_length": accurate}
+        build_index(corpus, folder / f"memory{accurate}", MemorySettings(**own))
+        build_index(corpus, folder / f"lucene{accurate}", LuceneSettings(**own))
         made.append(MemoryIndex(folder / f"memory{accurate}"))
         made.append(LuceneIndex(folder / f"lucene{accurate}"))
     return Both(*made)
@@ -192,9 +193,9 @@ def test_an_index_holds_the_terms_of_lucenes_analysis(
     tmp_path: Path, stemmer: str, stopwords: Any
 ) -> None:
     analysis = Analysis(stemmer, stopwords)
-    own = IndexSettings(analysis=analysis)
-    manifest = build_memory_index(ListCorpus(TRICKY), tmp_path / "index", own)
-    lucene = build_index(ListCorpus(TRICKY), tmp_path / "lucene", own)
+    own = {"stemmer": stemmer, "stopwords": stopwords}
+    manifest = build_index(ListCorpus(TRICKY), tmp_path / "index", MemorySettings(**own))
+    lucene = build_index(ListCorpus(TRICKY), tmp_path / "lucene", LuceneSettings(**own))
     for name in ("documents", "indexed", "empty", "terms", "tokens"):
         assert manifest.counts[name] == lucene.counts[name], name
     index = MemoryIndex(tmp_path / "index")
@@ -228,8 +229,8 @@ class TestWeights:
     def index(self, request: Any, tmp_path: Path) -> MemoryIndex:
         documents = [("a", {"tax": 0.5, "law": 2.25}), ("b", {"tax": 1.5, "no": 0.0}), ("c", {})]
         documents += [("d", {"x": 4.0})]
-        own = IndexSettings(analysis=Analysis("none"), accurate_length=request.param)
-        return weighted_index(documents, tmp_path, own)
+        own = {"language": "en", "stemmer": "none", "accurate_length": request.param}
+        return weighted_index(documents, tmp_path, **own)
 
     def test_scores_by_the_formula(self, index: MemoryIndex) -> None:
         average = (2.75 + 1.5 + 4) / 3

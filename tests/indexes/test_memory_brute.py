@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from memory_corpus import byte_length, weighted_index
 
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25, QLD, Model
 
@@ -31,8 +29,9 @@ class Brute:
     """Lucene's scores as its classes compute them, of all documents."""
 
     def __init__(self, folder: Path, tfs: Matrix, *, exact: bool = False) -> None:
-        own = IndexSettings(analysis=Analysis("none", "none"), accurate_length=exact)
-        self.index = weighted_index(self._documents(tfs), folder, own)
+        own: dict[str, Any] = {"language": "en", "stemmer": "none", "stopwords": "none"}
+        own["accurate_length"] = exact
+        self.index = weighted_index(self._documents(tfs), folder, **own)
         self.exact, self.tfs = exact, tfs
         sums = tfs.astype(np.float64).sum(axis=1)
         self.filled, self.tokens = int((sums > 0).sum()), sums.sum()

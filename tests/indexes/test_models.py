@@ -10,13 +10,12 @@ import pytest
 from memory_corpus import ListCorpus, build_memory_index, byte_length
 
 from adducir.core.errors import UsageError
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.kinds import MODELS
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, Model, Okapi
+from adducir.indexes.settings import MemorySettings
 
 TEXTS = {
     f"d{n:02}": " ".join(np.random.default_rng(n).choice([*"abcdefgh"], n * 3 % 70 + 1))
@@ -24,13 +23,13 @@ TEXTS = {
 } | {"one": "a a", "none": ""}
 WORDS = {docno: text.split() for docno, text in TEXTS.items()}
 QUERIES = ["a b", "h h c", "g nothing", "a", "nothing"]
-PLAIN = {"analysis": Analysis(stemmer="none", stopwords="none")}
+PLAIN = {"stemmer": "none", "stopwords": "none"}
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> MemoryIndex:
     path = tmp_path_factory.mktemp("models") / "index"
-    build_memory_index(ListCorpus(TEXTS), path, IndexSettings(**PLAIN))
+    build_memory_index(ListCorpus(TEXTS), path, MemorySettings(**PLAIN))
     return MemoryIndex(path)
 
 

@@ -12,15 +12,12 @@ from memory_corpus import ListCorpus
 from sklearn.linear_model import LinearRegression
 
 from adducir.core.errors import UsageError
-from adducir.encoders.kinds import encoder_source
-from adducir.encoders.statement import EncodingSettings
-from adducir.indexes.building import DenseSettings, IndexSettings
-from adducir.indexes.dense import build_dense_index
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
+from adducir.indexes.settings import DenseSettings
 from adducir.rerankers.retriever import RerankingTransformer
 
-MEAN = EncodingSettings(pooling="mean", similarity="dot")
+SET = {"pooling": "mean", "similarity": "dot"}
 DRAW = np.random.default_rng(11)
 TEXTS = {f"d{n:02}": " ".join(f"word{w}" for w in DRAW.zipf(1.6, 12) % 25) for n in range(60)}
 WORDS = {docno: Counter(text.split()) for docno, text in TEXTS.items()}
@@ -69,14 +66,14 @@ class Plain(pt.Transformer):
 @pytest.fixture(scope="module", params=["memory", "lucene"])
 def index(request, tmp_path_factory):
     path = tmp_path_factory.mktemp(request.param) / "index"
-    build_index(ListCorpus(TEXTS), path, IndexSettings(("text",)), engine=request.param)
+    build_index(ListCorpus(TEXTS), path, request.param)
     return open_index(path)
 
 
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory, tiny):
     path = tmp_path_factory.mktemp("dense") / "index"
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny), encoding=MEAN))
+    build_index(ListCorpus(TEXTS), path, DenseSettings(encoder=str(tiny), **SET))
     return open_index(path)
 
 
@@ -142,8 +139,9 @@ def test_candidates_are_scored_exactly_and_keep_their_columns(index):
 @pytest.mark.parametrize("kind", ["Flat", "IVF4,Flat", "HNSW8", "PCA8,Flat"])
 def test_a_dense_retriever_scores_candidates(tmp_path, tiny, kind):
     path = tmp_path / "index"
-    settings = DenseSettings(kind=kind, parameters="nprobe=4" if "IVF" in kind else "")
-    build_dense_index(ListCorpus(TEXTS), path, encoder_source(str(tiny), encoding=MEAN), settings)
+    parameters = "nprobe=4" if "IVF" in kind else ""
+    settings = DenseSettings(encoder=str(tiny), kind=kind, parameters=parameters, **SET)
+    build_index(ListCorpus(TEXTS), path, settings)
     retriever = DenseRetriever(path, depth=40)
     whole = retriever(TOPICS)
     again = retriever(whole.assign(note="x", query_toks=[{"a": 1.0}] * len(whole)))
@@ -218,6 +216,6 @@ def test_two_systems_have_two_names(index, dense, tmp_path):
 
 @pytest.mark.parametrize("place", ["a/index", "b/index"])
 def test_indexes_of_one_name_are_told_apart(tmp_path: Path, place):
-    build_index(ListCorpus(TEXTS), tmp_path / place, IndexSettings(("text",)), engine="memory")
+    build_index(ListCorpus(TEXTS), tmp_path / place, "memory")
     assert place in repr(LexicalRetriever(tmp_path / place))
     assert RerankingTransformer.__repr__ is not pt.Transformer.__repr__

@@ -14,12 +14,11 @@ from adducir.corpora.documents import Document
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.corpora.topics import Topics, load_topics
-from adducir.indexes.analysis import Analysis
-from adducir.indexes.building import IndexSettings
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
+from adducir.indexes.settings import TokenWeightSettings
 
 COUNTS = {
     "d1": {"cats": 3, "Cat": 2, "the": 9, "running": 1},
@@ -41,9 +40,8 @@ def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     texts = {d: " ".join(" ".join([w] * n) for w, n in c.items()) for d, c in COUNTS.items()}
     build_memory_index(ListCorpus(texts), tmp_path / "text")
     weights = write(tmp_path / "p.jsonl", COUNTS)
-    build_memory_index(
-        open_corpus(str(weights)), tmp_path / "pairs", IndexSettings(weights=weights)
-    )
+    own = TokenWeightSettings(weights=weights, language="en")
+    build_memory_index(open_corpus(str(weights)), tmp_path / "pairs", own)
     queries = ["cat runs", "dog", "wi fi caf\u00e9", "the"]
     found = [
         MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
@@ -52,9 +50,6 @@ def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     one, other = (hits.frame([*"abcd"]) for hits in found)
     assert one.rows() == other.rows()
     assert len(one) > 4
-
-
-READY = Analysis(language="pretokenized")
 
 
 def vectors_of(count, size, seed, *, whole=False):
@@ -80,7 +75,7 @@ def write_vectors(path, rows, key="id", vector="vector"):
 
 def built(folder, rows):
     weights = write_vectors(folder / "w.jsonl", rows)
-    settings = IndexSettings(analysis=READY, weights=weights)
+    settings = TokenWeightSettings(weights=weights)
     build_memory_index(open_corpus(str(weights)), folder / "index", settings)
     return MemoryIndex(folder / "index")
 
@@ -168,7 +163,7 @@ def test_an_index_of_texts_is_searched_by_texts(tmp_path):
 def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     weights = write_vectors(tmp_path / "w.jsonl", [{"a": 1}, {"b": 0}])
     documents = [Document(f"d{n:04}", {"text": f"text {n}"}) for n in range(3)]
-    settings = IndexSettings(analysis=READY, weights=weights)
+    settings = TokenWeightSettings(weights=weights)
     manifest = build_memory_index(ListCorpus(documents), tmp_path / "i", settings)
     counts = manifest.counts
     assert (counts["documents"], counts["empty"], counts["indexed"]) == (3, 2, 1)

@@ -6,10 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import artifact_fingerprint, build
+from adducir.core.artifacts import open_artifact
 from adducir.core.files import file_digest, read_lines
 from adducir.core.fingerprint import fingerprint
-from adducir.corpora.documents import Document
+from adducir.corpora.documents import Document, text_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.ranking import ContextReader, context_ranks, task_among
@@ -17,11 +17,10 @@ from adducir.evaluation.measures import parse_measure
 from adducir.evaluation.scores import Scores
 from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
-from adducir.experiments.retrieval.indexes import IndexPlan, IndexRecipe
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.indexes.search import Search
-from adducir.runs.run import Run
+from adducir.indexes.index import Hits, Index
+from adducir.indexes.settings import IndexSettings
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table
 
@@ -89,48 +88,49 @@ class _Texts:
         return []
 
 
-class Words(IndexRecipe):
-    """The words of each document, to be counted.
+class Words(IndexSettings):
+    """The words of each document, to be counted."""
 
-    Attributes:
-        engine: ``words``.
-    """
-
+    engine: ClassVar[str] = "words"
     artifact: ClassVar[str] = "words-index"
-    engine: Literal["words"] = "words"
 
-    def plan(self, step, seed, study):
-        inputs = {"corpus": fingerprint(step.corpus.identity())}
+    def write(self, corpus, folder, running):
+        words = {one.docno: text_of(one, self.fields).split() for one in corpus}
+        (folder / "words.json").write_text(json.dumps(words))
+        return {"documents": len(words)}
 
-        def make(folder):
-            words = {one.docno: one.fields["text"].split() for one in step.corpus}
-            (folder / "words.json").write_text(json.dumps(words))
-            return {"documents": len(words)}
+    @classmethod
+    def open(cls, path, **_):
+        return WordsIndex(path, open_artifact(path, cls.artifact))
 
-        def built(context):
-            return build(
-                step.path,
-                kind=self.artifact,
-                recipe={},
-                inputs=inputs,
-                builder_version=1,
-                make=make,
-                rebuild=context.rebuild,
-            )
 
-        known = artifact_fingerprint(self.artifact, {}, inputs, 1)
-        return IndexPlan(lambda: known, {}, built)
+class WordsIndex(Index):
+    default_model = ""  # it has its own
 
-    def search(self, step, search, context):
-        words = json.loads((step.parts["index"].path / "words.json").read_text())
-        rows = [
-            (qid, docno, float(sum(one in query.split() for one in held)))
-            for qid, query in zip(step.topics.qids, step.topics.queries, strict=True)
-            for docno, held in words.items()
+    @property
+    def docnos(self):
+        return pl.Series("docno", list(self.words), dtype=pl.String)
+
+    @property
+    def words(self):
+        return json.loads((self.path / "words.json").read_text())
+
+    def search(self, queries, model=None, *, feedback=None, depth=1000, threads=None):
+        counted = [
+            sorted(
+                ((sum(one in query.split() for one in held), docno), docno)
+                for docno, held in self.words.items()
+            )[::-1][:depth]
+            for query in queries
         ]
-        frame = pl.DataFrame(rows, schema=["qid", "docno", "score"], orient="row")
-        frame = frame.sort("qid", "score", "docno", descending=[False, True, True])
-        return Search(Run(frame, step.tag), (), (), (), 0.0, {"engine": self.engine})
+        return Hits(
+            np.array([len(ranking) for ranking in counted], dtype=np.int32),
+            pl.Series([docno for ranking in counted for _, docno in ranking], dtype=pl.String),
+            np.array([score for ranking in counted for (score, _), _ in ranking], dtype=np.float32),
+        )
+
+    def settings(self, model, feedback):
+        return {"engine": "words"}
 
 
 class Shortest(RankingSystem):

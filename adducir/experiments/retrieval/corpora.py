@@ -17,6 +17,7 @@ from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
+from adducir.corpora.passages import Passages
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.reading import QrelsReading, Reading, TopicReading
 from adducir.corpora.sources import file_path
@@ -178,6 +179,8 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
         from adducir.deepct.expansion import WEIGHTED
 
         corpus, unseen, found = base, unseen - {WEIGHTED}, {WEIGHTED}
+    if isinstance(corpus, Passages):
+        corpus = corpus.documents
     if not unseen or not isinstance(corpus, LocalCorpus):
         return
     for document in corpus:

@@ -34,6 +34,7 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
+from adducir.indexes.search import search_topics
 from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
@@ -187,7 +188,8 @@ class Search(TunableSystem):
     verb: ClassVar[str] = "search"
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
-    model: Annotated[str, MODELS] = "bm25"  # the retrieval model; not for dense indexes
+    # the retrieval model, by default the index's; not for dense indexes
+    model: Annotated[str, MODELS] = "bm25"
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -236,9 +238,19 @@ class Search(TunableSystem):
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         super().check(name, study)
-        index = study.recipe.indexes.get(self.index)
-        for path, what in () if index is None else index.unfit(self):
-            study.planner.add(("systems", name, *path), what)
+        place, index = ("systems", name), study.recipe.indexes.get(self.index)
+        if index is None:
+            return
+        if index.settings.default_model is not None:
+            for path, message in index.settings.unfit(self.index, self.model, self.feedback):
+                study.planner.add((*place, *path), message)
+            return
+        for key in (*(self.model_fields_set & {"model"}), *(self.model_extra or {})):
+            message = "has no effect on a dense index, which ranks by vectors"
+            study.planner.add((*place, key), message)
+        if self.tune is not None:
+            message = "a search of a dense index does not have parameters to tune"
+            study.planner.add((*place, "tune"), message)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         feedback = self.feedback
@@ -251,7 +263,15 @@ class Search(TunableSystem):
         from adducir.indexes.building import engine_versions
 
         index = step.parts["index"]
-        found = index.entry.search(step, self, context)
+        found = search_topics(
+            index.open(context),
+            step.topics,
+            self.retrieval_model,
+            tag=step.tag,
+            feedback=self.feedback,
+            depth=step.study.recipe.most,
+            threads=context.threads,
+        )
         note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
         return Answer(found.run, note, found.method, found.seconds, data, engine_versions())

@@ -11,10 +11,17 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, field_validator
+from pydantic import (
+    BeforeValidator,
+    Field,
+    SerializeAsAny,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import KeyPath
+from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import listed
 from adducir.corpora.sources import file_path
@@ -28,7 +35,7 @@ from adducir.experiments.retrieval.corpora import (
     TopicsRecipe,
     open_measures,
 )
-from adducir.experiments.retrieval.indexes import IndexRecipe, IndexStep, chosen_by_engine
+from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
 from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
 from adducir.experiments.step import Absent, ModelStep, Step
@@ -44,7 +51,6 @@ AnyCorpus = Annotated[
     SerializeAsAny[CorpusRecipe],
     BeforeValidator(chosen_by_key(CORPORA, "a corpus needs exactly one of `source` and `expand`")),
 ]
-AnyIndex = Annotated[SerializeAsAny[IndexRecipe], BeforeValidator(chosen_by_engine)]
 AnySystem = Annotated[
     SerializeAsAny[System],
     BeforeValidator(
@@ -61,7 +67,7 @@ class Retrieval(Task):
 
     task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or omitted
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
-    indexes: dict[Name, AnyIndex] = Field(default_factory=dict)  # indexes of them, by name
+    indexes: dict[Name, IndexEntry] = Field(default_factory=dict)  # indexes of them, by name
     topics: dict[Name, TopicsRecipe]  # topic sets by name: a group of columns each
     systems: dict[Name, AnySystem]  # the rows of the table
     # documents per topic in each run
@@ -83,6 +89,24 @@ class Retrieval(Task):
         if not value:
             raise ValueError("at least one is needed")
         return value
+
+    @model_validator(mode="after")
+    def _searches_by_the_model_of_the_index(self) -> "Retrieval":
+        wrong = list[tuple[KeyPath, str]]()
+        for name, system in self.systems.items():
+            index = self.indexes.get(str(getattr(system, "index", "")))
+            default = None if index is None else index.settings.default_model
+            if "model" in system.model_fields_set or default in (None, "bm25"):
+                continue
+            stated = {**system.model_dump(exclude_unset=True), "model": default}
+            try:
+                self.systems[name] = type(system).model_validate(stated)
+            except ValidationError as error:
+                found = errors_of(error, stated)
+                wrong += [(("systems", name, *one.path), one.what) for one in found]
+        if wrong:
+            raise errors_at(*wrong)
+        return self
 
     def study(self, planner: Planner) -> "RetrievalStudy":
         return RetrievalStudy(self, planner)

@@ -158,7 +158,7 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
         "folder": context.shown(step.path),
         "corpus": step.source,
         "fingerprint": step.fingerprint,
-        "engine": getattr(step.entry, "engine", ""),
+        "engine": step.settings.engine,
         **step.recipe(),
         **{
             key: context.shown(one) if isinstance(one, Path) else one

@@ -23,7 +23,7 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.building import IndexSettings, packed, stored
+from adducir.indexes.building import packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory.impact_build import write_impacts
@@ -39,6 +39,7 @@ from adducir.indexes.memory.inverting import (
     scatter,
 )
 from adducir.indexes.memory.segment import DOCNOS, FILES, LEVELS, TERMS, common_terms, norms_of
+from adducir.indexes.settings import MemorySettings
 from adducir.indexes.vocabulary import bulk_analyser
 
 _BLANKS = bytes(range(33))
@@ -46,15 +47,15 @@ _WEIGHTED_BLOCK = 2000
 _NOTHING = 2.0**-150  # what single precision rounds to 0
 
 
-def write(corpus: Corpus, folder: Path, settings: IndexSettings, threads: int) -> dict[str, Any]:
+def write(corpus: Corpus, folder: Path, settings: MemorySettings, threads: int) -> dict[str, Any]:
     """Build an index in an empty folder; returns its counts.
 
-    If the settings name ``weights``, these are the documents' terms; the corpus has the texts, and
+    Token weights that the settings name are the documents' terms; the corpus has the texts, and
     documents without weights count as ``empty``. Words are then analysed like texts, weights of
     words with the same term are added, and a word that becomes several terms passes its weight to
     each; with the language ``pretokenized``, tokens are terms.
     """
-    weights, analysis = settings.weights, settings.analysis
+    weights, analysis = settings.token_weights, settings.analysis
     arrived = Arrived(folder, np.int32 if weights is None else np.float32)
     with translated(folder):
         with DocumentWriter(folder) as store:

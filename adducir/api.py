@@ -1,0 +1,420 @@
+"""What ``import adducir`` offers as functions: from documents to a tested table.
+
+Everything is taken as an object or by name: an index or its folder, a model or ``"bm25"``, topics,
+qrels and runs as objects, files, data frames or dicts. What cannot be taken is a
+:class:`~adducir.core.errors.UsageError`.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+from adducir.core.texts import refuse_unless_path, refused
+from adducir.corpora.documents import Corpus
+from adducir.corpora.frames import Frame, is_frame
+from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.sources import open_corpus
+from adducir.corpora.topics import Topics, load_topics
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+
+if TYPE_CHECKING:
+    from adducir.evaluation.scores import Scores
+    from adducir.experiments.experiment import Outcome
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.index import Index
+    from adducir.indexes.models import Model
+    from adducir.indexes.settings import IndexSettings
+    from adducir.rerankers.recipe import Reranker
+    from adducir.statistics.comparison import Comparison
+
+PathLike = str | os.PathLike[str]
+Runs: TypeAlias = "Run | PathLike | Frame | Mapping[str, Mapping[str, float]]"
+Judgements: TypeAlias = (
+    "Qrels | PathLike | Sequence[PathLike] | Frame | Mapping[str, Mapping[str, float]]"
+)
+Queries: TypeAlias = "Topics | PathLike | Frame | Mapping[str, str]"
+Documents: TypeAlias = "Corpus | PathLike | Frame | Iterable[Mapping[str, Any]]"
+
+
+def build_index(
+    documents: Documents,
+    path: PathLike,
+    settings: "IndexSettings | str" = "lucene",
+    *,
+    threads: int | None = None,
+    device: str = "auto",
+    rebuild: bool = False,
+) -> "Index":
+    """Build an index, unless ``path`` already holds the one that would be built, and open it.
+
+    Args:
+        documents: A corpus, a file or folder, an ir_datasets id, a data frame, or dicts with a
+            docno and texts.
+        path: The index's folder.
+        settings: An index's settings, or the name of a kind (``lucene``, ``memory``).
+        threads: By default one per core.
+        device: Where the encoder of a dense index runs.
+        rebuild: Build it even if it is up to date.
+
+    Returns:
+        The index; ``index.manifest.counts`` has its numbers of documents, terms and tokens.
+
+    Raises:
+        AdducirError: A document is malformed, a field is unknown, Java is missing, or ``path``
+            holds something else.
+
+    Example:
+        >>> pets = [{"docno": "x", "text": "cats like fish"}, {"docno": "y", "text": "dogs run"}]
+        >>> index = ad.build_index(pets, "pets", ad.MemorySettings(stemmer="krovetz"))
+        >>> len(index), index.default_model
+        (2, 'bm25')
+    """
+    from adducir.indexes import engines
+
+    folder = _path(path, "an index's folder")
+    engines.build_index(
+        as_corpus(documents), folder, settings, threads=threads, device=device, rebuild=rebuild
+    )
+    return engines.open_index(folder, device=device)
+
+
+def search(
+    index: "Index | PathLike",
+    topics: Queries,
+    model: "Model | str | None" = None,
+    *,
+    feedback: "FeedbackMethod | str | None" = None,
+    depth: int | None = 1000,
+    tag: str | None = None,
+    threads: int | None = None,
+) -> Run:
+    """Search an index for all topics, as ``adducir search`` does.
+
+    Args:
+        index: An index or its folder.
+        topics: Topics, their file or ir_datasets id, a data frame (qid, query) or a dict.
+        model: A retrieval model or its name; by default the index's.
+        feedback: A feedback method or its name, to expand queries first.
+        depth: Documents per topic at most; None for all with a query term.
+        tag: The run's name; by default the model's and the method's.
+        threads: By default one per core.
+
+    Returns:
+        The run, whose ``metadata`` state how it was made and are written by :func:`write_run`.
+
+    Raises:
+        AdducirError: The index does not support the model, or topics cannot be read.
+
+    Example:
+        >>> run = ad.search("pets", {"1": "cats"}, "bm25", feedback="rm3")
+        >>> run.tag, sorted(run.to_dict()["1"])
+        ('bm25-rm3', ['x', 'z'])
+    """
+    from adducir.indexes.kinds import FEEDBACK, MODELS
+    from adducir.indexes.search import search_topics
+
+    opened, queries = as_index(index), as_topics(topics)
+    names = [opened.default_model or "dense"]
+    if opened.default_model:
+        model = MODELS.chosen(model or opened.default_model)
+        names = [MODELS.name_of(type(model))]
+    if feedback is not None:
+        feedback = FEEDBACK.chosen(feedback)
+        names.append(FEEDBACK.name_of(type(feedback)))
+    found = search_topics(
+        opened,
+        queries,
+        model,
+        tag="-".join(names) if tag is None else tag,
+        feedback=feedback,
+        depth=depth,
+        threads=threads,
+    )
+    about = {"source": queries.source, "field": queries.field}
+    return replace(found.run, metadata={"method": found.method, "data": {"topics": about}})
+
+
+def rerank(
+    run: Runs,
+    topics: Queries,
+    texts: "Index | Documents",
+    reranker: "Reranker | PathLike",
+    *,
+    depth: int = 100,
+    fields: Sequence[str] = (),
+    tag: str | None = None,
+    device: str = "auto",
+) -> Run:
+    """Rerank the best documents of a run with a neural model, as ``adducir rerank`` does.
+
+    Args:
+        run: The candidates.
+        topics: The topics that were searched.
+        texts: The index or the documents with the texts.
+        reranker: A recipe, a folder, or a name such as ``maxsim:minilm``.
+        depth: Documents per topic to rerank; the rest follow in their old order.
+        fields: The fields to read; by default the reranker's recipe's, or those indexed.
+        tag: The new run's name; by default the old one with the reranker's.
+        device: Where the model runs.
+
+    Example:
+        >>> ad.rerank(run, {"1": "cats"}, "pets", "maxsim:minilm", tag="again").qids
+        ['1']
+    """
+    from adducir.models.work import Running
+    from adducir.rerankers.recipe import Reranker, open_reranker
+    from adducir.rerankers.rerank import rerank as rerank_run
+    from adducir.rerankers.rerank import texts_for
+    from adducir.runs.write import part_of, reranked_method
+
+    candidates, queries = as_run(run), as_topics(topics)
+    if not isinstance(reranker, Reranker):
+        name = os.fspath(_path(reranker, "a reranker"))
+        reranker = open_reranker(name, running=Running(device))
+    source = texts if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
+    with TemporaryDirectory(prefix="adducir-", ignore_cleanup_errors=True) as scratch:
+        found = rerank_run(
+            candidates,
+            queries,
+            texts_for(
+                as_index(source) if _is_index(source) else source,  # type: ignore[arg-type]
+                candidates.top(depth).frame["docno"],
+                fields,
+                reranker,
+                Path(scratch),
+            ),
+            reranker,
+            depth=depth,
+            tag=tag,
+        )
+    method = reranked_method(part_of(candidates.metadata, "method"), found.settings)
+    return replace(found.run, metadata={**candidates.metadata, "method": method})
+
+
+def fuse(
+    runs: "Iterable[Runs]",
+    method: str = "rrf",
+    *,
+    weights: Sequence[float] | None = None,
+    depth: int | None = 1000,
+    tag: str | None = None,
+    **hyperparameters: Any,
+) -> Run:
+    """Fuse two or more runs topic by topic; a run that lacks a document adds nothing to it.
+
+    Args:
+        runs: Runs, files, frames or dicts.
+        method: ``rrf``, ``combsum``, ``combmnz``, or a package's.
+        weights: A number of 0 or more per run.
+        depth: Documents per topic at most; None for all.
+        tag: The new run's name; by default the method's.
+        hyperparameters: The method's, such as ``k`` of ``rrf``.
+
+    Example:
+        >>> fused = ad.fuse([{"1": {"x": 2.0}}, {"1": {"y": 9.0, "x": 1.0}}], k=60)
+        >>> fused.frame["docno"].to_list()
+        ['x', 'y']
+    """
+    from adducir.runs.fusion import fuse as fuse_runs
+
+    if not isinstance(method, str):
+        raise refused(method, "a fusion method", "a name")
+    every = [as_run(one, f"run{number}") for number, one in enumerate(_listed(runs, "runs"), 1)]
+    return fuse_runs(every, method, weights=weights, depth=depth, tag=tag, **hyperparameters)
+
+
+@overload
+def evaluate(run: Runs, qrels: Judgements, measures: Any = ..., **more: Any) -> "Scores": ...
+@overload
+def evaluate(
+    run: "Sequence[Runs]", qrels: Judgements, measures: Any = ..., **more: Any
+) -> "list[Scores]": ...
+def evaluate(
+    run: "Runs | Sequence[Runs]", qrels: Judgements, measures: Any = None, **more: Any
+) -> "Scores | list[Scores]":
+    """Evaluate a run, or several with the same judgements.
+
+    A judged topic without documents counts 0, as with trec_eval's ``-c``.
+
+    Args:
+        run: A run, a file, a frame or a dict; or a list of these.
+        qrels: Judgements, their file or ir_datasets id, a frame or a dict.
+        measures: As ir_measures writes them, such as ``"nDCG@10 AP"``; by default the usual ones.
+        more: Arguments of :class:`adducir.evaluation.evaluator.Evaluator`.
+
+    Returns:
+        Scores, a value per topic and measure; of a list of runs, a list of them.
+
+    Example:
+        >>> scores = ad.evaluate({"1": {"x": 2.0, "y": 1.0}}, {"1": {"y": 1}}, "RR AP")
+        >>> scores.mean("RR")
+        0.5
+    """
+    from ir_measures import Measure
+
+    from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.measures import DEFAULT_MEASURES
+
+    chosen = " ".join(DEFAULT_MEASURES) if measures is None else measures
+    if not isinstance(chosen, str | Measure | Iterable):
+        raise refused(chosen, "measures", "their names")
+    evaluator = Evaluator(as_qrels(qrels), chosen, **more)
+    if isinstance(run, Sequence) and not isinstance(run, str):
+        return [evaluator.score(as_run(one, f"run{number}")) for number, one in enumerate(run, 1)]
+    return evaluator.score(as_run(run))
+
+
+def compare(
+    scores: "Scores | Iterable[Scores]", *, baseline: Any = None, **settings: Any
+) -> "Comparison":
+    """Test systems for differences and for equivalence on all measures.
+
+    Args:
+        scores: What :func:`evaluate` returned for several runs.
+        baseline: The system that the others are compared with, or several.
+        settings: Of the tests: ``test``, ``correction``, ``alpha``, ``equivalence`` and the like
+            (docs/statistics.md).
+
+    Example:
+        >>> qrels = {"1": {"x": 1}, "2": {"y": 1}, "3": {"z": 1}}
+        >>> good = ad.Run.of({"1": {"x": 2.0}, "2": {"y": 2.0}, "3": {"a": 1.0}}, tag="good")
+        >>> poor = ad.Run.of({"1": {"y": 2.0}, "2": {"x": 2.0}, "3": {"a": 1.0}}, tag="poor")
+        >>> comparison = ad.compare(ad.evaluate([good, poor], qrels, "RR"), baseline="poor")
+        >>> round(comparison.to_polars().filter(measure="RR")["difference"][0], 3)
+        0.667
+    """
+    from adducir.evaluation.scores import Scores
+    from adducir.statistics.comparison import compare as compare_scores
+
+    every = [scores] if isinstance(scores, Scores) else _listed(scores, "scores")
+    for one in every:
+        if not isinstance(one, Scores):
+            raise refused(one, "scores", "what `evaluate` returns")
+    if baseline is not None:
+        settings["baseline"] = baseline
+    return compare_scores(every, **settings)
+
+
+def experiment(
+    file: PathLike,
+    overrides: Sequence[str] = (),
+    *,
+    rebuild: bool = False,
+    allow_code: bool = False,
+    threads: int | None = None,
+    device: str = "auto",
+) -> "Outcome":
+    """Run an experiment file: build what is missing, evaluate, test, write all tables.
+
+    Args:
+        file: The experiment file.
+        overrides: Changes of its keys, such as ``systems.BM25.k1=1.2``.
+        rebuild: Build everything, even what exists.
+        allow_code: Allow the file's Python code to run.
+        threads: Threads of searches and networks; by default one per core.
+        device: Where networks run.
+
+    Returns:
+        The tables, in ``tables`` by name and ``table`` for a single one, and their files.
+
+    Example:
+        >>> from pathlib import Path
+        >>> Path("experiments").mkdir()
+        >>> _ = Path("experiments/demo.yaml").write_text('''
+        ... topics: {demo: {source: "bundled:topics", qrels: "bundled:qrels"}}
+        ... corpora: {arguments: {source: "bundled:arguments"}}
+        ... indexes: {arguments: {corpus: arguments, engine: memory}}
+        ... systems: {BM25: {index: arguments}}
+        ... measures: [RR]
+        ... ''')
+        >>> outcome = ad.experiment("experiments/demo.yaml")
+        >>> outcome.table.to_polars()["system"].to_list()
+        ['BM25']
+    """
+    from adducir.experiments.experiment import plan_experiment, run_experiment
+    from adducir.experiments.step import Context
+
+    changes = tuple(_listed(overrides, "overrides"))
+    plan = plan_experiment(_path(file, "an experiment file"), changes, rebuild=rebuild)
+    return run_experiment(plan, context=Context(threads, device), allow_code=allow_code)
+
+
+def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_eval") -> Run:
+    """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
+
+    Args:
+        path: The file.
+        ties: The order of equal scores: trec_eval's (docno descending) or Anserini's (ascending).
+
+    Raises:
+        InputError: With the line of what is malformed.
+
+    Example:
+        >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")
+        >>> ad.load_run("one.trec.gz").tag
+        'one'
+    """
+    return read_run(_path(path, "a run"), ties=ties)
+
+
+def as_index(index: "Index | PathLike") -> "Index":
+    from adducir.indexes.engines import open_index
+    from adducir.indexes.index import Index
+
+    return index if isinstance(index, Index) else open_index(_path(index, "an index"))
+
+
+def as_corpus(documents: Documents) -> Corpus:
+    is_source = isinstance(documents, str | Path) or is_frame(documents)
+    if not is_source and isinstance(documents, Corpus) and not isinstance(documents, Mapping):
+        return documents
+    return open_corpus(documents)  # type: ignore[arg-type]
+
+
+def as_topics(topics: Queries) -> Topics:
+    if isinstance(topics, Topics):
+        return topics
+    if isinstance(topics, str | os.PathLike):
+        return load_topics(_path(topics, "topics") if not isinstance(topics, str) else topics)
+    return Topics.of(topics)
+
+
+def as_qrels(qrels: Judgements) -> Qrels:
+    if isinstance(qrels, Qrels):
+        return qrels
+    if isinstance(qrels, Mapping) or is_frame(qrels):
+        return Qrels.of(qrels)  # type: ignore[arg-type]
+    if isinstance(qrels, str | os.PathLike | list | tuple):
+        return load_qrels(qrels)  # type: ignore[arg-type]
+    raise refused(qrels, "qrels", "a file, a data frame or a dict")
+
+
+def as_run(run: Runs, tag: str = "run") -> Run:
+    if isinstance(run, Run):
+        return run
+    if isinstance(run, str | os.PathLike):
+        return read_run(Path(run))
+    return Run.of(run, tag)
+
+
+def _is_index(texts: Any) -> bool:
+    from adducir.core.artifacts import MANIFEST
+    from adducir.indexes.index import Index
+
+    is_path = isinstance(texts, str | os.PathLike)
+    return isinstance(texts, Index) or (is_path and Path(texts, MANIFEST).is_file())
+
+
+def _path(value: Any, what: str) -> Path:
+    refuse_unless_path(value, what)
+    return Path(value)
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise refused(values, what, "a list")
+    return list(values)

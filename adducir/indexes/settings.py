@@ -1,0 +1,427 @@
+"""What determines an index: one class per kind, stated once.
+
+Keys of experiment files, options of ``adducir index`` and their help, Python's arguments, the
+table in docs/indexes.md, manifests and fingerprints are views of these classes. What a kind does
+not have, such as positions of a memory index, is refused because its class lacks the field.
+
+A package adds a kind through an entry point ``adducir.indexes``, whose name is the ``engine``.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
+
+from pydantic import (
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_validator,
+    model_validator,
+)
+
+from adducir.core.artifacts import Manifest, artifact_fingerprint, build
+from adducir.core.errors import MachineError, UsageError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.packages import imported
+from adducir.core.processes import default_threads
+from adducir.core.recipe import KeyPath, Kind, errors_at
+from adducir.corpora.passages import read_by
+from adducir.encoders.statement import EncodingSettings
+from adducir.indexes.kinds import (
+    FEEDBACK,
+    IMPACTS_VERSION,
+    LANGUAGES,
+    MODELS,
+    PRETOKENIZED,
+    VERSIONS,
+    holds_impacts,
+)
+from adducir.models.machine import Precision
+
+if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
+    from adducir.encoders.kinds import EncoderSource
+    from adducir.indexes.analysis import Analysis
+    from adducir.indexes.feedback import FeedbackMethod
+    from adducir.indexes.index import Index
+    from adducir.models.work import Running
+
+EXACT = "Flat"
+_RARE: Any = {"rare": True}  # in the shell, set by --set
+
+
+class ModelKey(NamedTuple):
+    """A setting that names a model, which an experiment may train from its recipe."""
+
+    key: str
+    trainable: str  # the path of the class that trains it
+    label: str
+
+
+class IndexSettings(Kind):
+    """What determines the content of an index, besides its documents."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    engine: ClassVar[str]
+    """The name in files and options, which several kinds may share."""
+    artifact: ClassVar[str]
+    """The kind of artifact, in manifests."""
+    writer: ClassVar[str] = ""
+    """The path ``module:function`` of what writes it, unless a kind overrides :meth:`write`."""
+    opener: ClassVar[str] = ""
+    """The path of the class that searches it, unless a kind overrides :meth:`open`."""
+    runs_with: ClassVar[Collection[str]] = ("threads",)
+    """What has an effect on how it is built, of a network's device, threads and the like."""
+    opens_with: ClassVar[Collection[str]] = ()
+    """What has an effect on how it is opened, of ``device``, ``tokens`` and ``encoder``."""
+    model_key: ClassVar[ModelKey | None] = None
+    _folder: Path = PrivateAttr(default=Path())
+    _has_defaults: bool = PrivateAttr(default=False)  # whether the fields are a corpus's
+
+    fields: tuple[str, ...] = Field((), json_schema_extra={"shown": "the corpus's texts"})
+    """The fields to index, joined."""
+
+    @field_validator("fields", mode="before")
+    @classmethod
+    def _is_a_list(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            raise ValueError(f"must be a list, not one text ({value!r})")  # noqa: TRY004
+        return value
+
+    @property
+    def version(self) -> int:
+        """Raised when the same settings yield another index."""
+        return VERSIONS.get(self.engine, 1)
+
+    @property
+    def default_model(self) -> str | None:
+        """The retrieval model of a search that names none; None if an index has its own."""
+        return None
+
+    def at(self, folder: Path) -> Self:
+        """The settings with paths that start in a study's folder."""
+        settings = self.model_copy()
+        settings._folder = folder
+        return settings
+
+    def opens(self) -> Mapping[str, Callable[[], Any]]:
+        """What reads the files or models that settings name, by key."""
+        return {}
+
+    def refuse_trained(self) -> None:
+        """Refuse settings that have no effect on a model that is trained from its recipe."""
+
+    def of(self, corpus: "Corpus") -> Self:
+        """The settings, with the corpus's default fields if none are named."""
+        return self if self.fields else self.defaulting_to(corpus.default_fields)
+
+    def defaulting_to(self, fields: Sequence[str]) -> Self:
+        """The settings with a corpus's default fields, which are known."""
+        settings = self.model_copy(update={"fields": tuple(fields)})
+        settings._has_defaults = True
+        return settings
+
+    def documents(self, corpus: "Corpus") -> "Corpus":
+        """The corpus as this index reads it: passages are determined by its fields."""
+        return corpus if self._has_defaults else read_by(corpus, self.fields)
+
+    def recipe(self) -> dict[str, Any]:
+        """The settings as plain values, for manifests and fingerprints."""
+        return self.model_dump(mode="json")
+
+    def inputs(self, corpus: "Corpus", model: str | None = None) -> dict[str, str]:
+        """The fingerprints of what it is built from; ``model``: that of one yet to be trained."""
+        del model
+        return {"corpus": fingerprint(self.documents(corpus).identity())}
+
+    def identity(self, corpus: "Corpus", model: str | None = None) -> dict[str, Any]:
+        """What :func:`adducir.core.artifacts.build` needs to know of the index of a corpus."""
+        return {
+            "kind": self.artifact,
+            "recipe": self.of(corpus).recipe(),
+            "inputs": self.inputs(corpus, model),
+            "builder_version": self.version,
+        }
+
+    def fingerprint(self, corpus: "Corpus", model: str | None = None) -> str:
+        """The index's fingerprint, which is known before it is built."""
+        return artifact_fingerprint(**self.identity(corpus, model))
+
+    def build(
+        self,
+        corpus: "Corpus",
+        path: Path,
+        running: "Running | None" = None,
+        *,
+        rebuild: bool = False,
+    ) -> Manifest:
+        """Build the index, unless ``path`` already holds the one that would be built."""
+        documents, settings = self.documents(corpus), self.of(corpus)
+        return build(
+            path,
+            **self.identity(corpus),
+            make=lambda folder: settings.write(documents, folder, running),
+            rebuild=rebuild,
+            versions=self.versions(),
+            source=corpus.source,
+        )
+
+    def write(self, corpus: "Corpus", folder: Path, running: "Running | None") -> Mapping[str, Any]:
+        """Write the index into an empty folder, and return its counts."""
+        threads = (running.threads if running is not None else None) or default_threads()
+        counts: Mapping[str, Any] = imported(self.writer)(corpus, folder, self, threads)
+        return counts
+
+    def versions(self) -> dict[str, str]:
+        """Versions of the software that builds it."""
+        return {}
+
+    @classmethod
+    def open(cls, path: Path, **options: Any) -> "Index":
+        """Open an index of this kind; see :func:`adducir.indexes.engines.open_index`."""
+        opened: Index = imported(cls.opener)(path, **{key: options[key] for key in cls.opens_with})
+        return opened
+
+    def unfit(
+        self, name: str, model: str, feedback: "FeedbackMethod | None"
+    ) -> Iterator[tuple[KeyPath, str]]:
+        """What a search of the index ``name`` needs and the index lacks, each with its key."""
+        yield from ()
+
+
+class TextSettings(IndexSettings):
+    """Settings of all indexes of terms."""
+
+    language: Annotated[str, LANGUAGES] = Field("en", json_schema_extra={"metavar": "CODE"})
+    """The language of documents and queries, such as de, fr or zh; of token weights
+    pretokenized by default: they are searched without analysis."""
+    stemmer: str = Field("", json_schema_extra={"shown": "the language's; English: porter"})
+    """One of the language's stemmers; English: porter, krovetz or none."""
+    stopwords: str | tuple[str, ...] = "lucene"
+    """'lucene', 'none', or a file with one stop word per line; in Python also the words."""
+    accurate_length: bool = Field(False, json_schema_extra=_RARE)
+    """Whether BM25 uses exact document lengths instead of Lucene's one byte."""
+
+    @model_validator(mode="after")
+    def _has_stemmer(self) -> Self:
+        from adducir.indexes.analysis import Analysis
+
+        try:
+            Analysis(self.stemmer, language=self.language)
+        except UsageError as error:
+            raise errors_at((("stemmer",), error.what.rstrip("."))) from error
+        return self
+
+    @cached_property
+    def analysis(self) -> "Analysis":
+        """How text becomes terms; reads the file of stop words."""
+        from adducir.indexes.analysis import Analysis
+
+        if isinstance(self.stopwords, tuple):
+            return Analysis(self.stemmer, self.stopwords, self.language)
+        return Analysis.of(self.stemmer, self.stopwords, self.language, self._folder)
+
+    def opens(self) -> Mapping[str, Callable[[], Any]]:
+        return {"stopwords": lambda: self.analysis}
+
+    @property
+    def default_model(self) -> str | None:
+        return "bm25"
+
+    def recipe(self) -> dict[str, Any]:
+        plain = self.model_dump(mode="json", exclude={"language", "stemmer", "stopwords"})
+        return {**plain, "analysis": self.analysis.settings()}
+
+    def versions(self) -> dict[str, str]:
+        from adducir.indexes.building import engine_versions
+
+        is_lucene = self.engine == "lucene"
+        try:
+            return engine_versions(uses_java=is_lucene or self.analysis.own is None)
+        except MachineError as error:
+            if not is_lucene or self.analysis.own is None:
+                raise
+            same = "The memory engine (--engine memory) gives the same ranks without it."
+            raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
+
+    def unfit(
+        self, name: str, model: str, feedback: "FeedbackMethod | None"
+    ) -> Iterator[tuple[KeyPath, str]]:
+        engines = MODELS.kind(model).engines()
+        if self.engine not in engines:
+            others = " or ".join(f"`engine: {engine}`" for engine in engines)
+            called = {"lucene": "Lucene", "memory": "the memory engine"}[self.engine]
+            yield ("model",), f"{called} lacks the model {model}: `{name}` needs {others}"
+        elif self.accurate_length and model != "bm25" and "lucene" in engines:
+            message = f"only bm25 supports exact lengths, but `{name}` has `accurate_length: true`"
+            yield ("model",), message
+
+
+class LuceneSettings(TextSettings):
+    """Lucene's inverted index, which Anserini and Pyserini can read."""
+
+    engine: ClassVar[str] = "lucene"
+    artifact: ClassVar[str] = "lucene-index"
+    writer: ClassVar[str] = "adducir.indexes.lucene:write"
+    opener: ClassVar[str] = "adducir.indexes.lucene:LuceneIndex"
+    positions: bool = Field(True, json_schema_extra=_RARE)
+    """Whether to store positions of terms, for phrase queries."""
+    vectors: bool = Field(True, json_schema_extra=_RARE)
+    """Whether to store documents' terms, for feedback."""
+
+    def unfit(
+        self, name: str, model: str, feedback: "FeedbackMethod | None"
+    ) -> Iterator[tuple[KeyPath, str]]:
+        if feedback is not None and not self.vectors:
+            method = FEEDBACK.name_of(type(feedback))
+            needs = f"{method.upper()} needs document vectors"
+            yield (method,), f"{needs}, but the index `{name}` has `vectors: false`"
+        yield from super().unfit(name, model, feedback)
+
+
+class MemorySettings(TextSettings):
+    """Arrays in memory that rank as Lucene does; documents' terms are always stored."""
+
+    engine: ClassVar[str] = "memory"
+    artifact: ClassVar[str] = "memory-index"
+    writer: ClassVar[str] = "adducir.indexes.memory.build:write"
+    opener: ClassVar[str] = "adducir.indexes.memory.index:MemoryIndex"
+
+    @property
+    def token_weights(self) -> Path | None:
+        """What replaces the texts' terms."""
+        return None
+
+
+class TokenWeightSettings(MemorySettings):
+    """Token weights that a model computed, instead of texts; searched without analysis."""
+
+    runs_with: ClassVar[Collection[str]] = ()
+    weights: Path
+    """A file or folder of token weights (JSON lines), which replace the documents' texts."""
+    language: Annotated[str, LANGUAGES] = Field(PRETOKENIZED, json_schema_extra={"metavar": "CODE"})
+    """The language by which the weights' tokens are analysed, if they are words."""
+
+    @property
+    def version(self) -> int:
+        return IMPACTS_VERSION if holds_impacts(self.recipe()) else VERSIONS[self.engine]
+
+    @property
+    def default_model(self) -> str | None:
+        return "impact" if LANGUAGES.kind(self.language).is_pretokenized else "bm25"
+
+    @property
+    def token_weights(self) -> Path:
+        from adducir.corpora.sources import file_path
+
+        return file_path(str(self.weights), self._folder)
+
+    def opens(self) -> Mapping[str, Callable[[], Any]]:
+        from adducir.corpora.token_weights import identity_of
+
+        return {**super().opens(), "weights": lambda: identity_of(self.token_weights)}
+
+    def recipe(self) -> dict[str, Any]:
+        from adducir.corpora.token_weights import identity_of
+
+        return {**super().recipe(), "weights": identity_of(self.token_weights)}
+
+
+class DenseSettings(IndexSettings, EncodingSettings):
+    """Vectors of an encoder, searched by FAISS."""
+
+    engine: ClassVar[str] = "dense"
+    artifact: ClassVar[str] = "dense-index"
+    runs_with: ClassVar[Collection[str]] = [
+        "threads",
+        "device",
+        "batch_tokens",
+        "workers",
+        "ray",
+        "slurm",
+    ]
+    opens_with: ClassVar[Collection[str]] = ("device", "tokens", "encoder")
+    opener: ClassVar[str] = "adducir.indexes.dense:DenseIndex"
+    model_key: ClassVar[ModelKey | None] = ModelKey(
+        "encoder", "adducir.encoders.training:EncoderTraining", "an encoder"
+    )
+    encoder: str = Field(json_schema_extra={"metavar": "MODEL"})
+    """The encoder's folder or recipe, 'minilm', or a name on the Hub."""
+    kind: str = Field(EXACT, json_schema_extra=_RARE)
+    """FAISS's description (``index_factory``): Flat compares all vectors, exactly; HNSW32 is a
+    graph of neighbours (Malkov and Yashunin, 2020), IVF1024,PQ48x8 lists of compressed vectors
+    (Jégou et al., 2011). These are not exact, so recall is measured."""
+    parameters: str = Field("", json_schema_extra=_RARE)
+    """FAISS's build and search parameters, such as efConstruction=200,efSearch=64 or nprobe=16."""
+    sample: int = Field(200, ge=1, json_schema_extra=_RARE)
+    """How many vectors to measure recall against Flat with."""
+    seed: int = Field(0, ge=0, lt=1 << 63, json_schema_extra=_RARE)
+    """The seed that draws them."""
+    precision: Precision = Field("float32", json_schema_extra=_RARE)
+    """Numeric precision; bfloat16 is coarser and usually faster."""
+
+    @field_validator("kind")
+    @classmethod
+    def _is_known(cls, kind: str) -> str:
+        if kind != EXACT:
+            from adducir.indexes.building import refuse_unknown
+
+            refuse_unknown(kind)
+        return kind
+
+    def refuse_trained(self) -> None:
+        for key in [key for key, value in self.given().items() if value is not None]:
+            raise UsageError(f"`{key}` has no effect on an encoder whose recipe is trained.")
+
+    @property
+    def source(self) -> "EncoderSource":
+        from adducir.corpora.sources import expanded
+        from adducir.encoders.kinds import encoder_source
+
+        return encoder_source(expanded(self.encoder), self._folder, encoding=self)
+
+    def opens(self) -> Mapping[str, Callable[[], Any]]:
+        return {"encoder": lambda: self.source.identity()}
+
+    def recipe(self) -> dict[str, Any]:
+        of_index = self.model_dump(mode="json", include={"kind", "parameters", "sample", "seed"})
+        return {
+            "items": "documents",
+            "fields": list(self.fields),
+            **(of_index if self.kind != EXACT else {"kind": EXACT}),
+            "precision": self.precision,
+        }
+
+    def inputs(self, corpus: "Corpus", model: str | None = None) -> dict[str, str]:
+        identity = self.source.identity() if model is None else model
+        return {**super().inputs(corpus), "model": identity}
+
+    def build(
+        self,
+        corpus: "Corpus",
+        path: Path,
+        running: "Running | None" = None,
+        *,
+        rebuild: bool = False,
+    ) -> Manifest:
+        """Killed encoding resumes at the first missing shard."""
+        from adducir.models.work import PLAIN
+
+        running = replace(running or PLAIN, precision=self.precision)
+        work: Any = imported("adducir.indexes.dense:DenseWork")
+        work = work.of(self.documents(corpus), path, self.of(corpus), running)
+        manifest: Manifest = work.build(
+            path,
+            **self.identity(corpus),
+            versions=self.versions(),
+            rebuild=rebuild,
+            source=corpus.source,
+        )
+        return manifest
+
+    def versions(self) -> dict[str, str]:
+        import faiss
+
+        return {"faiss": str(faiss.__version__)}

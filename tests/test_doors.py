@@ -1,0 +1,253 @@
+"""The shell, an experiment file and Python give one index, one run, or all refuse."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from every_command import load_command
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import adducir as ad
+from adducir.cli.app import main
+from adducir.cli.command import options_of
+from adducir.cli.index import Index
+from adducir.core.errors import AdducirError
+from adducir.experiments.experiment import plan_experiment
+from adducir.experiments.retrieval.indexes import IndexEntry
+from adducir.indexes.kinds import INDEXES
+from adducir.runs.write import read_metadata
+
+CLASSES = {
+    "lucene": ad.LuceneSettings,
+    "memory": ad.MemorySettings,
+    "weights": ad.TokenWeightSettings,
+    "dense": ad.DenseSettings,
+}
+VALUES: dict[str, list[Any]] = {
+    "fields": [["text"], ["notes"], ["notes", "title"]],
+    "language": ["en", "de", "pretokenized", "xx"],
+    "stemmer": ["porter", "krovetz", "none", "lucene", "snowball"],
+    "stopwords": ["lucene", "none", "stop.txt", "nosuch.txt"],
+    "accurate_length": [True, False],
+    "positions": [True, False],
+    "vectors": [True, False],
+    "weights": ["weights.jsonl", "nosuch.jsonl"],
+    "encoder": ["minilm", "nosuch/"],
+    "kind": ["Flat", "HNSW8", "tree"],
+    "parameters": ["efSearch=20"],
+    "sample": [5, 0],
+    "seed": [3, -1],
+    "precision": ["bfloat16", "float16"],
+    "pooling": ["mean", "sum"],
+    "similarity": ["cosine", "euclid"],
+    "query_prompt": ["query: "],
+    "document_prompt": ["passage: "],
+    "query_length": [32, 1],
+    "document_length": [64, 0],
+    "dimensions": [128, 0],
+    "truncation_side": ["left", "top"],
+    "end_token": [True],
+    "special_tokens": [False],
+    "pool_prompt": [False],
+    "query_padding": ["[MASK]"],
+}
+"""For each setting, values of which some are wrong."""
+NEEDED = {"weights": {"weights": "weights.jsonl"}, "dense": {"encoder": "minilm"}}
+ROWS = [
+    {
+        "docno": "a",
+        "title": "Pets",
+        "text": "Cats sleep.",
+        "notes": "One two three. Four five six.",
+    },
+    {"docno": "b", "title": "Laws", "text": "Dogs run. Dogs bark.", "notes": "Seven eight nine."},
+]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "experiments").mkdir()
+    (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    (folder / "stop.txt").write_text("dogs\n")
+    (folder / "weights.jsonl").write_text('{"id": "a", "vector": {"cat": 2}}\n')
+    (folder / "topics.tsv").write_text("1\tcats sleep\n2\tdogs bark\n")
+    (folder / "qrels.txt").write_text("1 0 a 1\n2 0 b 1\n")
+    return folder
+
+
+def of_file(study: Path, entry: dict[str, Any], passages: int | None) -> str:
+    file = study / "experiments" / "x.yaml"
+    data = {
+        "corpora": {"c": {"source": "docs.jsonl", **({"passages": passages} if passages else {})}},
+        "indexes": {"x": {"corpus": "c", **entry}},
+        "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
+        "systems": {"S": {"index": "x"}},
+        "measures": ["RR"],
+    }
+    file.write_text(yaml.safe_dump(data))
+    plan: Any = plan_experiment(file)
+    return plan.study.index("x").fingerprint
+
+
+def of_shell(entry: dict[str, Any], passages: int | None) -> str:
+    options = options_of(Index)
+    words = ["docs.jsonl", "-o", "x"] + ([f"--passages={passages}"] if passages else [])
+    for key, value in entry.items():
+        text = ",".join(value) if isinstance(value, list) else str(value).lower()
+        text = value if isinstance(value, str) else text
+        words += ["--set", f"{key}={text}"] if options[key].is_rare else [f"--{key}", text]
+    stated = load_command("index").make_context("index", words).obj
+    return stated.settings.fingerprint(stated.opened("docs.jsonl"))
+
+
+def of_python(entry: dict[str, Any], passages: int | None) -> str:
+    values = dict(entry)
+    made = CLASSES[values.pop("engine")](**values)
+    return made.fingerprint(ad.open_corpus("docs.jsonl", passages=passages))
+
+
+def result(door: Any, *arguments: Any) -> str:
+    try:
+        found: str = door(*arguments)
+    except AdducirError:
+        return "refused"
+    except Exception as error:
+        if "click" in type(error).__module__:  # a wrong choice of an option
+            return "refused"
+        raise
+    return found
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> dict[str, Any]:
+    engine = draw(st.sampled_from(list(CLASSES)))
+    own = [*CLASSES[engine].model_fields]
+    keys = draw(st.lists(st.sampled_from(own), unique=True, max_size=4))
+    keys += draw(st.lists(st.sampled_from(list(VALUES)), max_size=1))  # perhaps of another kind
+    values = {key: draw(st.sampled_from(VALUES[key])) for key in keys}
+    return {"engine": engine, **NEEDED.get(engine, {}), **values}
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(entry=entries(), passages=st.sampled_from([None, 2, 100]))
+def test_the_doors_agree(study: Path, entry: Any, passages: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(study)
+    made = {
+        "file": result(of_file, study, entry, passages),
+        "shell": result(of_shell, entry, passages),
+        "Python": result(of_python, entry, passages),
+    }
+    assert len(set(made.values())) == 1, (entry, made)
+
+
+EXAMPLES: list[tuple[dict[str, Any], bool]] = [
+    ({"engine": "memory", "fields": ["notes"]}, True),
+    ({"engine": "lucene", "positions": False, "stopwords": "stop.txt"}, True),
+    ({"engine": "weights", "weights": "weights.jsonl"}, True),
+    ({"engine": "weights", "weights": "weights.jsonl", "language": "en"}, True),
+    ({"engine": "dense", "encoder": "minilm", "kind": "HNSW8", "sample": 5}, True),
+    ({"engine": "memory", "positions": False}, False),
+    ({"engine": "memory", "vectors": False}, False),
+    ({"engine": "weights", "weights": "weights.jsonl", "stemmer": "krovetz"}, False),
+    ({"engine": "weights", "weights": "weights.jsonl", "stopwords": "nosuch.txt"}, False),
+    ({"engine": "dense", "encoder": "minilm", "stemmer": "none"}, False),
+    ({"engine": "memory", "weights": "nosuch.jsonl"}, False),
+]
+
+
+@pytest.mark.parametrize(("entry", "is_accepted"), EXAMPLES)
+def test_what_the_doors_used_to_disagree_on(
+    study: Path, entry: dict[str, Any], is_accepted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    own = entry | ({"engine": "weights"} if "weights" in entry else {})
+    made = {
+        result(of_file, study, entry, 2),
+        result(of_shell, entry, 2),
+        result(of_python, own, 2),
+    }
+    assert len(made) == 1, made
+    assert (made != {"refused"}) is is_accepted
+
+
+@pytest.mark.parametrize("name", list(CLASSES))
+def test_every_setting_reaches_every_door(name: str, study: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(study)
+    kind = INDEXES.kind(name)
+    assert kind is CLASSES[name]
+    for key in kind.model_fields:
+        entry = {"engine": name, **NEEDED.get(name, {}), key: VALUES[key][0]}
+        entry |= {key: "lucene"} if name == "weights" and key == "stemmer" else {}
+        in_file = IndexEntry.model_validate({"corpus": "c", **entry}).settings
+        assert type(in_file) is kind
+        values = {one: value for one, value in entry.items() if one != "engine"}
+        assert in_file == kind(**values), key
+        fingerprints = [of_shell(entry, None), of_python(entry, None)]
+        assert (
+            fingerprints[0] == fingerprints[1] == in_file.fingerprint(ad.open_corpus("docs.jsonl"))
+        )
+
+
+def test_one_tag_is_one_run(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study)
+    data = {
+        "corpora": {"c": {"source": "docs.jsonl"}},
+        "indexes": {"x": {"corpus": "c", "engine": "memory", "fields": ["text", "notes"]}},
+        "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
+        "systems": {"S": {"index": "x", "k1": 1.2, "rm3": {"fb_docs": 1}}},
+        "depth": 5,
+        "measures": ["RR"],
+    }
+    Path("experiments/runs.yaml").write_text(yaml.safe_dump(data))
+    assert ad.experiment("experiments/runs.yaml").table.rows[0].system == "S"
+    index = ["index", "docs.jsonl", "--engine", "memory", "--fields", "text,notes"]
+    assert main([*index, "-o", "shell/x"]) == 0
+    search = ["search", "-i", "shell/x", "-t", "topics.tsv", "--k1", "1.2", "--feedback", "rm3"]
+    more = ["--set", "fb_docs=1", "--depth", "5", "--tag", "S", "-o", "shell.trec.gz"]
+    assert main([*search, *more]) == 0
+    own = ad.MemorySettings(fields=["text", "notes"])
+    opened = ad.build_index(ad.open_corpus("docs.jsonl"), "python/x", own)
+    model, feedback = ad.BM25(k1=1.2), ad.RM3(fb_docs=1)
+    run = ad.search(opened, "topics.tsv", model, feedback=feedback, depth=5, tag="S")
+    ad.write_run(run, "python.trec.gz")
+    files = [Path("runs/runs/S.t.trec.gz"), Path("shell.trec.gz"), Path("python.trec.gz")]
+    assert len({file.read_bytes() for file in files}) == 1
+    assert gzip.decompress(files[0].read_bytes()).count(b"\n") >= 2
+    shell, python = (read_metadata(file) for file in files[1:])
+    assert read_metadata(files[0])["method"] == shell["method"] == python["method"]
+    assert shell["data"] == python["data"]
+
+
+def test_the_default_model_is_the_index_s(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study)
+    of_file(study, {"weights": "weights.jsonl"}, None)
+    plan: Any = plan_experiment(Path("experiments/x.yaml"))
+    assert plan.study.recipe.systems["S"].model == "impact"
+    weights = ad.TokenWeightSettings(weights="weights.jsonl")
+    index = ad.build_index("docs.jsonl", "weights", weights)
+    assert ad.search(index, {"1": "cat"}).tag == "impact"
+    assert main(["search", "-i", "weights", "-t", "topics.tsv", "-o", "weights.trec"]) == 0
+    retrieval = read_metadata(Path("weights.trec"))["method"]["retrieval"][0]
+    assert retrieval["model"] == "impact"
+
+
+def test_passages_are_those_of_the_fields_that_are_read(study: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(study)
+    corpus = ad.open_corpus("docs.jsonl", passages=3)
+    index = ad.build_index(corpus, "passages", ad.MemorySettings(fields=["notes"]))
+    assert index.docnos.to_list() == ["a#1", "a#2", "b#1"]
+    run = ad.search(index, {"1": "four", "2": "seven"}, tag="notes")
+    ad.write_run(run, "notes.trec")
+    Path("two.tsv").write_text("1\tfour\n2\tseven\n")
+    words = "rerank -r notes.trec -t two.tsv --corpus docs.jsonl --passages 3 --fields notes"
+    assert main([*words.split(), "-m", "maxsim:minilm", "-o", "again.trec"]) == 0
+    again = ad.rerank(run, "two.tsv", corpus, "maxsim:minilm", fields=["notes"], tag="again")
+    assert again.frame["docno"].equals(ad.load_run("again.trec").frame["docno"])

@@ -1,0 +1,92 @@
+"""The public names' docstrings: their examples run, arguments are explained, signatures show."""
+
+import doctest
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import adducir as ad
+
+FUNCTIONS = [name for name in ad.__all__ if inspect.isfunction(getattr(ad, name))]
+PETS = [
+    {"docno": "x", "text": "cats like fish"},
+    {"docno": "y", "text": "dogs like walks"},
+    {"docno": "z", "text": "cats and dogs"},
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_example_of_each_function_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    ad.build_index(PETS, "pets", "memory")
+    run = ad.search("pets", {"1": "cats"}, tag="cats")
+    told = inspect.getdoc(getattr(ad, name)) or ""
+    names = {"ad": ad, "run": run, "pets": PETS}
+    test = doctest.DocTestParser().get_doctest(told, names, name, None, 0)
+    assert test.examples, f"{name} has no example"
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    messages: list[str] = []
+    runner.run(test, out=messages.append)
+    assert not runner.failures, "".join(messages)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_argument_is_explained(name: str) -> None:
+    function = getattr(ad, name)
+    told = inspect.getdoc(function) or ""
+    _, _, arguments = told.partition("\nArgs:\n")
+    for parameter in inspect.signature(function).parameters:
+        assert f"    {parameter}: " in arguments, f"{name}: {parameter}"
+
+
+def test_signatures_show_the_parameters() -> None:
+    for kind, names in {
+        ad.BM25: ["k1", "b"],
+        ad.QLD: ["mu"],
+        ad.RM3: ["fb_docs", "fb_terms", "original_query_weight"],
+        ad.LuceneSettings: ["fields", "stemmer", "positions"],
+        ad.DenseSettings: ["encoder", "kind"],
+    }.items():
+        parameters = inspect.signature(kind).parameters
+        assert set(names) <= set(parameters), kind
+        assert all(one.kind is one.KEYWORD_ONLY for one in parameters.values())
+        with pytest.raises(ad.AdducirError, match="by name"):
+            kind(0.9)
+
+
+WRONG = [None, 5, 1.5, object(), {"a": 1}, [None], b"bytes"]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[type(one).__name__ for one in WRONG])
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "write_run"])
+def test_every_wrong_object_is_an_error_in_words(name: str, wrong: Any, tmp_path: Path) -> None:
+    """Each argument in turn, the others being right."""
+    ad.build_index(PETS, tmp_path / "pets", "memory")
+    run = ad.Run.of({"1": {"x": 1.0}, "2": {"y": 1.0}}, tag="a")
+    qrels = ad.Qrels.of({"1": {"x": 1}, "2": {"x": 1}})
+    scores = ad.evaluate([run], qrels, "RR")
+    right: dict[str, list[Any]] = {
+        "open_corpus": [PETS],
+        "load_topics": ["bundled:topics"],
+        "load_qrels": ["bundled:qrels"],
+        "build_index": [PETS, tmp_path / "new", "memory"],
+        "open_index": [tmp_path / "pets"],
+        "search": [tmp_path / "pets", {"1": "cats"}, "bm25"],
+        "rerank": [run, {"1": "cats", "2": "x"}, PETS, "maxsim:minilm"],
+        "load_run": ["no such file"],
+        "fuse": [[run, run], "rrf"],
+        "evaluate": [run, qrels, "RR"],
+        "compare": [scores],
+        "build_table": [ad.compare(scores)],
+        "experiment": ["no such file"],
+    }
+    optional = {("search", 2), ("evaluate", 2)}
+    for place in range(len(right[name])):
+        if wrong is None and (name, place) in optional:
+            continue
+        arguments = list(right[name])
+        arguments[place] = wrong
+        with pytest.raises(ad.AdducirError):
+            getattr(ad, name)(*arguments)
