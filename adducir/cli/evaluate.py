@@ -73,6 +73,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
         "The sheet of `adducir sample` with people's grades, to correct the model's.",
         default=None,
         reads=True,
+        rare=True,
     )
     uncorrected: Annotated[bool, without("people")] = option(
         "Test differences on the word of a model alone.", default=False, rare=True
@@ -121,14 +122,14 @@ def evaluate(settings: Evaluate) -> None:
         is_alone = judge and not (settings.people or settings.model_qrels)
         if settings.people and not judge:
             raise UsageError(
-                "--people corrects a model's judgements, but --qrels does not say who judged.",
+                "`people` corrects a model's judgements, but --qrels does not say who judged.",
                 hint="Name the model: --set judge='NAME, VERSION'.",
             )
         if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):
             raise UsageError(
                 f"all judgements are by {judge}: differences on a model's word alone are often "
                 "wrong, and are not tested.",
-                hint="Let people judge a sample (adducir sample), and give it with --people; or "
+                hint="Let people judge a sample (adducir sample), and give it with --set people=SHEET; or "
                 "use --set uncorrected=true.",
             )
         judged = settings.read_qrels(settings.qrels)

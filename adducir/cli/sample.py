@@ -49,12 +49,11 @@ def sample(settings: Sample) -> None:
 
     The pool is the top documents of all runs. Each topic gets about the same number of documents.
     People fill in the column `grade`; the file beside the sheet, which ends in .design.json, says
-    how documents were drawn, and has to stay there.
+    how documents were drawn, and has to stay there. `adducir evaluate --set people=people.csv`
+    corrects the model's judgements.
 
     Examples:
         adducir sample runs/*.trec.gz -t bundled:topics -c bundled:arguments -n 40 -o people.csv
-        adducir evaluate runs/*.trec.gz -q model.qrels --set judge='model 1.0' --people people.csv \
--m P@10
     """
     if (settings.index is None) == (settings.corpus is None):
         raise UsageError("give either --index or --corpus for the texts.")
