@@ -129,8 +129,8 @@ def evaluate(settings: Evaluate) -> None:
             raise UsageError(
                 f"all judgements are by {judge}: differences on a model's word alone are often "
                 "wrong, and are not tested.",
-                hint="Let people judge a sample (adducir sample), and give it with --set people=SHEET; or "
-                "use --set uncorrected=true.",
+                hint="Let people judge a sample (adducir sample), and give it with "
+                "--set people=SHEET; or use --set uncorrected=true.",
             )
         judged = settings.read_qrels(settings.qrels)
         by_model = settings.read_qrels(settings.model_qrels) if settings.model_qrels else None
