@@ -23,6 +23,8 @@ class MeasureKind(Recipe):
     at: ClassVar[str] = "cutoff"  # the parameter after the ``@``
     is_descriptive: ClassVar[bool] = False  # whether it does not rate systems, so is not tested
     lower_is_better: ClassVar[bool] = False  # whether lower values are better
+    is_summed: ClassVar[bool] = False  # whether systems have its sum over topics, not its mean
+    is_geometric: ClassVar[bool] = False  # whether values are logarithms, for a geometric mean
     # whether unjudged documents are left out, whatever the parameters
     leaves_unjudged_out: ClassVar[bool] = False
 
@@ -220,6 +222,7 @@ class NumQ(MeasureKind):
     """NumQ (m_num_q.c with -c): 1 for every topic of the qrels."""
 
     is_descriptive: ClassVar = True
+    is_summed: ClassVar = True
 
     def values(self, lists: Lists) -> Floats:
         return np.ones(lists.topics)
@@ -229,6 +232,7 @@ class NumRel(Graded):
     """NumRel (m_num_rel.c): the relevant documents of the qrels."""
 
     is_descriptive: ClassVar = True
+    is_summed: ClassVar = True
 
     def values(self, lists: Lists) -> Floats:
         return lists.relevant(self.rel).total.astype(np.float64)
@@ -238,6 +242,7 @@ class NumRet(MeasureKind):
     """NumRet (m_num_ret.c), and NumRet(rel=1), which is NumRelRet (m_num_rel_ret.c)."""
 
     is_descriptive: ClassVar = True
+    is_summed: ClassVar = True
     rel: int | None = Field(None, ge=1, description="Only documents of this grade or higher.")
 
     def values(self, lists: Lists) -> Floats:
@@ -263,21 +268,31 @@ class P(Condensable, Linear):
 
 
 class RBP(Linear):
-    """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents."""
+    """RBP(p, rel): (1 - p) times the sum of p^rank over the relevant documents.
 
-    # Moffat and Zobel, TOIS 2008. Gains of grades are not standardised, so rel is required.
-    rel: int = Field(..., ge=1, description="The lowest grade that counts as relevant.")
+    Without rel it is graded, as in trec_eval 10: a grade gains its share of the topic's highest.
+    """
+
+    # Moffat and Zobel, TOIS 2008.
+    rel: int | None = Field(None, ge=1, description="The lowest grade that counts as relevant.")
     p: float = Field(0.8, ge=0, le=1, description="The probability that the reader continues.")
 
     def discounts(self, rank: Integers) -> Floats:
         return (1.0 - self.p) * np.power(self.p, rank)
 
     def gains(self, grade: Integers) -> Floats:
+        if self.rel is None:
+            raise UsageError("graded RBP depends on other grades of a topic; set `rel`.")
         return (grade >= self.rel).astype(np.float64)
 
     def values(self, lists: Lists) -> Floats:
-        relevant = lists.relevant(self.rel, cutoff=self.cutoff)
-        return (1.0 - self.p) * lists.sums(relevant.topic, np.power(self.p, relevant.rank))
+        relevant = lists.relevant(self.rel or 1, cutoff=self.cutoff)
+        gained = np.power(self.p, relevant.rank)
+        if self.rel is None:
+            top = lists.rank < (WHOLE_LIST if self.cutoff is None else self.cutoff)
+            grade = lists.grade[top & (lists.grade >= 1)]
+            gained *= grade / lists.judgements.highest[relevant.topic]
+        return (1.0 - self.p) * lists.sums(relevant.topic, gained)
 
 
 class R(AtCutoff):
@@ -361,6 +376,7 @@ class Success(AtCutoff):
 
 
 _HERE = "adducir.evaluation.formulas"
+_TREC = "adducir.evaluation.trec_measures"
 _OWN = (
     "AP Bpref DCG ERR IPrec Judged NumQ NumRel NumRet P R RBP RR Rprec SDCG SetAP SetF SetP SetR "
     "Success"
@@ -368,6 +384,20 @@ _OWN = (
 MEASURES = Family(
     "measures",
     MeasureKind,
-    {"nDCG": f"{_HERE}:NDCG", **{name: f"{_HERE}:{name}" for name in _OWN.split()}},
+    {"nDCG": f"{_HERE}:NDCG", **{name: f"{_HERE}:{name}" for name in _OWN.split()}}
+    | {
+        "R_cap": f"{_TREC}:RCap",
+        "infAP": f"{_TREC}:InfAP",
+        "gm_map": f"{_TREC}:GmMAP",
+        "gm_bpref": f"{_TREC}:GmBpref",
+        "11pt_avg": f"{_TREC}:ElevenPointAverage",
+        "Rprec_mult": f"{_TREC}:RprecMult",
+        "binG": f"{_TREC}:BinG",
+        "utility": f"{_TREC}:Utility",
+        "num_rel_ret": f"{_TREC}:NumRelRetAt",
+        "num_nonrel_judged_ret": f"{_TREC}:NumNonrelJudgedRet",
+        "unj": f"{_TREC}:Unjudged",
+        "RBP_residual": f"{_TREC}:RBPResidual",
+    },
     what="measure",
 )

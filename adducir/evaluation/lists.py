@@ -59,6 +59,13 @@ class Judgements:
     def counts(self) -> "GradeCounts":
         return self.count(self.grade)
 
+    @cached_property
+    def highest(self) -> Integers:
+        """(T,) the highest grade of each topic."""
+        highest = np.full(len(self.qids), np.iinfo(np.int64).min)
+        np.maximum.at(highest, self.topic, self.grade)
+        return highest
+
     def count(self, grade: Any) -> "GradeCounts":
         levels = pl.Series(grade).unique().sort().to_numpy()
         cell = self.topic * len(levels) + np.searchsorted(levels, grade)

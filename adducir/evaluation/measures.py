@@ -8,8 +8,9 @@ lacks, and its errors are assertions. The results are the same.
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from math import exp
 from typing import Any
 
 from ir_measures import Measure, parse_trec_measure
@@ -27,11 +28,43 @@ _TREC = re.compile(r"(?P<family>\w{1,40}?)(?:[._](?P<value>[0-9.]{1,40}))?")
 _SPELLINGS = {
     "precision": "P",
     "recall": "R",
+    "relative_p": "R_cap",
+    "capped_recall": "R_cap",
     "map": "AP",
     **dict.fromkeys(("mrr", "recip_rank"), "RR"),
     **dict.fromkeys(("hit", "hits", "hitrate", "hit_rate"), "Success"),
 }
 DEFAULT_MEASURES = ("nDCG@10", "AP", "R@100")
+
+
+_CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
+_OF_TREC: dict[str, tuple[str, str | None, Sequence[float]]] = {
+    "relative_P": ("R_cap", "cutoff", _CUTOFFS),
+    "Rprec_mult": ("Rprec_mult", "multiple", [n / 5 for n in range(1, 11)]),
+    "unj": ("unj", "cutoff", (5, 10, 20)),
+    "rbp_resid": ("RBP_residual", "p", (0.9,)),
+    "rbp": ("RBP", "p", (0.9,)),
+    **{
+        name: (name, None, ())
+        for name in (
+            *("infAP", "gm_map", "gm_bpref", "11pt_avg", "binG", "utility"),
+            "num_nonrel_judged_ret",
+        )
+    },
+}
+"""Measures of trec_eval that ir_measures lacks: our name, its parameter, trec_eval's values."""
+NICKNAMES = {
+    "official": "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank "
+    "iprec_at_recall P.5,10,15,20,30,100,200,500,1000",
+    "set": "num_q num_ret num_rel num_rel_ret utility set_P set_relative_P set_recall set_map "
+    "set_F",
+    "all_trec": "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank "
+    "iprec_at_recall P.5,10,15,20,30,100,200,500,1000 recall infAP gm_bpref Rprec_mult "
+    "utility 11pt_avg binG ndcg ndcg_cut "
+    "map_cut relative_P success set_P set_relative_P set_recall set_map set_F "
+    "num_nonrel_judged_ret rbp rbp_resid unj",
+}
+"""trec_eval's groups of measures, without G, Rndcg and ndcg_rel, which are not available."""
 
 
 class NamedMeasure(Measure):
@@ -76,7 +109,14 @@ def is_descriptive(measure: Measure) -> bool:
 
 def is_summed(measure: Measure) -> bool:
     """Whether it is a count, shown as its sum over topics, as in trec_eval and ir_measures."""
-    return getattr(measure, "NAME", None) in ("NumQ", "NumRel", "NumRet")
+    return bool(getattr(kind_of(measure), "is_summed", False))
+
+
+def summary(measure: Measure, mean: float, topics: int) -> float:
+    """What stands for a system: its mean over topics, their sum, or the geometric mean."""
+    if is_summed(measure):
+        return float(round(mean * topics))
+    return exp(mean) if getattr(kind_of(measure), "is_geometric", False) else mean
 
 
 def leaves_unjudged_out(measure: Measure) -> bool:
@@ -135,6 +175,7 @@ def is_measure(text: str) -> bool:
 def _from_text(text: str) -> Iterator[Measure]:
     from pytrec_eval import supported_measures
 
+    families = supported_measures | _OF_TREC.keys()
     if _PIECE.sub("", text).strip(", \t\n"):
         raise UsageError(f"{shortened(text)!r}: its parentheses do not match.")
     family = ""
@@ -143,15 +184,29 @@ def _from_text(text: str) -> Iterator[Measure]:
             yield from _from_trec(f"{family}.{piece}")  # the 10 of trec_eval's "P.5,10"
             continue
         match = _TREC.fullmatch(piece)
-        is_trec = match and piece not in known() and match["family"] in supported_measures
+        is_trec = match and piece not in registry and match["family"] in families
         family = match["family"] if match and is_trec and match["value"] else ""
-        if is_trec:
+        if piece in NICKNAMES:
+            yield from _from_text(NICKNAMES[piece])
+        elif is_trec:
             yield from _from_trec(piece)
         else:
             yield _named(piece)
 
 
 def _from_trec(name: str) -> list[Measure]:
+    match = _TREC.fullmatch(name)
+    family, values = (match["family"], match["value"]) if match else (name, None)
+    if name in _OF_TREC:
+        family, values = name, None
+    if family in _OF_TREC:
+        ours, parameter, default = _OF_TREC[family]
+        if parameter is None and not values:
+            return [known()[ours]]
+        if parameter is None:
+            raise UsageError(f"{name!r}: {family} does not have parameters here.")
+        numbers = [ast.literal_eval(values)] if values else default
+        return [known()[ours](**{parameter: number}) for number in numbers]
     try:
         return list(parse_trec_measure(name))
     except (ValueError, TypeError) as error:

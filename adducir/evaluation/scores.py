@@ -15,7 +15,7 @@ from adducir.core.errors import UsageError
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import Framed
 from adducir.evaluation.lists import Floats, NegativeGrades
-from adducir.evaluation.measures import is_summed, parse_measure, parse_measures
+from adducir.evaluation.measures import is_summed, parse_measure, parse_measures, summary
 
 SCHEMA = dict.fromkeys(("set", "system", "run", "qid", "measure"), pl.String) | {
     "value": pl.Float64
@@ -174,18 +174,26 @@ class Scores(Framed):
         return part.agg(pl.col("value").mean())["value"].to_numpy()
 
     def mean(self, measure: Measure | str) -> float:
-        """One system's mean of a measure over all topics (trec_eval's ``-c``)."""
-        return float(self.values(measure).mean())
+        """One system's mean of a measure over all topics (trec_eval's ``-c``).
+
+        Of counts too; of gm_map and gm_bpref the geometric mean.
+        """
+        values, known = self.values(measure), parse_measure(measure)
+        mean = float(values.mean())
+        return mean if is_summed(known) else summary(known, mean, values.size)
 
     def means(self) -> pl.DataFrame:
-        """Means over topics and runs by set, system and measure; sums for counts."""
-        counts = [name for name, one in self.measures.items() if is_summed(one)]
+        """Means over topics and runs by set, system and measure; sums of counts."""
         keys = ["set", "system", "measure"]
         each = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
-        of_topics = pl.col("value")
-        value = pl.when(pl.col("measure").is_in(counts)).then(of_topics.sum())
-        shown = value.otherwise(of_topics.mean())
-        return each.group_by(keys, maintain_order=True).agg(value=shown.first(), topics=pl.len())
+        found = each.group_by(keys, maintain_order=True).agg(
+            pl.col("value").mean(), topics=pl.len()
+        )
+        values = [
+            summary(self.measures[measure], mean, topics)
+            for measure, mean, topics in found.select("measure", "value", "topics").iter_rows()
+        ]
+        return found.with_columns(value=pl.Series(values, dtype=pl.Float64))
 
     def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
         """The scores on a topic set (optional if there is only one) as arrays."""

@@ -1,14 +1,16 @@
 """Fuse the rankings of several systems into one: the methods and their family.
 
 A method gives each ranked document of a run a contribution; the contributions of all runs, times
-the runs' weights, are summed by document, and the method may adjust the sum by the number of runs
-that rank the document. Packages add methods through entry points ``adducir.fusion``.
+the runs' weights, are summed by document (or their largest, smallest or median is taken), and the
+method may adjust the result by the number of runs that rank the document. Where runs vote (Borda),
+they contribute to every candidate, the documents that any run ranks. Values equal ranx's.
+Packages add methods through entry points ``adducir.fusion``.
 """
 
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -18,10 +20,11 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.core.texts import counted
-from adducir.corpora.frames import Floats
+from adducir.corpora.frames import Floats, Integers
 from adducir.runs.run import Run
 
-Normalisation = Literal["min-max", "z-score", "none"]
+Normalisation = Literal["min-max", "z-score", "max", "sum", "rank", "borda", "none"]
+Aggregate = Literal["sum", "max", "min", "median"]
 
 
 def fuse(
@@ -51,25 +54,47 @@ def fuse(
         raise UsageError(f"the depth must be 1 or more, not {depth}.")
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
+    topics = [np.array([number[q] for q in run.qids], dtype=np.int64)[run.topics] for run in runs]
+    rows = [
+        pl.DataFrame({"topic": topic, "docno": run.frame["docno"]})
+        for topic, run in zip(topics, runs, strict=True)
+    ]
+    pool = pl.concat(rows).unique(maintain_order=True)
+    size = np.bincount(pool["topic"].to_numpy(), minlength=len(qids))
     parts = []
-    for run, weight in zip(runs, chosen, strict=True):
-        topic = np.array([number[qid] for qid in run.qids], dtype=np.int64)[run.topics]
-        value = weight * fusion.contributions(run)
-        parts.append(pl.DataFrame({"topic": topic, "docno": run.frame["docno"], "score": value}))
+    for run, own, topic, weight in zip(runs, rows, topics, chosen, strict=True):
+        if fusion.votes:
+            length = np.bincount(topic, minlength=len(qids))
+            value = _votes(fusion.votes, size[topic], run.ranks)
+            rest = pool.join(own, on=["topic", "docno"], how="anti")
+            of = rest["topic"].to_numpy()
+            unranked = _votes(fusion.votes, size[of], (size[of] + length[of] - 1) / 2)
+            own, value = pl.concat([own, rest]), np.concatenate([value, unranked])
+        else:
+            value = fusion.contributions(run)
+        parts.append(own.with_columns(score=pl.Series(weight * value, dtype=pl.Float64)))
+    score = pl.col("score")
+    aggregates = {
+        # Terms are added by size, so that sums do not depend on the order of the runs.
+        "sum": score.sort().sum(),
+        "max": score.max(),
+        "min": score.min(),
+        "median": score.median(),
+    }
     fused = (
         pl.concat(parts)
+        .filter(score.is_not_nan())
         .group_by("topic", "docno")
-        # Terms are added by size, so that sums do not depend on the order of the runs.
-        .agg(pl.col("score").sort().sum(), count=pl.len().cast(pl.Float64))
+        .agg(aggregates[fusion.aggregate], count=pl.len().cast(pl.Float64))
         .sort("topic")
     )
-    score = fusion.combined(fused["score"].to_numpy(), fused["count"].to_numpy())
-    rows = fused.select(
+    combined = fusion.combined(fused["score"].to_numpy(), fused["count"].to_numpy())
+    found = fused.select(
         "docno",
-        score=pl.Series(score, dtype=pl.Float64),
+        score=pl.Series(combined, dtype=pl.Float64),
         qid=pl.Series(qids, dtype=pl.String).gather(fused["topic"]),
     )
-    result = Run.ranked(rows, tag or method, ties="ascending")
+    result = Run.ranked(found, tag or method, ties="ascending")
     return result if depth is None else result.top(depth)
 
 
@@ -82,13 +107,32 @@ def lacking(runs: Sequence[Run]) -> list[list[str]]:
 class FusionMethod(Recipe):
     """A way to combine several runs' scores of a document; fields: hyperparameters."""
 
+    aggregate: ClassVar[Aggregate] = "sum"  # what is taken of a document's contributions
+
+    @property
+    def votes(self) -> str:
+        """How runs vote on every candidate, "points" or "shares"; empty if they do not."""
+        return ""
+
     @abstractmethod
     def contributions(self, run: Run) -> Floats:
-        """(n,) each row's contribution to its document's score, before the run's weight."""
+        """(n,) each row's contribution to its document's score, before the run's weight.
+
+        NaN: the run does not rank the document.
+        """
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         """(m,) document scores from weighted sums and the number of runs that rank each."""
         return sums
+
+
+def _votes(how: str, candidates: Integers, rank: Integers | Floats) -> Floats:
+    """(n,) Borda's votes for documents at ranks from 0, of c candidates: c to 1, or 1 to 1 / c.
+
+    The unranked candidates share what is left: each has the mean of the remaining ranks.
+    """
+    points = candidates - rank
+    return np.asarray(points / candidates if how == "shares" else points, dtype=np.float64)
 
 
 def normalised(run: Run, how: Normalisation) -> Floats:
@@ -98,12 +142,19 @@ def normalised(run: Run, how: Normalisation) -> Floats:
       Scores that are all equal become 1.
     - ``z-score``: zero mean and unit variance, of the population (Montague and Aslam, CIKM 2001).
       Scores that are all equal become 0, as if unranked documents had the mean.
+    - ``max``: divided by the largest; ``sum``: shifted to a minimum of 0, then divided by the sum.
+    - ``rank``: 1 - (rank - 1) / documents of the ranking (Renda and Straccia, SAC 2003); ``borda``
+      the same over all candidates (:func:`fuse`).
     """
     score: Floats = run.frame["score"].to_numpy()
     if how == "none" or not len(score):
         return score
     starts = np.cumsum(run.lengths) - run.lengths
+    if how in ("rank", "borda"):
+        return np.asarray(1 - run.ranks / run.lengths[run.topics])
     high = np.maximum.reduceat(score, starts)[run.topics]
+    if how == "max":
+        return score / np.maximum(high, _LEAST)
     low = np.minimum.reduceat(score, starts)[run.topics]
     # Halved, since the span of doubles is twice the largest double.
     span = high / 2 - low / 2
@@ -111,11 +162,18 @@ def normalised(run: Run, how: Normalisation) -> Floats:
     scaled: Floats = np.where(flat, 1.0, (score / 2 - low / 2) / np.where(flat, 1.0, span))
     if how == "min-max":
         return scaled
+    if how == "sum":
+        shifted = score - low
+        return shifted / np.maximum(np.add.reduceat(shifted, starts)[run.topics], _LEAST)
     # z-scores do not depend on the scale, and those of numbers from 0 to 1 never overflow.
     lengths = run.lengths[run.topics]
     centred = scaled - (np.add.reduceat(scaled, starts)[run.topics] / lengths)
     deviation = np.sqrt(np.add.reduceat(centred**2, starts)[run.topics] / lengths)
     return np.where(flat, 0.0, centred / np.where(flat, 1.0, deviation))
+
+
+_LEAST = 1e-9
+"""The least divisor of a normalisation, as in ranx."""
 
 
 class RRF(FusionMethod):
@@ -125,9 +183,45 @@ class RRF(FusionMethod):
     """
 
     k: float = Field(60.0, ge=0, description="How much to flatten differences between top ranks.")
+    top: int | None = Field(None, ge=1, description="Only the first documents of each run count.")
 
     def contributions(self, run: Run) -> Floats:
-        return np.asarray(1 / (self.k + 1 + run.ranks))
+        value = 1 / (self.k + 1 + run.ranks)
+        return np.where(run.ranks < self.top, value, np.nan) if self.top else np.asarray(value)
+
+
+class ISR(FusionMethod):
+    """Inverse square rank: the sum of 1 / rank^2, times the number of runs that rank the document.
+
+    Mourão, Martins and Magalhães, CMIG 2015.
+    """
+
+    def contributions(self, run: Run) -> Floats:
+        return np.asarray(1 / (run.ranks + 1.0) ** 2)
+
+    def combined(self, sums: Floats, counts: Floats) -> Floats:
+        return sums * counts
+
+
+class LogISR(ISR):
+    """Inverse square rank, times the logarithm of the number of runs; 0 if one run ranks it."""
+
+    def combined(self, sums: Floats, counts: Floats) -> Floats:
+        return np.asarray(sums * np.log(counts))
+
+
+class Borda(FusionMethod):
+    """Borda's count: c points for the first of c candidates, one less for each later one.
+
+    A run's unranked candidates share its remaining points (Aslam and Montague, SIGIR 2001).
+    """
+
+    @property
+    def votes(self) -> str:
+        return "points"
+
+    def contributions(self, run: Run) -> Floats:
+        return _votes("points", run.lengths[run.topics], run.ranks)
 
 
 class CombSUM(FusionMethod):
@@ -140,8 +234,37 @@ class CombSUM(FusionMethod):
         "min-max", description="How to normalise a topic's scores first."
     )
 
+    @property
+    def votes(self) -> str:
+        return "shares" if self.normalise == "borda" else ""
+
     def contributions(self, run: Run) -> Floats:
         return normalised(run, self.normalise)
+
+
+class CombMAX(CombSUM):
+    """The largest score (Fox and Shaw, TREC-2, 1994)."""
+
+    aggregate: ClassVar = "max"
+
+
+class CombMIN(CombSUM):
+    """The smallest score of the runs that rank the document (Fox and Shaw, TREC-2, 1994)."""
+
+    aggregate: ClassVar = "min"
+
+
+class CombMED(CombSUM):
+    """The median score of the runs that rank the document (Fox and Shaw, TREC-2, 1994)."""
+
+    aggregate: ClassVar = "median"
+
+
+class CombANZ(CombSUM):
+    """The mean score of the runs that rank the document (Fox and Shaw, TREC-2, 1994)."""
+
+    def combined(self, sums: Floats, counts: Floats) -> Floats:
+        return sums / counts
 
 
 class CombMNZ(CombSUM):
@@ -161,6 +284,17 @@ class CombMNZ(CombSUM):
 FUSION = Family(
     "fusion",
     FusionMethod,
-    {"rrf": f"{__name__}:RRF", "combsum": f"{__name__}:CombSUM", "combmnz": f"{__name__}:CombMNZ"},
+    {
+        "rrf": f"{__name__}:RRF",
+        "isr": f"{__name__}:ISR",
+        "log-isr": f"{__name__}:LogISR",
+        "borda": f"{__name__}:Borda",
+        "combsum": f"{__name__}:CombSUM",
+        "combmnz": f"{__name__}:CombMNZ",
+        "combmax": f"{__name__}:CombMAX",
+        "combmin": f"{__name__}:CombMIN",
+        "combmed": f"{__name__}:CombMED",
+        "combanz": f"{__name__}:CombANZ",
+    },
     what="fusion method",
 )

@@ -76,6 +76,62 @@ class BenjaminiHochberg(Correction):
         return adjusted.clip(max=1.0)
 
 
+class Hochberg(Correction):
+    """Hochberg's step-up correction: for independent or positively dependent tests."""
+
+    # Biometrika 75, 1988: at least as strong as Holm's.
+    title: ClassVar = "Hochberg"
+
+    def adjusted(self, p: Floats) -> Floats:
+        order = np.argsort(p, kind="stable")
+        adjusted = np.empty_like(p)
+        scaled = p[order] * np.arange(p.size, 0, -1)
+        adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
+        return adjusted.clip(max=1.0)
+
+
+class Hommel(Correction):
+    """Hommel's correction: for independent or positively dependent tests."""
+
+    # Biometrika 75, 1988, by Wright's (1992) algorithm; at least as strong as Hochberg's.
+    title: ClassVar = "Hommel"
+
+    def adjusted(self, p: Floats) -> Floats:
+        order, size = np.argsort(p, kind="stable"), p.size
+        ascending = p[order]
+        found = ascending.copy()
+        for m in range(size, 1, -1):
+            upper = np.arange(size - m + 1, size)
+            least = float((m * ascending[upper] / np.arange(2, m + 1)).min())
+            found[upper] = np.maximum(found[upper], least)
+            lower = slice(0, size - m + 1)
+            found[lower] = np.maximum(found[lower], np.minimum(least, m * ascending[lower]))
+        adjusted = np.empty_like(p)
+        adjusted[order] = found
+        return adjusted.clip(max=1.0)
+
+
+class Sidak(Correction):
+    """Šidák's correction, 1 - (1 - p)^m: for independent tests."""
+
+    title: ClassVar = "Šidák"
+
+    def adjusted(self, p: Floats) -> Floats:
+        with np.errstate(divide="ignore"):  # p = 1
+            return np.asarray(-np.expm1(p.size * np.log1p(-p)))
+
+
+class BenjaminiYekutieli(BenjaminiHochberg):
+    """Benjamini and Yekutieli's correction of the false discovery rate, under any dependence."""
+
+    # Annals of Statistics 29, 2001: Benjamini and Hochberg's, times 1 + 1/2 + ... + 1/m.
+    title: ClassVar = "Benjamini-Yekutieli"
+
+    def adjusted(self, p: Floats) -> Floats:
+        harmonic = (1 / np.arange(1, p.size + 1)).sum()
+        return np.minimum(super().adjusted(p) * harmonic, 1.0)
+
+
 class NoCorrection(Correction):
     """No correction."""
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import refused
-from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better
+from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better, summary
 from adducir.statistics.comparison import Comparison
 from adducir.tables.notes import lines_of
 from adducir.tables.style import Detail, Style
@@ -201,7 +201,7 @@ def _cells(
     found: dict[tuple[str, str, str], Cell] = {}
     for name, system, measure, mean, topics, best, p_best, in_set in means.iter_rows():
         summed = is_summed(comparison.scores.measures[measure])
-        mean = float(round(mean * topics)) if summed else mean
+        mean = summary(comparison.scores.measures[measure], mean, topics)
         own = tests.get((name, system, measure), [])
         equivalence = own.pop() if own and own[-1].claim != "difference" else None
         marks = [Mark("set")] * in_set

@@ -40,7 +40,15 @@ def of_pairs(name: str, values: np.ndarray, pairs: object = None, **options: int
 )
 def test_corrections_are_statsmodels(family: list[float]) -> None:
     # Few families: each call of multipletests takes a tenth of a second.
-    for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
+    for ours, theirs in (
+        ("holm", "holm"),
+        ("bonferroni", "bonferroni"),
+        ("bh", "fdr_bh"),
+        ("by", "fdr_by"),
+        ("hommel", "hommel"),
+        ("hochberg", "simes-hochberg"),
+        ("sidak", "sidak"),
+    ):
         expected = multipletests(family, method=theirs)[1]
         assert correct(family, ours) == pytest.approx(expected, rel=1e-12)
     assert correct(family, "none").tolist() == family

@@ -85,7 +85,7 @@ def report_data(table: ResultTable) -> dict[str, Any]:
         "bound": dict.fromkeys(tests, band),
         # Benjamini-Hochberg's correction and none do not control the family-wise error.
         "ranks": _ranks(data, tests)
-        if asked and table.pairs and asked.correction not in ("bh", "none")
+        if asked and table.pairs and asked.correction not in ("bh", "by", "none")
         else {},
         "topics": {group: list(map(visible, qids)) for group, qids in topics.items()},
         "queries": {
