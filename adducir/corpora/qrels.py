@@ -22,7 +22,6 @@ from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, json_value, read_objects
 from adducir.core.progress import progress
 from adducir.core.texts import counted, refuse_text, refused
-from adducir.corpora import irds
 from adducir.corpora.columns import (
     QRELS,
     Columns,
@@ -161,6 +160,8 @@ def load_qrels(
 
 def _read(found: Path | str, names: Sequence[str], quotes: Quotes | None, repeats: bool) -> Columns:
     if isinstance(found, str):
+        from adducir.corpora import irds
+
         dataset = irds.open_dataset(found, "qrels")
         rows = [
             (qrel.query_id, qrel.doc_id, float(qrel.relevance))

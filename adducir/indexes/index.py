@@ -181,7 +181,9 @@ class Index(ABC):
         model = MODELS.chosen(self.default_model if model is None else model)
         weighted = self._weighted(queries, model, feedback, threads)
         counts, docs, scores = self._rank(weighted, model, depth, threads)
-        return Hits(counts, self.docnos.gather(docs), scores)
+        # For an array, polars imports numpy.ma, which takes longer than a few hits.
+        docnos = self.docnos.gather(docs.tolist() if len(docs) <= _SPAN else docs)
+        return Hits(counts, docnos, scores)
 
     def score(
         self,

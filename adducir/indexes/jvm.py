@@ -24,8 +24,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import psutil
-
 from adducir.core.errors import AdducirError, ArtifactError, MachineError, UsageError
 from adducir.core.files import cache_folder
 
@@ -131,6 +129,8 @@ def address_space_left() -> int | None:
     most = resource.getrlimit(resource.RLIMIT_AS)[0]
     if most == resource.RLIM_INFINITY:
         return None
+    import psutil
+
     return max(0, most - psutil.Process().memory_info().vms)
 
 
@@ -141,6 +141,8 @@ def heap_megabytes() -> int:
     heap larger than memory the process is killed silently. Java would also end a process that may
     not map enough for it (``ulimit -v``): that is a MachineError.
     """
+    import psutil
+
     most = psutil.virtual_memory().total >> 20
     for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
         with contextlib.suppress(OSError, ValueError):
@@ -184,11 +186,13 @@ for path in listed, new:
 
 def _sweep(folder: Path) -> None:
     """Remove the class lists and archives that killed processes left unfinished."""
+    from psutil import pid_exists
+
     for path in folder.glob("java-classes-*"):
         process = path.name.removesuffix(".new").rpartition(".")[2]
         with contextlib.suppress(OSError):
             is_old = time.time() - path.stat().st_mtime > _ARCHIVE_SECONDS
-            if process.isdecimal() and is_old and not psutil.pid_exists(int(process)):
+            if process.isdecimal() and is_old and not pid_exists(int(process)):
                 path.unlink()
 
 

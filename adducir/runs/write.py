@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from ruamel.yaml import YAML
 
 from adducir.core.artifacts import refuse_other
 from adducir.core.errors import InputError, UsageError
@@ -104,6 +103,8 @@ def _merged_facts(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _yaml(facts: Mapping[str, Any]) -> str:
+    from ruamel.yaml import YAML
+
     yaml: Any = YAML(typ="safe", pure=True)  # read alike by YAML 1.1 and 1.2
     text = StringIO()
     yaml.version, yaml.width, yaml.default_flow_style = (1, 1), 100, False

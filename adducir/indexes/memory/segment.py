@@ -205,8 +205,7 @@ class Saved:
         own, wanted = self._terms, pl.Series(terms, dtype=pl.String)
         if not len(own):
             return np.full(len(wanted), -1, dtype=np.int64)
-        places = own["term"].set_sorted().search_sorted(wanted).to_numpy()
-        places = np.minimum(places, len(own) - 1)
+        places = own["term"].set_sorted().search_sorted(wanted).clip(upper_bound=len(own) - 1)
         is_held = (own["term"].gather(places) == wanted).to_numpy()
         found: Array = np.where(is_held, own["number"].gather(places).to_numpy(), -1)
         return found.astype(np.int64)
