@@ -107,18 +107,25 @@ class _Work:
 
     def line(self, seconds: float) -> str:
         done, rate = self.before + self.done, self.done / seconds if seconds > 0 else 0.0
-        of = f" of {self.total:,}" if self.total else ""
         share = f" ({100 * done // self.total}%)" if self.total else ""
-        parts = [f"{self.what}: {done:,}{of} {self.unit}{share}"]
-        parts.append(f"{rate:,.{0 if rate >= 10 else 1}f} a second")
+        amount = f"{done:,} of {self.total:,} {self.unit}" if self.total else self._counted(done)
+        parts = [f"{self.what}: {amount}{share}", f"{_shown_rate(rate)} a second"]
         if self.total and rate:
             parts.append(f"{duration(max(0, self.total - done) / rate)} left")
         return ", ".join(parts)
 
     def last_line(self, seconds: float) -> str:
-        rate = f" ({self.done / seconds:,.0f} a second)" if seconds >= 1 else ""
+        rate = f" ({_shown_rate(self.done / seconds)} a second)" if seconds >= 1 else ""
         before = f" after {self.before:,} before" if self.before else ""
-        return f"{self.what}: {self.done:,} {self.unit}{before} in {duration(seconds)}{rate}"
+        return f"{self.what}: {self._counted(self.done)}{before} in {duration(seconds)}{rate}"
+
+    def _counted(self, number: int) -> str:
+        one = f"{self.unit[:-3]}y" if self.unit.endswith("ies") else self.unit.removesuffix("s")
+        return f"{number:,} {one if number == 1 else self.unit}"
+
+
+def _shown_rate(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:,.1f}" if rate >= 0.05 else "less than 0.1"
 
 
 class PlainProgress(Progress):

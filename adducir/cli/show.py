@@ -19,6 +19,8 @@ class Show(RunReading, QrelsReading, QueryReading):
     index: Path | None = option(
         "An index that stores the documents' texts.", "-i", default=None, metavar="FOLDER"
     )
+    term: str | None = option("A term of an index: its documents.", default=None, rare=True)
+    docno: str | None = option("A document of an index: its terms.", default=None, rare=True)
     depth: common.Depth = 10
 
 
@@ -27,14 +29,19 @@ def show(settings: Show) -> None:
 
     With --qrels grades are shown, with --index texts. A document's rank in the other run follows
     it. Without --topic, the only argument is a model (its folder, 'minilm' or a name on the Hub):
-    what it is, how it reads texts, and what states that.
+    what it is, how it reads texts, and what states that; or an index: its fields, settings and
+    counts, with --set term=... a term's documents, with --set docno=... a document's terms.
 
     Examples:
         adducir show runs/bm25.trec.gz --topic 12
         adducir show runs/bm25.trec.gz runs/rm3.trec.gz --topic 12 -q bundled:qrels \
 -i indexes/arguments
         adducir show minilm
+        adducir show indexes/arguments --set term=school
     """
+    if settings.topic is None and _is_index(settings.runs[0]):
+        _show_index(settings)
+        return
     if settings.topic is None:
         _show_model(settings)
         return
@@ -91,6 +98,35 @@ def show(settings: Show) -> None:
                 cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
         table.add_row(*cells)
     Screen().print(table)
+
+
+def _is_index(path: Path) -> bool:
+    from adducir.core.artifacts import MANIFEST, read_manifest
+    from adducir.indexes.kinds import DENSE, KINDS
+
+    if (path / MANIFEST).is_file():
+        return read_manifest(path).kind in {DENSE, *KINDS.values()}
+    return path.is_dir() and any((*path.glob("segments_*"), *path.glob("params.index.json")))
+
+
+def _show_index(settings: Show) -> None:
+    from adducir.cli.console import columns
+    from adducir.cli.console import show as line
+    from adducir.indexes.engines import open_index
+
+    index, rows = open_index(settings.runs[0]), list[tuple[str, str]]()
+    if settings.term is not None:
+        terms = index.analysis.terms([settings.term])[0] or [settings.term]
+        for found in map(index.term, [settings.term] if settings.term in terms else terms):
+            line(f"{found.term}: df {found.df:,}, cf {found.cf:,}")
+            rows += [(docno, f"{tf:g}") for docno, tf in found.postings[: settings.depth].rows()]
+    elif settings.docno is not None:
+        rows = [(term, f"{tf:g}") for term, tf in index.vector(settings.docno).items()]
+    else:
+        for key, value in index.facts().items():
+            line(f"{key.replace('_', ' ')}: {value}")
+    if rows:
+        line("\n".join(columns(rows)))
 
 
 def _show_model(settings: Show) -> None:

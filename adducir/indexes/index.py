@@ -35,6 +35,21 @@ Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
 Scored = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class TermFacts:
+    """A term of an index."""
+
+    term: str
+    df: int
+    """Documents that contain it."""
+    cf: float
+    """Its occurrences in all documents, or the sum of its weights."""
+    postings: pl.DataFrame
+    """docno and tf, by document number."""
+
+
 _SPAN = 64  # queries
 _MOST_SCORES = 1 << 26  # held at once
 
@@ -227,6 +242,46 @@ class Index(ABC):
                 kept[held] = values[places[held]]
                 found.append(kept)
         return found
+
+    def term(self, term: str) -> TermFacts:
+        """What the index knows of a term (as :meth:`Analysis.terms` gives it, stemmed).
+
+        Raises:
+            UsageError: The index lacks documents' terms.
+        """
+        docs, tfs = self._postings_of(term)
+        names = self.docnos.gather(docs)
+        postings = pl.DataFrame({"docno": names, "tf": tfs}, schema_overrides={"docno": pl.String})
+        return TermFacts(term, len(docs), tfs.sum().item() if len(docs) else 0, postings)
+
+    def _postings_of(self, term: str) -> tuple[Array, Array]:
+        """The documents with a term, ascending, and its frequency in each."""
+        self._refuse_without_vectors()
+        _, docs, _ = self._rank([{term: 1.0}], MODELS.make("bm25"), None, 1)
+        docs = np.sort(docs)
+        known, sizes, terms, tfs = self._vectors(docs)
+        is_own = (known.names == term).to_numpy()[terms]
+        rows = np.repeat(np.arange(len(docs)), sizes)[is_own]
+        return docs[rows], tfs[is_own]
+
+    def vector(self, docno: str) -> dict[str, float]:
+        """A document's terms with their frequencies or weights, the most frequent first.
+
+        Raises:
+            UsageError: The document is not in the index, or the index lacks documents' terms.
+        """
+        self._refuse_without_vectors()
+        known, _, terms, tfs = self._vectors(np.array([self.number(docno)], dtype=np.int32))
+        pairs = zip(known.names.gather(terms).to_list(), tfs.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    def facts(self) -> dict[str, Any]:
+        """The index's kind, fields, settings and counts, as its manifest has them."""
+        facts: dict[str, Any] = {"path": str(self.path), "documents": len(self)}
+        if self.manifest is not None:
+            recipe, counts = self.manifest.recipe, self.manifest.counts
+            facts = {**facts, "artifact": self.manifest.kind, **recipe, **counts}
+        return facts
 
     def _weighted(
         self,

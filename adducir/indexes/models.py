@@ -100,7 +100,8 @@ class BM25(Model):
     compute ``lucene-accurate`` in doubles. The defaults are Anserini's.
     """
 
-    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    # Lucene computes in single precision.
+    k1: float = Field(default=0.9, ge=0, le=3e38, description="Saturation of the term frequency.")
     b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
@@ -134,7 +135,9 @@ class QLD(Model):
     at 0.
     """
 
-    mu: float = Field(default=1000.0, ge=0, description="Weight of the collection, in tokens.")
+    mu: float = Field(
+        default=1000.0, ge=0, le=3e38, description="Weight of the collection, in tokens."
+    )
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
@@ -203,6 +206,96 @@ class DPH(Model):
         gain = tfs * np.log2(tfs / lengths * terms)
         gain += 0.5 * np.log2(2 * math.pi * tfs * (1 - share))
         return (1 - share) ** 2 / (tfs + 1) * gain
+
+
+class BM25Plus(Model):
+    """BM25+.
+
+    Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011, as Kamphuis et al. (ECIR
+    2020) give it: a query term adds ``idf * ((k1 + 1) * tf / (tf + K) + delta)`` with BM25's ``K``
+    and ``idf = ln((N + 1) / n)``, so that a match in a long document counts.
+    """
+
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=1.0, ge=0, description="The least that a match counts.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return np.log((statistics.documents + 1) / statistics.frequencies)
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return relative_lengths(statistics, self.b, statistics.documents, self.k1)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        return terms * ((self.k1 + 1) * tfs / (tfs + lengths) + self.delta)
+
+
+class BM25L(Model):
+    """BM25L.
+
+    Lv and Zhai, "When documents are very long, BM25 fails!", SIGIR 2011, as Kamphuis et al. (ECIR
+    2020) give it: with ``c = tf / (1 - b + b * dl / avgdl)``, a query term adds ``idf * (k1 + 1) *
+    (c + delta) / (k1 + c + delta)``; ``idf = ln((N + 1) / (n + .5))``.
+    """
+
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=0.5, ge=0, description="Shift of the normalised frequency.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return np.log((statistics.documents + 1) / (statistics.frequencies + 0.5))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return relative_lengths(statistics, self.b, statistics.documents, 1.0)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        shifted = tfs / lengths + self.delta
+        return terms * ((self.k1 + 1) * shifted / (self.k1 + shifted))
+
+
+class JelinekMercer(Model):
+    """Query likelihood with Jelinek-Mercer smoothing.
+
+    Zhai and Lafferty, SIGIR 2001; the formula of Lucene's LMJelinekMercer, with exact lengths in
+    doubles: a query term adds ``ln(1 + (1 - lambda) * tf / dl / (lambda * p))``, with ``p =
+    (occurrences + 1) / (tokens + 1)``. Zhai and Lafferty found .1 best for short queries and .7 for
+    long ones.
+    """
+
+    smoothing: float = Field(default=0.1, gt=0, le=1, description="Lambda: the collection's share.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return self.smoothing * ((statistics.occurrences + 1) / (statistics.tokens + 1))
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        return np.maximum(statistics.lengths, 1)
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        return np.log1p((1 - self.smoothing) * tfs / lengths / terms)
+
+
+class PL2(Model):
+    """PL2.
+
+    Amati and van Rijsbergen, "Probabilistic models of information retrieval based on measuring the
+    divergence from randomness", TOIS 2002, as computed by Terrier: with ``t = tf * log2(1 + c *
+    avgdl / dl)`` and ``f = F / N`` for F occurrences, a query term adds ``(t * log2(1 / f) + f *
+    log2(e) + .5 * log2(2 * pi * t) + t * (log2(t) - log2(e))) / (t + 1)``, which may be negative.
+    """
+
+    c: float = Field(default=1.0, gt=0, description="Normalisation of lengths; larger: less of it.")
+
+    def term_factors(self, statistics: Statistics) -> Array:
+        return statistics.occurrences / statistics.documents
+
+    def length_factors(self, statistics: Statistics) -> Array:
+        average = statistics.tokens / statistics.documents if statistics.tokens else 1.0
+        return np.log2(1 + self.c * average / np.maximum(statistics.lengths, 1))
+
+    def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        own, e = tfs * lengths, math.log2(math.e)
+        gain = own * -np.log2(terms) + terms * e + 0.5 * np.log2(2 * math.pi * own)
+        return (gain + own * (np.log2(own) - e)) / (own + 1)
 
 
 class Impact(Model):

@@ -304,7 +304,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
 def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """The maximum tokens of an input, including special ones; 512 for relative positions."""
     positions = getattr(config, "max_position_embeddings", None)
-    if positions is None:
+    if positions is None or positions < 1:  # XLNet's is -1
         return wanted or min(512, tokenizer.model_max_length)
     if config.model_type in _SHIFTED:
         positions -= config.pad_token_id + 1

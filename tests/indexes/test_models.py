@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from memory_corpus import ListCorpus, build_memory_index, byte_length
 
+from adducir.cli.app import main
 from adducir.core.errors import UsageError
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.kinds import MODELS
@@ -156,3 +157,62 @@ def test_arguments_are_checked_where_they_are_given() -> None:
         with pytest.raises(UsageError):
             wrong()
     assert MODELS.make("bm25", {"k1": "1.5"}) == BM25(k1=1.5)
+
+
+def by_hand(name: str, word: str, docno: str) -> float:
+    """Formulas as their papers, Lucene (jm) and Terrier (pl2) write them, a document at a time."""
+    tf, dl = WORDS[docno].count(word), len(WORDS[docno])
+    n = sum(word in words for words in WORDS.values())
+    whole = sum(map(len, WORDS.values()))
+    occurrences = sum(words.count(word) for words in WORDS.values())
+    documents = len(WORDS)
+    average = whole / documents
+    if not tf:
+        return 0.0
+    if name == "bm25+":
+        idf = math.log((documents + 1) / n)
+        return idf * (1.9 * tf / (0.9 * (0.6 + 0.4 * dl / average) + tf) + 1)
+    if name == "bm25l":
+        c = tf / (0.6 + 0.4 * dl / average)
+        return math.log((documents + 1) / (n + 0.5)) * 1.9 * (c + 0.5) / (0.9 + c + 0.5)
+    if name == "jm":
+        return math.log(1 + 0.9 * tf / dl / (0.1 * (occurrences + 1) / (whole + 1)))
+    t, f, rec = tf * math.log2(1 + average / dl), occurrences / documents, 1 / math.log(2)
+    norm = 1 / (t + 1)
+    own = t * math.log2(1 / f) + f * rec + 0.5 * math.log2(2 * math.pi * t)
+    return norm * (own + t * (math.log2(t) - rec))
+
+
+@pytest.mark.parametrize("name", ["bm25+", "bm25l", "jm", "pl2"])
+def test_models_equal_their_formulas(name: str, memory: MemoryIndex) -> None:
+    for query in QUERIES:
+        wanted = {
+            docno: sum(by_hand(name, word, docno) for word in query.split())
+            for docno, words in WORDS.items()
+            if {*query.split()} & {*words}
+        }
+        hits = memory.search([query], MODELS.make(name), depth=None)
+        found = dict(zip(hits.docnos, hits.scores.tolist(), strict=True))
+        assert found == pytest.approx(wanted, abs=1e-9)
+
+
+def test_an_index_can_be_inspected(memory: MemoryIndex, lucene: LuceneIndex, capsys) -> None:
+    for index in (memory, lucene):
+        for word in ("a", "h", "nothing"):
+            counts = {docno: words.count(word) for docno, words in WORDS.items() if word in words}
+            found = index.term(word)
+            assert dict(found.postings.rows()) == counts
+            assert (found.df, found.cf) == (len(counts), sum(counts.values()))
+        assert index.vector("d07") == Counter(WORDS["d07"])
+        assert list(index.vector("d20").values()) == sorted(Counter(WORDS["d20"]).values())[::-1]
+        facts = index.facts()
+        assert (facts["fields"], facts["documents"]) == (["text"], len(TEXTS))
+        assert facts["analysis"]["stemmer"] == "none"
+        with pytest.raises(UsageError, match="'d99'"):
+            index.vector("d99")
+        assert main(["show", str(index.path), "--set", "term=h", "--depth", "2"]) == 0
+        assert f"h: df {index.term('h').df}, cf " in capsys.readouterr().out
+        assert main(["show", str(index.path), "--set", "docno=one"]) == 0
+        assert capsys.readouterr().out.split() == ["a", "2"]
+        assert main(["show", str(index.path)]) == 0
+        assert "fields: ['text']" in capsys.readouterr().out

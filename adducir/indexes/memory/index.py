@@ -214,5 +214,14 @@ class MemoryIndex(Index):
         is_plain = self.analysis.kind.has_plain_feedback
         return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
 
+    def _postings_of(self, term: str) -> tuple[Array, Array]:
+        segment = self._segment
+        if not isinstance(segment, SavedSegment):  # token weights in blocks
+            self._refuse_without_vectors()
+            return super()._postings_of(term)
+        (number,) = segment.numbers([term]).tolist()
+        part = slice(*segment.offsets[number : number + 2].tolist()) if number >= 0 else slice(0)
+        return np.asarray(segment.docs[part]), np.asarray(segment.tfs[part])
+
     def _vectors(self, docs: Array) -> tuple[Terms, Array, Array, Array]:
         return self._terms, *self._segment.vectors(docs)
