@@ -189,7 +189,7 @@ def test_bytes_on_disk(tmp_path: Path) -> None:
 
 def test_an_index_of_another_version_is_refused(tmp_path: Path, monkeypatch: Any) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("adducir.indexes.engines.IMPACTS_VERSION", VERSIONS["memory"])
+        patch.setattr("adducir.indexes.settings.IMPACTS_VERSION", VERSIONS["memory"])
         patch.setattr("adducir.indexes.memory.index.IMPACTS_VERSION", VERSIONS["memory"])
         path = index_of(np.array([[1]]), tmp_path).path
     with pytest.raises(ArtifactError, match="another version"):
