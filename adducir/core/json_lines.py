@@ -12,8 +12,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from adducir.core.errors import InputError
 from adducir.core.files import BrokenStream, read_lines, read_pieces, read_text
 from adducir.core.texts import repeated
@@ -27,7 +25,8 @@ _decode = json.JSONDecoder().raw_decode
 
 def json_values(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, Any]]:
     """The value of each non-blank line with its 1-based number."""
-    loads = orjson.loads
+    from orjson import loads  # not at start-up, where nothing is read
+
     for number, line in read_lines(path):
         try:
             value = loads(line)
@@ -48,11 +47,17 @@ def json_objects(path: Path, hint: str = WHOLE) -> Iterator[tuple[int, dict[str,
 
 def json_value(text: str, path: Path, line: int | None = None, hint: str | None = None) -> Any:
     try:
-        value = orjson.loads(text)
+        value = _loads(text)
     except json.JSONDecodeError as error:
         what = f"this is not JSON: {error.msg} (character {error.colno})."
         raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
     return _exact(text, path, line) if _has_large(value) else value
+
+
+def _loads(text: str) -> Any:
+    from orjson import loads
+
+    return loads(text)
 
 
 def _has_large(value: Any) -> bool:
@@ -203,7 +208,7 @@ class JsonText:
             end = self._text.find("}", end) + 1 or len(self._text)
         if self._braces:
             with suppress(ValueError):
-                value = orjson.loads(self._text[self._at : end])
+                value = _loads(self._text[self._at : end])
                 if not _has_large(value):
                     self._advance(end)
                     return value
@@ -229,7 +234,7 @@ class JsonText:
 
     def _checked(self, text: str) -> Any:
         try:
-            value = orjson.loads(text)
+            value = _loads(text)
         except json.JSONDecodeError as error:
             self._advance(self._at + error.pos)
             raise self._error(f"this is not JSON: {error.msg}.") from None

@@ -141,7 +141,7 @@ def test_ctrl_c_ends_the_real_program_with_130():
     [
         ("adducir e", {"evaluate", "experiment"}),
         ("adducir encode --s", {"--spans", "--side"}),
-        ("adducir index x --stemmer kro", {"krovetz"}),
+        ("adducir index x --engine mem", {"memory"}),
     ],
 )
 def test_completion_offers_commands_options_and_choices(words, offered):

@@ -103,7 +103,7 @@ def here(tmp_path, monkeypatch):
         ("show a.trec b.trec other.trec --topic 1", 2, "at most two runs"),
         ("index -o i --engine memory", 2, "name a SOURCE"),
         ("index pets.jsonl -o i --engine dense", 2, "--encoder"),
-        ("index pets.jsonl -o i --engine memory --encoder minilm", 2, "dense"),
+        ("index pets.jsonl -o i --engine memory --encoder minilm", 2, "--engine memory"),
         ("index --weights no.jsonl -o i --engine memory", 3, "no.jsonl: no such file"),
         ("index --weights void.jsonl -o i --engine memory", 3, "it contains no documents"),
         ("index empty -o i --engine memory", 3, "none of the 0 files in this folder"),

@@ -31,7 +31,7 @@ POINTS = {
     "adducir.models": {"counts": "Counts"},
     "adducir.feedback": {"first": "First"},
     "adducir.formats": {"colons": "Colons"},
-    "adducir.fusion": {"borda": "Borda"},
+    "adducir.fusion": {"points": "Borda"},
     "adducir.measures": {"FirstGrade": "FirstGrade"},
     "adducir.tests": {"cautious": "Cautious"},
     "adducir.corrections": {"sidak": "Sidak"},
