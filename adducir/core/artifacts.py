@@ -100,6 +100,7 @@ class Manifest:
     started: str = ""  # UTC, ISO 8601; empty for results, so that equal ones have equal bytes
     seconds: float = 0.0
     source: str = ""  # the name of what it was built from, if only that is replaced
+    source_from_here: str = ""  # the same, for a file relative to the artifact
 
     def count(self, name: str) -> int:
         if type(number := self.counts.get(name)) is not int or number < 0:
@@ -321,6 +322,7 @@ def build(
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
                     source=_full_name(source),
+                    source_from_here=_name_from(target, source),
                 )
                 _replace(target, hidden)
         else:
@@ -340,15 +342,25 @@ def _full_name(source: str) -> str:
     return str(path)
 
 
+def _name_from(target: Path, source: str) -> str:
+    """A file's name as an artifact sees it, which stays when a study is moved or copied."""
+    if not source or not Path(source).exists():
+        return ""
+    return os.path.relpath(os.path.realpath(source), target)
+
+
 def _refuse_other_source(target: Path, source: str) -> None:
-    before = read_manifest(target).source if source and (target / MANIFEST).is_file() else ""
-    name = _full_name(source)
-    if not before or before == name:
+    if not source or not (target / MANIFEST).is_file():
         return
-    # A study that moved has its sources elsewhere.
-    is_moved = Path(before).name == Path(name).name and not Path(before).expanduser().exists()
-    if not is_moved:
-        refuse_other(target, f"this was built from {before}, not from {name}")
+    before, name = read_manifest(target), _full_name(source)
+    if before.source in ("", name):
+        return
+    if before.source_from_here and before.source_from_here == _name_from(target, source):
+        return
+    # A source that moved alone.
+    old = Path(before.source)
+    if old.name != Path(name).name or old.expanduser().exists():
+        refuse_other(target, f"this was built from {before.source}, not from {name}")
 
 
 def is_current(path: Path, fingerprint: str) -> bool:

@@ -178,7 +178,8 @@ class Scores(Framed):
 
         Of counts too; of gm_map and gm_bpref the geometric mean.
         """
-        values, known = self.values(measure), parse_measure(measure)
+        values = self.values(measure)
+        known = self.measures.get(str(measure)) or parse_measure(measure)
         mean = float(values.mean())
         return mean if is_summed(known) else summary(known, mean, values.size)
 

@@ -85,7 +85,8 @@ DENSE = "dense-index"
 
 def holds_impacts(recipe: Mapping[str, Any]) -> bool:
     """Whether a memory index is of token weights that are ready, in a layout of their own."""
-    language = recipe.get("analysis", {}).get("language", "en")
+    analysis = recipe.get("analysis")
+    language = analysis.get("language", "en") if isinstance(analysis, Mapping) else "en"
     return "weights" in recipe and LANGUAGES.kind(language).is_pretokenized
 
 

@@ -155,7 +155,7 @@ def test_a_missing_section_and_a_wrong_value_hide_no_other_mistake(study: Study)
     ("override", "named"),
     [
         ("corpora.pets.source=nowhere.jsonl", "STUDY/nowhere.jsonl"),
-        ("topics.t.qrels=data/pets.jsonl", "`topics.t.qrels`: STUDY/data/pets.jsonl:1"),
+        ("topics.t.qrels=data/pets.jsonl", "`topics.t.qrels`: STUDY/data/pets.jsonl:2"),
         ("systems.BM25.index=pots", "`pots`"),
         ("systems.given={run: data/no.run}", "STUDY/data/no.run"),
         ("table.show=[equivalence_p]", "`equivalence`"),
@@ -236,7 +236,7 @@ def test_what_the_machine_lacks_is_its_error_alone(
     def unreachable(*_: object, **__: object) -> None:
         raise MachineError("the network cannot be reached.")
 
-    monkeypatch.setattr("adducir.experiments.retrieval.corpora.load_topics", unreachable)
+    monkeypatch.setattr("adducir.corpora.topics.load_topics", unreachable)
     with pytest.raises(MachineError, match="network"):
         given.plan()
     given.change("nDCG@3", "nDCG3")

@@ -107,7 +107,7 @@ def test_a_transformer_ranks_as_the_index_does(flat):
     assert found["rank"].tolist() == [0, 1, 2, 0, 1, 2]
     assert found["kind"].tolist() == ["a"] * 3 + ["b"] * 3
     assert (retriever % 1)(topics)["docno"].tolist() == hits.docnos.to_list()[::3]
-    assert repr(retriever) == "DenseRetriever('flat')"
+    assert repr(retriever) == f"DenseRetriever({str(retriever.index.path)!r}, depth=3)"
     with pytest.raises(UsageError, match="terms"):
         retriever(topics.assign(query_0=QUERIES[:2], query_toks=[{"cat": 1.0}] * 2))
 

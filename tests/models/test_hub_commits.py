@@ -9,7 +9,8 @@ from tiny import as_encoder, sharpened
 from adducir.core.errors import ArtifactError
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.kinds import encoder_source
-from adducir.indexes.dense import DenseIndex, build_dense_index
+from adducir.indexes.dense import DenseIndex
+from adducir.indexes.settings import DenseSettings
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.recipe import open_reranker
 
@@ -37,7 +38,7 @@ def cache(tiny, tmp_path, monkeypatch):
 
 def test_an_index_keeps_the_commit_of_its_encoder(cache):
     corpus = open_corpus("c.jsonl")
-    build_dense_index(corpus, cache.parent / "ix", encoder_source(NAME))
+    DenseSettings(encoder=NAME).build(corpus, cache.parent / "ix")
     before = DenseIndex(cache.parent / "ix").search(["the cat"])
     first = encoder_source(NAME).identity()
     assert FIRST in first

@@ -34,7 +34,7 @@ POINTS = {
     "adducir.fusion": {"points": "Borda"},
     "adducir.measures": {"FirstGrade": "FirstGrade"},
     "adducir.tests": {"cautious": "Cautious"},
-    "adducir.corrections": {"sidak": "Sidak"},
+    "adducir.corrections": {"one-step": "Sidak"},
     "adducir.tables": {"org": "Org"},
     "adducir.rerankers": {"overlap": "Overlap"},
     "adducir.encoders": {"hashing": "Hashing"},

@@ -64,13 +64,13 @@ def test_a_package_brings_a_kind(site):
 def test_what_fails_when_a_kind_is_used_is_found_by_the_check(site):
     source = BORDA.replace(" + self.bonus", "").replace("return ", "return self.bonus * ")
     source = source.replace("run.lengths[run.topics] - run.ranks - 1", "run.lengths")
-    install(site, "borda_fusion", source, {"adducir.fusion": {"borda": "Borda"}})
+    install(site, "borda_fusion", source, {"adducir.fusion": {"points": "Borda"}})
     FUSION.__dict__.pop("_installed", None)
     try:
         with pytest.raises(
             AssertionError, match=r"contributions.* does not return a number per row"
         ):
-            check_kind("fusion", "borda")
+            check_kind("fusion", "points")
     finally:
         FUSION.__dict__.pop("_installed", None)
 

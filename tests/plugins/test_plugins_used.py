@@ -29,7 +29,7 @@ systems:
   Words: {rerank: A+B, by: overlap, texts: pets}
   First: {top: Words}
 measures: [nDCG@3, FirstGrade(highest=2)]
-comparison: {baseline: A, test: cautious, correction: sidak}
+comparison: {baseline: A, test: cautious, correction: one-step}
 """
 
 

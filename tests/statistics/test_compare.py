@@ -248,7 +248,7 @@ def test_systems_that_do_not_fit_together_are_refused(
         ({"baseline": ["bm25", "x"]}, "'x' is not among"),
         ({"against": "bst", "equivalence": 0.1}, "equivalence test 'bst'"),
         ({"test": "anova"}, "anova"),
-        ({"correction": "sidak"}, "sidak"),
+        ({"correction": "scheffe"}, "scheffe"),
         ({"family": "all"}, "family"),
         ({"interval": "normal"}, "interval"),
         ({"alpha": 5.0}, "alpha"),

@@ -263,10 +263,11 @@ class Search(TunableSystem):
         from adducir.indexes.building import engine_versions
 
         index = step.parts["index"]
+        opened = index.open(context)
         found = search_topics(
-            index.open(context),
+            opened,
             step.topics,
-            self.retrieval_model,
+            self.retrieval_model if opened.default_model else None,
             tag=step.tag,
             feedback=self.feedback,
             depth=step.study.recipe.most,
