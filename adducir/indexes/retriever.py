@@ -168,6 +168,14 @@ class DenseRetriever(_Retriever):
         super().__init__(opened, depth, threads, None)
         self.device = device
 
+    def _queries(self, topics: "pd.DataFrame") -> list[Query]:
+        if {"query_0", "query_toks"} <= set(topics.columns):
+            raise UsageError(
+                "the queries were expanded to weighted terms, which a dense index does not search.",
+                hint="Reset them first: pt.rewrite.reset().",
+            )
+        return super()._queries(topics)
+
 
 class LexicalRetriever(_Retriever):
     """Ranks documents for each query.

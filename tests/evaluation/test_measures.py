@@ -170,7 +170,7 @@ def test_counts_cover_the_topics_that_the_run_lacks(run: RunDict, judged: QrelsD
 
 def test_what_cannot_be_computed_is_refused() -> None:
     judged = qrels_of({"1": {"a": 5}})
-    for text in ("RBP", "Accuracy", "alpha_nDCG@5", "ERR", "ERR@5"):
+    for text in ("Accuracy", "alpha_nDCG@5", "ERR", "ERR@5"):
         with pytest.raises(UsageError):
             evaluate(run_of({"1": {"a": 1.0}}), judged, text)
 

@@ -108,7 +108,7 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     fuse = ("fuse", "a.run", "b.run", "--set", "bonus=1")
     shown = commands(
         study,
-        (("fuse", "--help"), 0),
+        (("kinds", "fusion"), 0),
         ((*fuse, "--method", "points", "-o", "f.run"), 0),
         ((*fuse, "-o", "g.run"), 2),
     )
