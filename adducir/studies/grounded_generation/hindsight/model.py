@@ -17,6 +17,7 @@ from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import MultiVectors
 from adducir.encoders.reading import LengthPart
+from adducir.encoders.statement import RECIPE
 from adducir.models.folders import Side
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
@@ -42,8 +43,12 @@ class Network(torch.nn.Module):
         if recipe.vectors == "one":
             # Two frozen towers would be identical.
             is_as_it_is = recipe.towers == "separate" and recipe.network == "frozen"
+            source = replace(encoder_source(recipe.base, folder), is_base=True)
+            pooling = source.stated("query").facts["pooling"]
+            is_open = (pooling.value, pooling.source) == ("first", RECIPE)
             self._dual = DualEncoder.load(
-                replace(encoder_source(recipe.base, folder), is_base=True),
+                source,
+                pooling="mean" if is_open else None,  # of a plain transformer
                 lengths=LengthPart(context=recipe.query_length, span=recipe.document_length),
                 towers=None if is_as_it_is else recipe.towers,
             )
@@ -51,9 +56,9 @@ class Network(torch.nn.Module):
             return
         query, document = recipe.query_length, recipe.document_length
         reading = ColBERTRecipe(query_length=query, document_length=document)
-        source = model_source(recipe.base, folder)
-        one = LateInteraction.load(source, reading)
-        other = one if recipe.towers == "shared" else LateInteraction.load(source, reading)
+        model = model_source(recipe.base, folder)
+        one = LateInteraction.load(model, reading)
+        other = one if recipe.towers == "shared" else LateInteraction.load(model, reading)
         if one.layers:
             what = f"{recipe.base} projects vectors by several layers, which is not supported here."
             raise InputError(what)
