@@ -332,21 +332,26 @@ def build(
         return manifest
 
 
+def _named(path: Path | str) -> str:
+    """A path in UTF-8, whatever the locale."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def _full_name(source: str) -> str:
     """A source's name from everywhere: a file's or folder's whole path, or the id."""
     if not source or not Path(source).exists():
         return source
     path = Path(os.path.realpath(source))
     with suppress(RuntimeError, ValueError):  # no home, or elsewhere
-        return str(Path("~") / path.relative_to(Path.home()))
-    return str(path)
+        return _named(Path("~") / path.relative_to(Path.home()))
+    return _named(path)
 
 
 def _name_from(target: Path, source: str) -> str:
     """A file's name as an artifact sees it, which stays when a study is moved or copied."""
     if not source or not Path(source).exists():
         return ""
-    return os.path.relpath(os.path.realpath(source), target)
+    return _named(os.path.relpath(os.path.realpath(source), target))
 
 
 def _refuse_other_source(target: Path, source: str) -> None:
