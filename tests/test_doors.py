@@ -107,7 +107,10 @@ def of_shell(entry: dict[str, Any], passages: int | None) -> str:
 
 def of_python(entry: dict[str, Any], passages: int | None) -> str:
     values = dict(entry)
-    made = CLASSES[values.pop("engine")](**values)
+    engine = values.pop("engine")
+    # In files and in the shell, `engine: memory` with weights is the kind of token weights.
+    engine = "weights" if engine == "memory" and "weights" in values else engine
+    made = CLASSES[engine](**values)
     return made.fingerprint(ad.open_corpus("docs.jsonl", passages=passages))
 
 
