@@ -211,7 +211,7 @@ def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel
         inside = f"base_model.model.{network.base_model_prefix}."
         if network.base_model is network:  # it was trained below a language model's head
             weights = {name.replace(inside, "base_model.model."): w for name, w in weights.items()}
-        result = peft.set_peft_model_state_dict(adapted, weights)
+        result: Any = peft.set_peft_model_state_dict(adapted, weights)
         own = {name for name, _ in adapted.named_parameters() if "lora_" in name}
         if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(own):
             name = min(result.unexpected_keys, default="some are missing")
