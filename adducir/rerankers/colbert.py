@@ -52,11 +52,22 @@ class MaxSimRecipe(RerankerRecipe):
     """
 
     scores: ClassVar[str] = "sum over the query's tokens of the maximum cosine"
+    is_late: ClassVar[bool] = True
 
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
     document_length: Length | None = None
     skip_punctuation: bool = True
+
+    def reading(self, source: ModelSource) -> LateReading:
+        """How both sides are read: what is set here, and for a ColBERT what its files state."""
+        return LateReading(
+            markers=(None, None),
+            lengths=(self.query_length, self.document_length),
+            expanded=None,
+            skipped=PUNCTUATION if self.skip_punctuation else (),
+            stated="",
+        )
 
     def load(self, source: ModelSource) -> "LateInteraction":
         return LateInteraction.load(source, self)
@@ -205,12 +216,7 @@ class LateInteraction(Pointwise):
             if seen.kind not in ("encoder", "transformer"):
                 what = f"this should be an encoder of texts, not a {seen.title}."
                 raise InputError(what, path=folder, hint=seen.use)
-            reading = LateReading(
-                markers=(None, None),
-                lengths=(recipe.query_length, recipe.document_length),
-                expanded=None,
-                skipped=PUNCTUATION if recipe.skip_punctuation else (),
-            )
+            reading = recipe.reading(source)
             place = next(
                 (p for kind, p in modules_of(folder) if kind.endswith("Transformer")), None
             )
@@ -303,13 +309,17 @@ class LateInteraction(Pointwise):
         queries, texts = (list(dict.fromkeys(side)) for side in zip(*pairs, strict=True))
         of_query = dict(zip(queries, self.token_vectors(self.queries(queries)), strict=True))
         of_text = dict(zip(texts, self.token_vectors(self.documents(texts)), strict=True))
-        values = []
-        for query, text in pairs:
-            own, other = of_query[query], of_text[text]
-            # A text without counted vectors has the lowest possible score.
-            value = float((own @ other.T).max(axis=1).sum()) if len(other) else -len(own)
-            values.append(value / max(1, len(own)) if self.reading.is_mean else value)
+        is_mean = self.reading.is_mean
+        values = [
+            pair_score(of_query[query], of_text[text], is_mean=is_mean) for query, text in pairs
+        ]
         return np.array(values, dtype=float)
+
+
+def pair_score(query: Floats, text: Floats, *, is_mean: bool = False) -> float:
+    """The score of two texts' vectors; one without counted vectors has the lowest possible."""
+    value = float((query @ text.T).max(axis=1).sum()) if len(text) else -len(query)
+    return value / max(1, len(query)) if is_mean else value
 
 
 def _dense(place: Path) -> Any:

@@ -96,6 +96,7 @@ class RerankerRecipe(Recipe):
     """
 
     is_listwise: ClassVar[bool] = False  # scores depend on the query's other texts
+    is_late: ClassVar[bool] = False  # query and text are encoded apart
     classes: ClassVar[tuple[str, ...]] = ()  # suffixes of its weights' possible classes
     named: ClassVar[str] = ""  # a pattern: models with such names are of this kind
     scores: ClassVar[str] = ""  # their meaning, if the same for all models of the kind

@@ -27,6 +27,7 @@ from adducir.indexes.documents import DocumentStore, DocumentWriter
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.work import Arrays, ModelWork, tokens_for
+from adducir.rerankers.once import scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.run import Run
 
@@ -179,8 +180,12 @@ def rerank(
         topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
         texts=texts,
     )
-    with chunking.made(work) as made:
-        found = np.concatenate([np.zeros(0), *(read_shard(path)["scores"] for path in made.files)])
+    if reranker.recipe.is_late and work.topics:
+        found, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
+    else:
+        with chunking.made(work) as made:
+            parts = [np.zeros(0), *(read_shard(path)["scores"] for path in made.files)]
+            found, seconds = np.concatenate(parts), made.seconds
     below = run.ranks >= depth
     scores = np.empty(len(run))
     scores[~below] = found
@@ -195,7 +200,7 @@ def rerank(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
         len(found),
         time.perf_counter() - began,
-        made.seconds,
+        seconds,
         {
             "name": reranker.name,
             "weights": reranker.identity["weights"],

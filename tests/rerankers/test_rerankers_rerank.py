@@ -169,3 +169,23 @@ def test_workers_read_queries_and_texts_from_files_that_go(study, arguments, cap
     assert main([*words, "--output", str(runs / "c.trec")]) == 3
     assert "topic 2, which is not in" in capsys.readouterr().err
     assert not list(runs.glob(".*.parts-*"))
+
+
+def test_late_interaction_encodes_each_text_once_a_run(tiny, run, topics, monkeypatch):
+    from adducir.rerankers.colbert import LateInteraction
+
+    read, whole = list[str](), LateInteraction.documents
+    reranker = open_reranker(f"maxsim:{tiny}")
+    monkeypatch.setattr("adducir.rerankers.rerank.PAIRS", 2)  # many chunks of pairs
+    monkeypatch.setattr("adducir.rerankers.once.CHUNK", 3)
+    monkeypatch.setattr(
+        LateInteraction, "documents", lambda model, texts: read.extend(texts) or whole(model, texts)
+    )
+    found = rerank(run, topics, KNOWN, reranker, depth=5)
+    assert len(read) == len(set(read)) == len({*run.top(5).frame["docno"]})
+    monkeypatch.undo()
+    for number, qid in enumerate(run.qids):
+        docnos, scores = rows(found.run, qid)
+        wanted = reranker.score(QUERIES[number], KNOWN.get(docnos[:5]))
+        assert scores[:5] == pytest.approx(wanted.tolist(), abs=1e-5)
+    assert found.pairs == 15
