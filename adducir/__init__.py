@@ -21,17 +21,13 @@ if TYPE_CHECKING:
     from adducir.corpora.sources import open_corpus
     from adducir.corpora.topics import Topics, load_topics
     from adducir.evaluation.scores import Scores
+    from adducir.indexes.dense_settings import DenseSettings
     from adducir.indexes.engines import open_index
     from adducir.indexes.feedback import RM3
     from adducir.indexes.index import Index
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
-    from adducir.indexes.settings import (
-        DenseSettings,
-        LuceneSettings,
-        MemorySettings,
-        TokenWeightSettings,
-    )
+    from adducir.indexes.settings import LuceneSettings, MemorySettings, TokenWeightSettings
     from adducir.runs.run import Run
     from adducir.runs.write import write_run
     from adducir.statistics.comparison import Comparison
@@ -83,14 +79,13 @@ if not TYPE_CHECKING:
             "adducir.corpora.sources": "open_corpus",
             "adducir.corpora.topics": "Topics load_topics",
             "adducir.evaluation.scores": "Scores",
+            "adducir.indexes.dense_settings": "DenseSettings",
             "adducir.indexes.engines": "open_index",
             "adducir.indexes.feedback": "RM3",
             "adducir.indexes.index": "Index",
             "adducir.indexes.models": "BM25 QLD",
             "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
-            "adducir.indexes.settings": (
-                "DenseSettings LuceneSettings MemorySettings TokenWeightSettings"
-            ),
+            "adducir.indexes.settings": "LuceneSettings MemorySettings TokenWeightSettings",
             "adducir.runs.run": "Run",
             "adducir.runs.write": "write_run",
             "adducir.statistics.comparison": "Comparison",

@@ -165,7 +165,7 @@ def rerank(
         >>> ad.rerank(run, {"1": "cats"}, "pets", "maxsim:minilm", tag="again").qids
         ['1']
     """
-    from adducir.models.work import Running
+    from adducir.models.running import Running
     from adducir.rerankers.recipe import Reranker, open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.rerankers.rerank import texts_for

@@ -45,8 +45,9 @@ from adducir.deepct.terms import match_key, words
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.running import Running
 from adducir.models.sources import model_source
-from adducir.models.work import Running, in_order
+from adducir.models.work import in_order
 from adducir.rerankers.cross_encoder import KIND as CLASSIFIER
 from adducir.rerankers.cross_encoder import CrossEncoder, CrossEncoderRecipe
 from adducir.statistics.equivalence import tost

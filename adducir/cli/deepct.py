@@ -46,8 +46,8 @@ def deepct_evaluate(settings: Evaluate) -> None:
     from adducir.cli.console import note, open_progress, show
     from adducir.deepct.training import DeepCT, evaluate_recovery
     from adducir.models.machine import using_threads
+    from adducir.models.running import Running
     from adducir.models.sources import trained_folder
-    from adducir.models.work import Running
     from adducir.training.trainable import open_training
 
     with open_progress(), using_threads(settings.threads):

@@ -12,7 +12,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Needs, Recipe, needs, without
 from adducir.corpora.reading import QueryReading, Reading
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 
 
 class Train(Recipe):

@@ -102,10 +102,10 @@ def show(settings: Show) -> None:
 
 def _is_index(path: Path) -> bool:
     from adducir.core.artifacts import MANIFEST, read_manifest
-    from adducir.indexes.kinds import DENSE, KINDS
+    from adducir.indexes.kinds import KINDS
 
     if (path / MANIFEST).is_file():
-        return read_manifest(path).kind in {DENSE, *KINDS.values()}
+        return read_manifest(path).kind in {*KINDS.values()}
     return path.is_dir() and any((*path.glob("segments_*"), *path.glob("params.index.json")))
 
 

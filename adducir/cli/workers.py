@@ -7,7 +7,7 @@ from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
-    from adducir.models.work import Running
+    from adducir.models.running import Running
 
 
 class Workers(Recipe):
@@ -31,7 +31,7 @@ class Workers(Recipe):
 
     def running(self: Any) -> "Running":
         """How a command's network runs: also device, threads and tokens per batch."""
-        from adducir.models.work import Running
+        from adducir.models.running import Running
 
         precision: Any = getattr(self, "precision", "float32")
         return Running(self.device, self.threads, self.batch_tokens, precision, self.execution())

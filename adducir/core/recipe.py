@@ -19,6 +19,7 @@ from adducir.core.texts import nearest
 
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
+Several = str | tuple[str, ...]
 
 _TOLD = "told"  # the type of an error whose path and message are final
 _LINES = "'key: value' lines"
@@ -31,6 +32,10 @@ _WORDS = {
     **dict.fromkeys(("dict", "mapping", "model", "model_attributes"), _LINES),
     "path": "a path",
 }
+
+
+def as_tuple(value: Several) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,9 @@ from adducir.deepct.recipe import Settings
 from adducir.deepct.terms import match_key, words
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision
+from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
-from adducir.models.work import PLAIN, Arrays, ModelWork, Running
+from adducir.models.work import Arrays, ModelWork
 
 if TYPE_CHECKING:
     import torch

@@ -21,8 +21,9 @@ from adducir.models.loading import (
     loading,
     longest_input,
 )
+from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
-from adducir.models.work import PLAIN, Numbers, Running, computed, padded
+from adducir.models.work import Numbers, computed, padded
 
 if TYPE_CHECKING:
     import torch

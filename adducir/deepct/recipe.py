@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several
 from adducir.deepct.terms import Tokenization, Unit
 from adducir.models.artifacts import ModelSettings
 from adducir.training.data import CorpusPart, HeldOut
 from adducir.training.leaks import WithoutPart
-from adducir.training.recipe import ModelRecipe, Several
+from adducir.training.recipe import ModelRecipe
 
 
 class PassageRecipe(Recipe):

@@ -25,6 +25,7 @@ from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import scratch_folder
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
+from adducir.core.recipe import as_tuple
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import file_path, source_path
@@ -34,10 +35,10 @@ from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
-from adducir.models.work import PLAIN, Running, padded
+from adducir.models.running import PLAIN, Running
+from adducir.models.work import padded
 from adducir.training.data import Rows, TrainingData, sample, stored
 from adducir.training.leaks import documents_left
-from adducir.training.recipe import listed
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ The network is a token classifier with one label:
 
     def __init__(self, recipe: DeepCTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        named, self._reference = recipe.stopwords, listed(recipe.reference)
+        named, self._reference = recipe.stopwords, as_tuple(recipe.reference)
         self._queries_of: dict[str, list[str]] = {}
         with gathering() as each:
             self.corpus = each(partial(recipe.corpus.open, folder))
@@ -91,7 +92,7 @@ The network is a token classifier with one label:
                 lambda: stop_words(named if named in STOP_LISTS else file_path(named, folder))
             )
             self.base = each(partial(recipe.source, folder))
-        shared = sorted(set(listed(recipe.text)) & set(self._reference))
+        shared = sorted(set(as_tuple(recipe.text)) & set(self._reference))
         if shared:
             raise UsageError(
                 f"the field {shared[0]!r} is in both text and reference, so its words would be "
@@ -105,7 +106,7 @@ The network is a token classifier with one label:
         if part is None:
             return {"reference": list(self._reference)}
         topics = load_topics(source_path(part.source, self.folder), field=part.field)
-        qrels = load_qrels([source_path(source, self.folder) for source in listed(part.qrels)])
+        qrels = load_qrels([source_path(source, self.folder) for source in as_tuple(part.qrels)])
         texts = dict(zip(topics.qids, topics.queries, strict=True))
         for qid, docno, grade in qrels.frame.iter_rows():
             if grade >= part.grade and qid in texts:
@@ -144,7 +145,7 @@ The network is a token classifier with one label:
         recipe = self.recipe
         silent = () if recipe.stop_words_in_loss else tuple(sorted(self.stop_words))
         shared = recipe.model_dump(include={"tokenization", "activation", "passages"})
-        return Settings(text=listed(recipe.text), stop_words=silent, **shared)
+        return Settings(text=as_tuple(recipe.text), stop_words=silent, **shared)
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
@@ -163,7 +164,7 @@ The network is a token classifier with one label:
         found = Counter[str]()
         documents = self._documents(counts)
         while some := list(islice(documents, _TOGETHER)):
-            cuts = [reader.cut(text_of(document, listed(recipe.text))) for document in some]
+            cuts = [reader.cut(text_of(document, as_tuple(recipe.text))) for document in some]
             flat = [passage for passages in cuts for passage in passages]
             encoded = iter(reader.encode(flat, recipe.training_length))
             for document, passages in zip(some, cuts, strict=True):
@@ -206,9 +207,9 @@ The network is a token classifier with one label:
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
         by, known = self.recipe.held_out.by, set[str]()
-        missing = {*listed(self.recipe.text), *self._reference, *listed(by or ())}
+        missing = {*as_tuple(self.recipe.text), *self._reference, *as_tuple(by or ())}
 
-        text = partial(text_of, fields=listed(self.recipe.text))
+        text = partial(text_of, fields=as_tuple(self.recipe.text))
         judged = self._queries_of.keys()
         for document in documents_left(self.corpus, self.without, text, counts, judged):
             if missing:

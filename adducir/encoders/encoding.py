@@ -30,7 +30,8 @@ from adducir.encoders.kinds import EncoderSource, Floats, described
 from adducir.models.artifacts import read_shard
 from adducir.models.folders import Side
 from adducir.models.machine import computing_in
-from adducir.models.work import PLAIN, Arrays, ModelWork, Running, tokens_for
+from adducir.models.running import PLAIN, Running
+from adducir.models.work import Arrays, ModelWork, tokens_for
 
 if TYPE_CHECKING:
     import torch

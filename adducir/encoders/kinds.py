@@ -20,7 +20,8 @@ from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.reading import Settings
-from adducir.encoders.statement import EncodingSettings, Statement, shown, state
+from adducir.encoders.settings import EncodingSettings
+from adducir.encoders.statement import Statement, shown, state
 from adducir.models.folders import Side, look, modules_of
 from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 

@@ -24,14 +24,8 @@ from adducir.encoders.reading import (
     Settings,
     Towers,
 )
-from adducir.encoders.statement import (
-    FILES,
-    SET,
-    THEIR_MODES,
-    PoolingMode,
-    Similarity,
-    Statement,
-)
+from adducir.encoders.settings import PoolingMode, Similarity
+from adducir.encoders.statement import FILES, SET, THEIR_MODES, Statement
 from adducir.models.folders import Look, Side, look, modules_of, object_in
 from adducir.models.loading import (
     encoder_class,
@@ -44,8 +38,9 @@ from adducir.models.loading import (
     with_padding,
 )
 from adducir.models.machine import seed_of
+from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
-from adducir.models.work import PLAIN, Numbers, Running, computed, padded
+from adducir.models.work import Numbers, computed, padded
 
 if TYPE_CHECKING:
     import torch

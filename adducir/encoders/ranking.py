@@ -28,7 +28,8 @@ from adducir.corpora.spans import MaskedSpan, candidates_of
 from adducir.encoders.encoding import CHUNK, Item, TextWork
 from adducir.encoders.kinds import EncoderSource
 from adducir.models.artifacts import read_shard
-from adducir.models.work import Arrays, Running
+from adducir.models.running import Running
+from adducir.models.work import Arrays
 
 if TYPE_CHECKING:
     import torch

@@ -25,7 +25,7 @@ from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.kinds import SIDES, EncoderSource, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, Towers
-from adducir.encoders.statement import PoolingMode, Similarity
+from adducir.encoders.settings import PoolingMode, Similarity
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.models.work import padded

@@ -17,7 +17,6 @@ from adducir.core.files import study_folder, writing_text
 from adducir.core.fingerprint import is_known
 from adducir.core.planning import planning
 from adducir.core.progress import progress
-from adducir.experiments.code import require_consent
 from adducir.experiments.sections import Planner
 from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
 from adducir.experiments.study import TASKS, Finding, Study
@@ -124,7 +123,10 @@ class Plan:
             progress().note(f"{share} {self.study.makes} exist and are kept")
         _clear_up(set(self.steps) - set(needed), needed)
         code = dict(step.runs_code for step in needed if step.runs_code is not None)
-        require_consent(code, self.planner.folder, allow_code)
+        if code:
+            from adducir.experiments.code import require_consent
+
+            require_consent(code, self.planner.folder, allow_code)
         self.planner.fetch({place[:2] for step in needed for place in step.reads})
         for step in needed:
             for one in step.inputs:
@@ -232,8 +234,6 @@ def _write(folder: Path, finding: Finding) -> dict[str, Path]:
 
 def _with_steps(finding: Finding, plan: Plan) -> Finding:
     """A finding whose report shows the plan's graph of steps and the training losses."""
-    from adducir.training.trainable import kept_epoch
-
     titles = {step: step.title(plan.shown) for step in plan.steps}
     graph = tuple(
         (title, tuple(titles[one] for one in step.inputs if one in titles))
@@ -242,8 +242,10 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
     curves, epochs = {}, {}
     for step in plan.steps:
         log, name = training_log(step.path), plan.shown(step.path)
-        if epoch := kept_epoch(log):
-            epochs[name] = epoch
+        if log:
+            from adducir.training.trainable import kept_epoch
+
+            epochs[name] = kept_epoch(log)
         if isinstance(step, ModelStep):
             entries = log.get("validations", ())
             training, validation = (
@@ -251,6 +253,7 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
                 for key in ("training_loss", "validation_loss")
             )
             curves[name] = Curve(training, validation, log.get("best_step"))
+    kept = {name: epoch for name, epoch in epochs.items() if epoch}
     material = replace(finding.table.material, plan=graph, curves=curves)
-    provenance = {**finding.table.provenance, **({"epochs kept": epochs} if epochs else {})}
+    provenance = {**finding.table.provenance, **({"epochs kept": kept} if kept else {})}
     return replace(finding, table=replace(finding.table, material=material, provenance=provenance))

@@ -20,7 +20,6 @@ from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.texts import nearest, repeated
 from adducir.corpora.sources import file_path, source_path
-from adducir.models.sources import RECIPES
 from adducir.statistics.settings import FOR_RUNS, Testing
 from adducir.tables.report_data import Snippets
 from adducir.tables.style import Detail, Fit, Style
@@ -175,6 +174,8 @@ def file_name(name: str) -> str:
 
 def is_recipe(reference: str, folder: Path) -> bool:
     """Whether a model is named by its recipe's file."""
+    from adducir.models.sources import RECIPES
+
     return file_path(reference, folder).suffix in RECIPES
 
 

@@ -22,7 +22,7 @@ from adducir.core.recipe import KeyPath
 if TYPE_CHECKING:
     from adducir.core.chunks import Chunking
     from adducir.models.machine import Precision
-    from adducir.models.work import Running
+    from adducir.models.running import Running
     from adducir.training.trainable import Trainable
 
 
@@ -57,7 +57,7 @@ class Context:
         self._closing.close()
 
     def running(self, precision: "Precision" = "float32") -> "Running":
-        from adducir.models.work import Running
+        from adducir.models.running import Running
 
         return Running(self.device, self.threads, self.batch_tokens, precision, self.execution)
 

@@ -55,18 +55,18 @@ from adducir.encoders.kinds import (
     described,
     encoder_source,
 )
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.indexes.arrays import damaged
 from adducir.indexes.building import new_dense_index
+from adducir.indexes.dense_settings import EXACT, DenseSettings
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Hits, Index, Query, Scored
-from adducir.indexes.kinds import DENSE
+from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
-from adducir.indexes.settings import EXACT, DenseSettings
 from adducir.models.folders import Side
 from adducir.models.machine import choose_device, using_threads
-from adducir.models.work import Running
+from adducir.models.running import Running
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
@@ -103,7 +103,7 @@ class DenseIndex(Index):
     ) -> None:
         import faiss
 
-        super().__init__(Path(path), open_artifact(Path(path), DENSE))
+        super().__init__(Path(path), open_artifact(Path(path), KINDS["dense"]))
         self._device, self._named, self._tokens = device, encoder, tokens
         self._details = checked(self.path, _Details, json_document(self.path / DETAILS))
         try:

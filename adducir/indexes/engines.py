@@ -9,7 +9,7 @@ from adducir.core.artifacts import MANIFEST, Manifest, read_manifest, reading_ag
 from adducir.core.errors import UsageError
 from adducir.core.texts import refuse_unless_path
 from adducir.indexes.index import Index
-from adducir.indexes.kinds import DENSE, INDEXES
+from adducir.indexes.kinds import INDEXES, KINDS
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _opened(
     path: Path, device: str, tokens: int | None, encoder: str | None, stemmer: str | None
 ) -> Index:
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
-    if encoder is not None and kind != DENSE:
+    if encoder is not None and kind != KINDS["dense"]:
         raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")
     if (path / "params.index.json").is_file():
         from adducir.indexes.bm25s import Bm25sIndex
@@ -67,9 +67,11 @@ def _opened(
         return Bm25sIndex(path, stemmer)
     if stemmer is not None:
         raise UsageError("`stemmer` has no effect without an index that bm25s saved.")
-    for one in INDEXES.kinds().values() if kind is not None else ():
-        if one.artifact == kind:
-            return one.open(path, device=device, tokens=tokens, encoder=encoder)
+    engines = [engine for engine, artifact in KINDS.items() if artifact == kind]
+    others = INDEXES.kinds().values() if kind is not None and not engines else ()
+    for settings in (*map(INDEXES.kind, engines), *others):
+        if settings.artifact == kind:
+            return settings.open(path, device=device, tokens=tokens, encoder=encoder)
     from adducir.indexes.lucene import LuceneIndex
 
     return LuceneIndex(path)
@@ -105,7 +107,7 @@ def build_index(
         ArtifactError: ``path`` exists and is not Adducir's.
         UsageError: The kind is unknown.
     """
-    from adducir.models.work import Running
+    from adducir.models.running import Running
 
     settings = INDEXES.chosen(settings)
     return settings.build(corpus, Path(path), Running(device, threads), rebuild=rebuild)

@@ -71,16 +71,15 @@ INDEXES: "Family[IndexSettings]" = Family(
         "lucene": f"{_HERE}.settings:LuceneSettings",
         "memory": f"{_HERE}.settings:MemorySettings",
         "weights": f"{_HERE}.settings:TokenWeightSettings",
-        "dense": f"{_HERE}.settings:DenseSettings",
+        "dense": f"{_HERE}.dense_settings:DenseSettings",
     },
     what="index engine",
 )
 
-KINDS: dict[str, str] = {"lucene": "lucene-index", "memory": "memory-index"}
+KINDS = {"lucene": "lucene-index", "memory": "memory-index", "dense": "dense-index"}
 """The kind of artifact that each engine builds."""
 VERSIONS = {"lucene": 1, "memory": 4, "dense": 3}
 IMPACTS_VERSION = 5
-DENSE = "dense-index"
 
 
 def holds_impacts(recipe: Mapping[str, Any]) -> bool:
@@ -109,11 +108,11 @@ def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "Inde
     """
     kind = kind_of(entry)
     values = {key: value for key, value in entry.items() if key != "engine"}
-    lacks = {key for one in INDEXES.kinds().values() for key in one.model_fields}
     name = "`weights`" if "weights" in kind.model_fields else f"`engine: {kind.engine}`"
     known, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
     for key in [key for key in values if key not in kind.model_fields]:
-        message = f"has no effect with {name}" if key in lacks else unknown_key(key, known)
+        is_of_another = any(key in other.model_fields for other in INDEXES.kinds().values())
+        message = f"has no effect with {name}" if is_of_another else unknown_key(key, known)
         wrong.append(((key,), message))
         del values[key]
     try:

@@ -24,11 +24,11 @@ from adducir.indexes.arrays import damaged
 from adducir.indexes.index import Array, Index, Ranked
 from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import KINDS
-from adducir.indexes.models import Model, refuse_unless_scored
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.indexes.feedback import Terms
+    from adducir.indexes.models import Model
     from adducir.indexes.settings import LuceneSettings
 
 FOLDER = "lucene"
@@ -132,12 +132,14 @@ class LuceneIndex(Index):
     def _rank(
         self,
         queries: Sequence[Mapping[str, float]],
-        model: Model,
+        model: "Model",
         depth: int | None,
         threads: int,
     ) -> Ranked:
         similarity = model.similarity(exact_lengths=self.accurate_length)
         if similarity is None:
+            from adducir.indexes.models import refuse_unless_scored
+
             refuse_unless_scored(model, "lucene", self.path)
             raise UsageError(
                 f"{self.path} has exact lengths, which only BM25 supports.",

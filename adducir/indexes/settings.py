@@ -8,7 +8,6 @@ A package adds a kind through an entry point ``adducir.indexes``, whose name is 
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
@@ -28,7 +27,6 @@ from adducir.core.packages import imported
 from adducir.core.processes import default_threads
 from adducir.core.recipe import KeyPath, Kind, errors_at
 from adducir.corpora.passages import read_by
-from adducir.encoders.statement import EncodingSettings
 from adducir.indexes.kinds import (
     FEEDBACK,
     IMPACTS_VERSION,
@@ -38,18 +36,15 @@ from adducir.indexes.kinds import (
     VERSIONS,
     holds_impacts,
 )
-from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
-    from adducir.encoders.kinds import EncoderSource
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.feedback import FeedbackMethod
     from adducir.indexes.index import Index
-    from adducir.models.work import Running
+    from adducir.models.running import Running
 
-EXACT = "Flat"
-_RARE: Any = {"rare": True}  # in the shell, set by --set
+RARE: Any = {"rare": True}  # in the shell, set by --set
 
 
 class ModelKey(NamedTuple):
@@ -158,15 +153,14 @@ class IndexSettings(Kind):
         rebuild: bool = False,
     ) -> Manifest:
         """Build the index, unless ``path`` already holds the one that would be built."""
-        documents, settings = self.documents(corpus), self.of(corpus)
-        return build(
-            path,
-            **self.identity(corpus),
-            make=lambda folder: settings.write(documents, folder, running),
-            rebuild=rebuild,
-            versions=self.versions(),
-            source=corpus.source,
-        )
+        stated = {"rebuild": rebuild, "versions": self.versions(), "source": corpus.source}
+        stated |= self.identity(corpus)
+        return self.of(corpus)._build(self.documents(corpus), path, running, **stated)
+
+    def _build(
+        self, documents: "Corpus", path: Path, running: "Running | None", **stated: Any
+    ) -> Manifest:
+        return build(path, make=lambda folder: self.write(documents, folder, running), **stated)
 
     def write(self, corpus: "Corpus", folder: Path, running: "Running | None") -> Mapping[str, Any]:
         """Write the index into an empty folder, and return its counts."""
@@ -201,7 +195,7 @@ class TextSettings(IndexSettings):
     """One of the language's stemmers; English: porter, krovetz or none."""
     stopwords: str | tuple[str, ...] = "lucene"
     """'lucene', 'none', or a file with one stop word per line; in Python also the words."""
-    accurate_length: bool = Field(False, json_schema_extra=_RARE)
+    accurate_length: bool = Field(False, json_schema_extra=RARE)
     """Whether BM25 uses exact document lengths instead of Lucene's one byte."""
 
     @model_validator(mode="after")
@@ -266,9 +260,9 @@ class LuceneSettings(TextSettings):
     artifact: ClassVar[str] = "lucene-index"
     writer: ClassVar[str] = "adducir.indexes.lucene:write"
     opener: ClassVar[str] = "adducir.indexes.lucene:LuceneIndex"
-    positions: bool = Field(True, json_schema_extra=_RARE)
+    positions: bool = Field(True, json_schema_extra=RARE)
     """Whether to store positions of terms, for phrase queries."""
-    vectors: bool = Field(True, json_schema_extra=_RARE)
+    vectors: bool = Field(True, json_schema_extra=RARE)
     """Whether to store documents' terms, for feedback."""
 
     def unfit(
@@ -327,101 +321,3 @@ class TokenWeightSettings(MemorySettings):
         from adducir.corpora.token_weights import identity_of
 
         return {**super().recipe(), "weights": identity_of(self.token_weights)}
-
-
-class DenseSettings(IndexSettings, EncodingSettings):
-    """Vectors of an encoder, searched by FAISS."""
-
-    engine: ClassVar[str] = "dense"
-    artifact: ClassVar[str] = "dense-index"
-    runs_with: ClassVar[Collection[str]] = [
-        "threads",
-        "device",
-        "batch_tokens",
-        "workers",
-        "ray",
-        "slurm",
-    ]
-    opens_with: ClassVar[Collection[str]] = ("device", "tokens", "encoder")
-    opener: ClassVar[str] = "adducir.indexes.dense:DenseIndex"
-    model_key: ClassVar[ModelKey | None] = ModelKey(
-        "encoder", "adducir.encoders.training:EncoderTraining", "an encoder"
-    )
-    encoder: str = Field(json_schema_extra={"metavar": "MODEL"})
-    """The encoder's folder or recipe, 'minilm', or a name on the Hub."""
-    kind: str = Field(EXACT, json_schema_extra=_RARE)
-    """FAISS's description (``index_factory``): Flat compares all vectors, exactly; HNSW32 is a
-    graph of neighbours (Malkov and Yashunin, 2020), IVF1024,PQ48x8 lists of compressed vectors
-    (Jégou et al., 2011). These are not exact, so recall is measured."""
-    parameters: str = Field("", json_schema_extra=_RARE)
-    """FAISS's build and search parameters, such as efConstruction=200,efSearch=64 or nprobe=16."""
-    sample: int = Field(200, ge=1, json_schema_extra=_RARE)
-    """How many vectors to measure recall against Flat with."""
-    seed: int = Field(0, ge=0, lt=1 << 63, json_schema_extra=_RARE)
-    """The seed that draws them."""
-    precision: Precision = Field("float32", json_schema_extra=_RARE)
-    """Numeric precision; bfloat16 is coarser and usually faster."""
-
-    @field_validator("kind")
-    @classmethod
-    def _is_known(cls, kind: str) -> str:
-        if kind != EXACT:
-            from adducir.indexes.building import refuse_unknown
-
-            refuse_unknown(kind)
-        return kind
-
-    def refuse_trained(self) -> None:
-        for key in [key for key, value in self.given().items() if value is not None]:
-            raise UsageError(f"`{key}` has no effect on an encoder whose recipe is trained.")
-
-    @property
-    def source(self) -> "EncoderSource":
-        from adducir.corpora.sources import expanded
-        from adducir.encoders.kinds import encoder_source
-
-        return encoder_source(expanded(self.encoder), self._folder, encoding=self)
-
-    def opens(self) -> Mapping[str, Callable[[], Any]]:
-        return {"encoder": lambda: self.source.identity()}
-
-    def recipe(self) -> dict[str, Any]:
-        of_index = self.model_dump(mode="json", include={"kind", "parameters", "sample", "seed"})
-        return {
-            "items": "documents",
-            "fields": list(self.fields),
-            **(of_index if self.kind != EXACT else {"kind": EXACT}),
-            "precision": self.precision,
-        }
-
-    def inputs(self, corpus: "Corpus", model: str | None = None) -> dict[str, str]:
-        identity = self.source.identity() if model is None else model
-        return {**super().inputs(corpus), "model": identity}
-
-    def build(
-        self,
-        corpus: "Corpus",
-        path: Path,
-        running: "Running | None" = None,
-        *,
-        rebuild: bool = False,
-    ) -> Manifest:
-        """Killed encoding resumes at the first missing shard."""
-        from adducir.models.work import PLAIN
-
-        running = replace(running or PLAIN, precision=self.precision)
-        work: Any = imported("adducir.indexes.dense:DenseWork")
-        work = work.of(self.documents(corpus), path, self.of(corpus), running)
-        manifest: Manifest = work.build(
-            path,
-            **self.identity(corpus),
-            versions=self.versions(),
-            rebuild=rebuild,
-            source=corpus.source,
-        )
-        return manifest
-
-    def versions(self) -> dict[str, str]:
-        import faiss
-
-        return {"faiss": str(faiss.__version__)}

@@ -17,17 +17,12 @@ from numpy.typing import NDArray
 from adducir.core.artifacts import Manifest
 from adducir.core.chunks import Maker, Work, build_in_chunks
 from adducir.core.errors import MachineError, is_out_of_memory
-from adducir.core.executors import HERE, Execution, Place
+from adducir.core.executors import Place
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions, write_shard
-from adducir.models.machine import (
-    Precision,
-    casting_once,
-    choose_device,
-    computing_in,
-    using_threads,
-)
+from adducir.models.machine import casting_once, choose_device, computing_in, using_threads
+from adducir.models.running import PLAIN, Running
 
 if TYPE_CHECKING:
     import torch
@@ -42,20 +37,6 @@ _CHARACTERS = 24
 CPU_TOKENS, DEVICE_TOKENS = 2048, 16384
 """Padded tokens per batch on a CPU and a GPU, which needs many to be busy. On a CPU, a layer's
 states then fit the cache: four times as many take a quarter longer (benchmarks/networks.py)."""
-
-
-@dataclass(frozen=True)
-class Running:
-    """How a network runs; only the precision is in fingerprints."""
-
-    device: str = "auto"
-    threads: int | None = None  # of torch, in each worker process
-    tokens: int | None = None  # padded, per batch; affects the last digits of figures
-    precision: Precision = "float32"
-    execution: Execution = HERE
-
-
-PLAIN = Running()
 
 
 def tokens_for(device: "torch.device | None" = None) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several
 from adducir.core.texts import shortened
 from adducir.models.folders import look
 from adducir.models.known import known
@@ -37,7 +37,7 @@ from adducir.rerankers.pipeline import Pipeline, is_pipeline
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
 from adducir.training.data import CorpusPart, HeldOut, Seed
 from adducir.training.leaks import WithoutPart
-from adducir.training.recipe import ModelRecipe, Several
+from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
     import torch

@@ -18,16 +18,17 @@ from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.fingerprint import is_known
 from adducir.core.json_lines import json_object
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.folders import look
 from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device
+from adducir.models.running import PLAIN, Running
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
-from adducir.models.work import PLAIN, Numbers, Running, computed, token_ids
-from adducir.training.recipe import Several, kind_of, listed
+from adducir.models.work import Numbers, computed, token_ids
+from adducir.training.recipe import kind_of
 
 if TYPE_CHECKING:
     import torch
@@ -209,7 +210,7 @@ class Reranker:
     @property
     def fields(self) -> tuple[str, ...]:
         """The documents' fields to read; empty if its recipe does not say."""
-        return listed(self.recipe.fields)
+        return as_tuple(self.recipe.fields)
 
     @property
     def scale(self) -> str:

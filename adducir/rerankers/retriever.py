@@ -8,7 +8,7 @@ import numpy as np
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
 from adducir.indexes.transformers import Transformer, refuse_without
-from adducir.models.work import Running
+from adducir.models.running import Running
 from adducir.rerankers.recipe import Reranker, open_reranker
 from adducir.rerankers.rerank import PAIRS, Texts
 

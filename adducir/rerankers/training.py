@@ -23,6 +23,7 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.files import scratch_folder
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.progress import progress
+from adducir.core.recipe import as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import text_of
 from adducir.corpora.qrels import load_qrels
@@ -49,7 +50,7 @@ from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
 from adducir.training.data import Rows, TrainingData, same_number, stored
 from adducir.training.leaks import documents_left
-from adducir.training.recipe import ModelRecipe, listed
+from adducir.training.recipe import ModelRecipe
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
@@ -92,17 +93,17 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             raise InputError(what, hint="Use it without training: adducir rerank --model RECIPE.")
         self.part = part = recipe.examples
         self.counts: Counter[str] = Counter()
-        self._runs = [file_path(one, folder) for one in listed(part.runs)]
+        self._runs = [file_path(one, folder) for one in as_tuple(part.runs)]
 
         def topics(source: str, field: str | None = None) -> Topics:
             return load_topics(source_path(source, folder), field=field)
 
         with gathering() as each:
-            left_out = [each(partial(topics, source)) for source in listed(part.without.topics)]
+            left_out = [each(partial(topics, source)) for source in as_tuple(part.without.topics)]
             self._documents = each(partial(part.without.excluded, folder))
             self._corpus = each(partial(part.corpus.open, folder))
             if part.query_field is None:
-                named = [source_path(one, folder) for one in listed(part.qrels)]
+                named = [source_path(one, folder) for one in as_tuple(part.qrels)]
                 self._digests = [each(partial(source_digest, path)) for path in self._runs]
                 self._topics = each(partial(topics, str(part.topics), part.topic_field))
                 self._qrels = each(partial(load_qrels, named))
@@ -168,7 +169,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         topics = self._candidates()
         wanted = {docno for _, *both in topics for docnos in both for docno in docnos}
         wanted |= self._documents.docnos
-        texts = texts_of(self._corpus, wanted, listed(self.recipe.fields), folder=folder / "texts")
+        texts = texts_of(
+            self._corpus, wanted, as_tuple(self.recipe.fields), folder=folder / "texts"
+        )
         relevant = {docno for _, best, _ in topics for docno in best}
         if unknown := {docno for docno in relevant if texts.find(docno) is None}:
             progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
@@ -223,7 +226,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def _own(self, folder: Path) -> Iterator[_Drawn]:
         """Examples from documents only; memory holds docnos and 8-byte digests."""
         part, field = self.part, str(self.part.query_field)
-        every = listed(self.recipe.fields) or self._corpus.default_fields
+        every = as_tuple(self.recipe.fields) or self._corpus.default_fields
         fields = [name for name in every if name != field]
         if not fields:
             raise InputError(f"the text's only field is {field!r}, which is the query.")
@@ -243,7 +246,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 queries.append(same_number(query))
                 texts.append(same_number(text))
                 same.setdefault(queries[-1], set()).add(texts[-1])
-        refuse_absent([field, *listed(self.recipe.fields)], [known], self._corpus.source)
+        refuse_absent([field, *as_tuple(self.recipe.fields)], [known], self._corpus.source)
         self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
         drawn = dict[int, list[int]]()

@@ -15,7 +15,6 @@ from adducir.evaluation.scores import Scores
 from adducir.runs.docnos import misspelt
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison
-from adducir.statistics.prediction_powered import powered_mean
 from adducir.tables.report_data import TopicHits, hits_held
 from adducir.tables.style import Style
 from adducir.tables.table import PoweredFigure
@@ -157,6 +156,8 @@ def _powered(
     known = {qid: place for place, qid in enumerate(models.qids)}
     places = np.array([known[qid] for qid in humans.qids])
     alone = np.setdiff1d(np.arange(len(known)), places)
+    from adducir.statistics.prediction_powered import powered_mean
+
     level = 1 - comparison.testing.alpha
     systems = range(len(humans.systems))
     for m, (measure, one) in enumerate(humans.measures.items()):

@@ -21,12 +21,11 @@ from pydantic import Field, model_validator
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import publishing, writing_text
 from adducir.core.fingerprint import fingerprint, source_digest
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.reading import Reading
 from adducir.corpora.sources import file_path, source_path
-from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -143,7 +142,7 @@ class DataPart(GroupShares):
 
     @model_validator(mode="after")
     def _fits(self) -> "DataPart":
-        if not listed(self.train):
+        if not as_tuple(self.train):
             raise ValueError("`train` must name a file")
         ways = ("validation", "shares", "held_out")
         given = [f"`{name}`" for name in ways if getattr(self, name)]
@@ -161,7 +160,8 @@ class DataPart(GroupShares):
     def files(self, folder: Path) -> dict[str, list[Path]]:
         names = {"train": self.train, "validation": self.validation, "without": self.without}
         return {
-            key: [file_path(name, folder) for name in listed(value)] for key, value in names.items()
+            key: [file_path(name, folder) for name in as_tuple(value)]
+            for key, value in names.items()
         }
 
     def identity(self, folder: Path) -> dict[str, str]:

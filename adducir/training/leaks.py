@@ -26,14 +26,13 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.files import read_lines
 from adducir.core.fingerprint import digest_of
 from adducir.core.progress import progress
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import source_path
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
-from adducir.training.recipe import Several, listed
 
 _DOCNO_COLUMN = {1: 0, 2: 1, 3: 2, 4: 2, 6: 2}
 """The docno's column in a pool, by number of columns."""
@@ -128,7 +127,7 @@ class WithoutPart(Recipe):
 
         with gathering() as each:
             for kind in ("qrels", "pools", "runs"):
-                for source in listed(getattr(self, kind)):
+                for source in as_tuple(getattr(self, kind)):
                     each(partial(add, kind, source))
         return Excluded(found)
 

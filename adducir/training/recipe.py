@@ -8,20 +8,15 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from adducir.core.config import Document
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded
 from adducir.models.machine import Precision
 from adducir.models.sources import MINILM, ModelSource, model_source
 
 K = TypeVar("K")
-Several = str | tuple[str, ...]
 Rate = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(ge=0)]
-
-
-def listed(value: Several) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else value
 
 
 class GroupPart(Recipe):

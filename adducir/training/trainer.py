@@ -30,10 +30,11 @@ from transformers.trainer_callback import PrinterCallback, TrainerState
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.progress import progress
+from adducir.core.recipe import as_tuple
 from adducir.models.artifacts import save_weights
 from adducir.models.loading import quiet
 from adducir.models.machine import computing_in, seed_of
-from adducir.training.recipe import GroupPart, TrainingRecipe, listed
+from adducir.training.recipe import GroupPart, TrainingRecipe
 from adducir.training.trainable import kept_epoch
 
 CHECKPOINT_SECONDS = 120.0
@@ -71,7 +72,7 @@ def fit(
             "training early.",
             hint="Hold out a larger share, or set `patience: null` below `training`.",
         )
-    freeze(model, listed(recipe.freeze))
+    freeze(model, as_tuple(recipe.freeze))
     arguments = arguments_of(recipe, checkpoints, device)
     callbacks: list[TrainerCallback] = [_Watch(recipe.validations, len(train))]
     if not len(validation):
@@ -168,7 +169,7 @@ def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
     rest = {name: one for name, one in named.items() if one.requires_grad}
     groups = list[dict[str, Any]]()
     for part in (*recipe.parameter_groups, GroupPart(match="*")):
-        fitting = _fitting(listed(part.match), named, "parameter_groups")
+        fitting = _fitting(as_tuple(part.match), named, "parameter_groups")
         chosen = [rest.pop(name) for name in [*rest] if name in fitting]
         rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
         decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay

@@ -18,7 +18,7 @@ from adducir.deepct.expansion import (
 from adducir.deepct.model import Cut, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, Settings
 from adducir.deepct.terms import words
-from adducir.models.work import Running
+from adducir.models.running import Running
 from adducir.training.trainable import open_training
 
 TEXTS = [

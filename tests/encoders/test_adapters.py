@@ -11,7 +11,7 @@ from tiny import as_encoder, tiny_decoder
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.models.folders import look
 from adducir.models.sources import model_source
 

@@ -12,7 +12,7 @@ from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_roberta
 from adducir.core.errors import AdducirError, InputError
 from adducir.encoders.kinds import described, encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.models.folders import look
 from adducir.models.sources import model_source
 

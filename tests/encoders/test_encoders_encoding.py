@@ -18,7 +18,7 @@ from adducir.encoders import encoding
 from adducir.encoders.encoding import Vectors, encode, items_of_corpus, items_of_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.runs.read import read_run
 
 MEAN = EncodingSettings(pooling="mean", similarity="dot")

@@ -18,8 +18,8 @@ from adducir.encoders.model import DualEncoder
 from adducir.encoders.reading import ContextPart, LengthPart, Reader
 from adducir.models.folders import look
 from adducir.models.loading import load_tokenizer
+from adducir.models.running import Running
 from adducir.models.sources import model_source
-from adducir.models.work import Running
 
 TEXTS = ["the cat", "a dog runs fast , because of nuclear energy !", "un", "", "cats " * 40]
 

@@ -23,7 +23,7 @@ from adducir.encoders.ranking import (
     scored,
     task_among,
 )
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.studies.grounded_generation.hindsight.model import maxsim
 from adducir.studies.literary_evidence.relic import best, run_tasks
 

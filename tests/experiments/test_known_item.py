@@ -17,7 +17,7 @@ from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
 from adducir.encoders.reading import ContextPart
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment

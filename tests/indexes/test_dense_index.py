@@ -14,7 +14,7 @@ from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.indexes.dense import (
     DenseIndex,
     nearest,
@@ -22,11 +22,11 @@ from adducir.indexes.dense import (
     recall_of,
     threads_of_faiss,
 )
+from adducir.indexes.dense_settings import DenseSettings
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 from adducir.indexes.retriever import DenseRetriever
-from adducir.indexes.settings import DenseSettings
 
 SET = {"pooling": "mean", "similarity": "dot"}
 MEAN = EncodingSettings(**SET)

@@ -12,9 +12,9 @@ from memory_corpus import ListCorpus
 from sklearn.linear_model import LinearRegression
 
 from adducir.core.errors import UsageError
+from adducir.indexes.dense_settings import DenseSettings
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
-from adducir.indexes.settings import DenseSettings
 from adducir.rerankers.retriever import RerankingTransformer
 
 SET = {"pooling": "mean", "similarity": "dot"}

@@ -10,7 +10,7 @@ from adducir.core.errors import ArtifactError
 from adducir.corpora.sources import open_corpus
 from adducir.encoders.kinds import encoder_source
 from adducir.indexes.dense import DenseIndex
-from adducir.indexes.settings import DenseSettings
+from adducir.indexes.dense_settings import DenseSettings
 from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.recipe import open_reranker
 

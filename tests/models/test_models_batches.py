@@ -15,7 +15,7 @@ from adducir.encoders import encoding
 from adducir.encoders.encoding import encode, items_of_corpus
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.models import machine
 from adducir.models.machine import casting_once, computing_in
 from adducir.models.work import in_order, token_batches

@@ -12,7 +12,7 @@ from adducir.core.errors import InputError
 from adducir.deepct.model import KIND, TermWeighter
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker

@@ -9,7 +9,7 @@ import torch
 from tiny import as_encoder, tiny_bert, tiny_decoder
 
 from adducir.core.errors import InputError
-from adducir.models.work import Running
+from adducir.models.running import Running
 from adducir.rerankers.recipe import open_reranker
 
 PAIRS = [

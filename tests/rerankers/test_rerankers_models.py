@@ -16,8 +16,8 @@ from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
 
 from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.running import Running
 from adducir.models.sources import ModelSource, model_source
-from adducir.models.work import Running
 from adducir.rerankers.recipe import open_reranker
 from adducir.rerankers.t5 import MonoT5Recipe, repaired, windows
 

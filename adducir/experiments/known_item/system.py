@@ -14,7 +14,7 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.planning import reads
 from adducir.core.progress import progress
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
@@ -36,7 +36,6 @@ from adducir.experiments.step import ArtifactStep, ModelStep, Shown
 from adducir.experiments.study import Trial
 from adducir.models.machine import using_threads
 from adducir.training.data import GroupShares, Part, items_of, part_of
-from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,11 +69,11 @@ class DataRecipe(GroupShares):
 
     @model_validator(mode="after")
     def _fits(self) -> "DataRecipe":
-        if len(self.brought) + bool(listed(self.spans)) != 1:
+        if len(self.brought) + bool(as_tuple(self.spans)) != 1:
             raise ValueError(
                 f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
             )
-        if listed(self.candidates) and not listed(self.spans):
+        if as_tuple(self.candidates) and not as_tuple(self.spans):
             raise ValueError("`candidates` has no effect without `spans`")
         if (self.part or self.groups) and not all(
             CONTEXTS.kind(name).has_groups for name in self.brought
@@ -86,7 +85,9 @@ class DataRecipe(GroupShares):
         return self
 
     def files(self, folder: Path) -> list[Path]:
-        found = [file_path(one, folder) for one in (*listed(self.spans), *listed(self.candidates))]
+        found = [
+            file_path(one, folder) for one in (*as_tuple(self.spans), *as_tuple(self.candidates))
+        ]
         for kind, path in self.brought.items():
             found += CONTEXTS.make(kind).files(file_path(path, folder))
         return found
@@ -112,8 +113,8 @@ class SpanData:
     def tasks(self) -> Iterator[SpanTask]:
         """The contexts by their sets of candidates, with ``length`` and ``group`` as keys."""
         recipe, folder = self.recipe, self.folder
-        if listed(recipe.spans):
-            names = (*listed(recipe.spans), *listed(recipe.candidates))
+        if as_tuple(recipe.spans):
+            names = (*as_tuple(recipe.spans), *as_tuple(recipe.candidates))
             every = (span for name in names for span in read_spans(file_path(name, folder)))
             yield replace(task_among(self.spans, every), keys=_keys(self.spans))
             return
@@ -132,12 +133,12 @@ def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     with gathering() as each:
         digests = [each(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
-    roles = [len(listed(recipe.spans)), len(listed(recipe.candidates)), *recipe.brought]
+    roles = [len(as_tuple(recipe.spans)), len(as_tuple(recipe.candidates)), *recipe.brought]
     identity = fingerprint([*digests, choice | {"shares": recipe.divided, "roles": roles}])
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
     chosen, count, known = list[MaskedSpan](), 0, set[str]()
-    files = [file_path(name, folder) for name in listed(recipe.spans)]
+    files = [file_path(name, folder) for name in as_tuple(recipe.spans)]
     brought = (span for task in recipe.tasks(folder) for span in task.spans)
     for span in items_of(files, read_spans) if files else brought:
         count += 1

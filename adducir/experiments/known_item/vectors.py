@@ -13,13 +13,14 @@ from adducir.core.config import Document, load, validate
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint
 from adducir.core.planning import reads
+from adducir.core.recipe import Several, as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.kinds import EncoderSource, encoder_source
 from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
 from adducir.encoders.reading import ContextPart, LengthPart, shared_room
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.experiments.known_item.study import folder_name
@@ -27,10 +28,9 @@ from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, 
 from adducir.experiments.step import ModelStep
 from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
+from adducir.models.running import Running
 from adducir.models.sources import RECIPES, ModelSource, model_source
-from adducir.models.work import Running
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe
-from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     import torch
@@ -101,7 +101,7 @@ class Trained(_Vectors):
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
-        if not listed(self.train):
+        if not as_tuple(self.train):
             raise ValueError("`train` must name a recipe")
         return self
 
@@ -114,7 +114,7 @@ class Trained(_Vectors):
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and check training against test data."""
         with gathering() as each:
-            for number, recipe_name in enumerate(listed(self.train)):
+            for number, recipe_name in enumerate(as_tuple(self.train)):
                 document = load(file_path(recipe_name, study.folder))
                 recipe = validate(document, EncoderRecipe, self.set)
                 if number == 0:
@@ -137,7 +137,7 @@ class Trained(_Vectors):
             *(f"context.{key}={json.dumps(value)}" for key, value in read.items()),
         )
         folder = study.folder / "encoders" / study.name / folder_name(trial.run)
-        place, names, steps = ("systems", trial.system), listed(self.train), list[ModelStep]()
+        place, names, steps = ("systems", trial.system), as_tuple(self.train), list[ModelStep]()
         for number, name in enumerate(names, 1):
             document = load(file_path(name, study.folder))
             bases = [str(one.path.relative_to(study.folder)) for one in steps[-1:]]

@@ -12,7 +12,7 @@ from ir_measures import Measure
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, gathering
-from adducir.core.recipe import KeyPath
+from adducir.core.recipe import KeyPath, Several, as_tuple
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
@@ -29,7 +29,6 @@ from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
-from adducir.training.recipe import Several, listed
 
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
@@ -312,8 +311,8 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
 
 def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
     with gathering() as each:
-        sources = [each(partial(study.planner.source, name)) for name in listed(names)]
-    return replace(reading.read_qrels(sources), source=" + ".join(listed(names)))
+        sources = [each(partial(study.planner.source, name)) for name in as_tuple(names)]
+    return replace(reading.read_qrels(sources), source=" + ".join(as_tuple(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

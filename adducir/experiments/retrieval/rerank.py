@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adducir.core.chunks import Chunking
+from adducir.core.recipe import as_tuple
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, System, method_of, named
@@ -26,7 +27,6 @@ from adducir.rerankers.recipe import (
 )
 from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.write import reranked_method
-from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
@@ -104,7 +104,7 @@ class Rerank(System):
                 # An unreadable model is an error before anything runs.
                 scorer = Scorer(found.recipe, found.identity, lambda: found)
         parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
-        if fields := self.fields or listed(scorer.recipe.fields):
+        if fields := self.fields or as_tuple(scorer.recipe.fields):
             with planner.at(*place, "fields" if self.fields else "by"):
                 refuse_unknown_fields(parts["texts"].corpus, fields)
         if isinstance(base := parts["rerank"], GivenRun):
@@ -121,7 +121,7 @@ class Rerank(System):
         return {
             "reranker": scorer.identity,
             "fields": list(
-                self.fields or listed(scorer.recipe.fields) or step.parts["texts"].fields
+                self.fields or as_tuple(scorer.recipe.fields) or step.parts["texts"].fields
             ),
             "depth": self.depth,
         }

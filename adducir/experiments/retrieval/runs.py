@@ -22,7 +22,6 @@ from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.corpora.sources import file_path
-from adducir.experiments.code import Code, find_code
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
@@ -34,6 +33,7 @@ from adducir.runs.write import part_of, read_metadata, refuse_other_run, write_r
 if TYPE_CHECKING:
     import pandas as pd
 
+    from adducir.experiments.code import Code
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
 
@@ -331,6 +331,8 @@ class Python(System):
             study.planner.add(("systems", name, "texts"), "has no effect without `input`")
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
+        from adducir.experiments.code import find_code
+
         with study.planner.at("systems", trial.system, "python"):
             code = find_code(self.python, study.folder)
         # Foreign code may do anything with its arguments.
@@ -394,7 +396,7 @@ class Python(System):
                 frame[column] = frame["docno"].map(dict(zip(docnos, texts, strict=True)))
         return frame
 
-    def _run(self, found: Any, code: Code, step: RunStep) -> Run:
+    def _run(self, found: Any, code: "Code", step: RunStep) -> Run:
         try:
             run = Run.of(found, step.tag)
         except AdducirError as error:

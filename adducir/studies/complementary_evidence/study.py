@@ -18,7 +18,7 @@ from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.planning import reads
-from adducir.core.recipe import Recipe, validated
+from adducir.core.recipe import Recipe, Several, as_tuple, validated
 from adducir.core.texts import same_text
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
@@ -39,7 +39,6 @@ from adducir.studies.complementary_evidence.questions import (
 )
 from adducir.studies.complementary_evidence.selection import SELECTORS, Selector
 from adducir.studies.complementary_evidence.training import EvidenceTrainable
-from adducir.training.recipe import Several, listed
 from adducir.training.trainable import open_training
 
 if TYPE_CHECKING:
@@ -256,7 +255,7 @@ class EvidenceStudy(Study):
                 self.gold.update(found)
 
     def _paths(self, names: Several) -> tuple[Path, ...]:
-        return tuple(file_path(name, self.folder) for name in listed(names))
+        return tuple(file_path(name, self.folder) for name in as_tuple(names))
 
     def _opened(self, data: str, rounds: Sequence[RoundRecipe]) -> dict[str, GoldSets]:
         """The gold sets of a data set; none if a dry run cannot read all test questions."""
@@ -321,8 +320,8 @@ class EvidenceStudy(Study):
         one = self.recipe.data[trial.data][trial.part]
         changes = (
             *system.set,
-            f"data.train={json.dumps(listed(one.train))}",
-            f"data.validation={json.dumps(listed(one.validation))}",
+            f"data.train={json.dumps(as_tuple(one.train))}",
+            f"data.validation={json.dumps(as_tuple(one.validation))}",
             f"training.seed={trial.seed}",
         )
         document = load(file_path(str(system.recipe_for(trial.data)), self.folder))

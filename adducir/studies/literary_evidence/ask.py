@@ -192,7 +192,7 @@ def _vectors(
     texts: Sequence[str], source: "EncoderSource", encoder: "DualEncoder", keep: Path | None
 ) -> NDArray[np.float32]:
     from adducir.encoders.encoding import Items, Vectors, encode
-    from adducir.models.work import Running
+    from adducir.models.running import Running
 
     named = [(f"{number}", text) for number, text in enumerate(texts)]
     what, identity = {"items": "passages"}, fingerprint(list(texts))

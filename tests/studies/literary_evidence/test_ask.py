@@ -9,7 +9,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.statement import EncodingSettings
+from adducir.encoders.settings import EncodingSettings
 from adducir.studies.literary_evidence.ask import Book, SearchableBooks, heading_of, open_book
 
 MEAN = EncodingSettings(pooling="mean", similarity="dot")

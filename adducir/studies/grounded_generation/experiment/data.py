@@ -22,7 +22,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.records import parsed_as, read_values
 from adducir.corpora.sources import file_path, open_corpus, source_path
@@ -30,7 +30,6 @@ from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
 from adducir.studies.sentences import sentence_bounds
 from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
-from adducir.training.recipe import Several, listed
 
 _FREQUENT = 100  # this many of the passages' most frequent words carry no content
 
@@ -161,7 +160,7 @@ class DataRecipe(Recipe):
             raise ValueError("one of `passages` and `arguments` is needed")
         if self.bed is not None and not self.arguments:
             raise ValueError("`bed` has no effect without `arguments`")
-        named = [part for part in PARTS if listed(getattr(self, part))]
+        named = [part for part in PARTS if as_tuple(getattr(self, part))]
         if self.arguments and named:
             raise ValueError(f"`{named[0]}` has no effect with `arguments`")
         if self.passages and "test" not in named:
@@ -200,7 +199,7 @@ class GroundedData:
         return GroundedData, (self.recipe, self.folder, self.identity)
 
     def _files(self, part: str) -> Iterator[Path]:
-        for name in listed(getattr(self.recipe, part)):
+        for name in as_tuple(getattr(self.recipe, part)):
             yield file_path(name, self.folder)
 
     def problem(self) -> Problem:

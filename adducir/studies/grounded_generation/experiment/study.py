@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import KeyPath
+from adducir.core.recipe import KeyPath, as_tuple
 from adducir.encoders.kinds import encoder_source
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
@@ -30,7 +30,6 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     PhaseRecipe,
     RetrieverRecipe,
 )
-from adducir.training.recipe import listed
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
@@ -87,7 +86,7 @@ class GroundedGeneration(Task):
             what = f"Success@{max(self.cutoffs)} cannot be computed from closed sets of {depth}"
             raise ValueError(f"{what}: raise `closed.depth`")
         trained = [name for name, system in self.systems.items() if system.train]
-        if trained and self.data.passages and not listed(self.data.train):
+        if trained and self.data.passages and not as_tuple(self.data.train):
             raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
         return self
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 
+from adducir.core.recipe import as_tuple
 from adducir.models.machine import device_of, seed_of, using_threads
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.hindsight.model import (
@@ -35,7 +36,6 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     PhaseRecipe,
     SampleRecipe,
 )
-from adducir.training.recipe import listed
 from adducir.training.trainer import fit
 
 _PAIRS = 128  # of context and passage, per batch in validation
@@ -132,7 +132,7 @@ class Phase:
     def fit(self, checkpoints: Path) -> dict[str, Any]:
         """Train in place; parts that the loss does not train are unchanged."""
         others = (f"{part}.*" for part in PARTS if part not in TRAINS[self.recipe.loss])
-        frozen = (*listed(self.recipe.training.freeze), *others)
+        frozen = (*as_tuple(self.recipe.training.freeze), *others)
         recipe, model = self.recipe.training.model_copy(update={"freeze": frozen}), self.model
         with using_threads(recipe.threads):
             rows = self.train, self.validation

@@ -1,0 +1,41 @@
+"""What users can set of how an encoder reads and compares texts."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from adducir.core.recipe import Recipe
+
+PoolingMode = Literal["first", "mean", "max", "last", "weighted-mean", "pooler"]
+"""The vector of the first token ([CLS], <s>); the mean, maximum or position-weighted mean (SGPT) of
+the tokens; that of the last token, as decoders need; or BERT's pooler: a dense layer with tanh on
+the first token's vector."""
+Similarity = Literal["dot", "cosine"]
+_Length = Annotated[int, Field(ge=3)] | None
+_RARE: Any = {"rare": True}
+
+
+def _setting(meaning: str) -> Any:
+    return Field(None, description=meaning, json_schema_extra=_RARE)
+
+
+class EncodingSettings(Recipe):
+    """What the user sets of an encoder's statement; None is left to the model."""
+
+    pooling: PoolingMode | None = _setting("How the encoder pools its tokens' vectors.")
+    similarity: Similarity | None = _setting("How the encoder's vectors are compared.")
+    query_prompt: str | None = _setting("What the encoder reads before each query.")
+    document_prompt: str | None = _setting("What the encoder reads before each document.")
+    query_length: _Length = _setting("Maximum tokens of a query, including special ones.")
+    document_length: _Length = _setting("Maximum tokens of a document, including special ones.")
+    dimensions: Annotated[int, Field(ge=1)] | None = _setting(
+        "Keep the first numbers of a vector (Matryoshka; Kusupati et al., 2022)."
+    )
+    truncation_side: Literal["left", "right"] | None = _setting("Where long texts are cut.")
+    end_token: bool | None = _setting("Whether each text ends in the tokenizer's end token.")
+    special_tokens: bool | None = _setting("Whether the tokenizer adds its special tokens.")
+    pool_prompt: bool | None = _setting("Whether the prompt's tokens count when pooling.")
+    query_padding: str | None = _setting("The token that extends queries to their maximum.")
+
+    def given(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in EncodingSettings.model_fields}
