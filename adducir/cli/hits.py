@@ -104,7 +104,7 @@ def print_hits(
         head.append(visible(docno))
         if docno in documents and (title := title_of(documents[docno])):
             head.append(f"  {title}", style="bold")
-        out.print(head)
+        out.print(head, soft_wrap=True)  # which never breaks a docno
         if docno in texts:
             out.print(Padding(marker.excerpt(texts[docno]), (0, 0, 0, 5)))
 

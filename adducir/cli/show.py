@@ -45,6 +45,7 @@ def show(settings: Show) -> None:
     if settings.topic is None:
         _show_model(settings)
         return
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
@@ -75,13 +76,14 @@ def show(settings: Show) -> None:
         heading += f": {dict(zip(queries.qids, queries.queries, strict=True)).get(topic, '')}"
     table = Table(title=visible(heading), title_justify="left", box=None, pad_edge=False)
     table.add_column("", justify="right", style="bold cyan")
+    longest = max(cell_len(visible(docno)) for docno in docnos)
     for n, name in enumerate(common.system_names(settings.runs).values()):
-        table.add_column(visible(name), ratio=1, overflow="fold")
-        table.add_column("score", justify="right", style="dim")
+        table.add_column(visible(name), ratio=1, overflow="fold", min_width=longest)
+        table.add_column("score", justify="right", style="dim", no_wrap=True)
         if judged is not None:
-            table.add_column("grade", justify="right")
+            table.add_column("grade", justify="right", no_wrap=True)
         if len(rankings) == 2:
-            table.add_column(f"in {'AB'[1 - n]}", justify="right", style="dim")
+            table.add_column(f"in {'AB'[1 - n]}", justify="right", style="dim", min_width=4)
     for row in range(max(map(len, shown))):
         cells: list[Text | str] = [str(row + 1)]
         for n, ranking in enumerate(shown):
@@ -97,7 +99,10 @@ def show(settings: Show) -> None:
             if len(rankings) == 2:
                 cells.append(str(ranks[1 - n].get(docno, "–")) if docno else "")
         table.add_row(*cells)
-    Screen().print(table)
+    screen = Screen()  # wider than the terminal, rather than with broken docnos
+    wide = screen.options.update_width(10_000)
+    screen.width = max(screen.width, screen.measure(table, options=wide).minimum)
+    screen.print(table)
 
 
 def _is_index(path: Path) -> bool:

@@ -208,6 +208,7 @@ class Tukey(_OfScores):
     title: ClassVar = "Tukey HSD (two-way ANOVA)"
     tests: ClassVar[tuple[str, ...]] = ("t",)
     scopes: ClassVar = ("measure",)
+    of_all_pairs: ClassVar = True
 
     def of_pairs(self, family: PairFamily) -> Floats:
         from scipy.stats import studentized_range

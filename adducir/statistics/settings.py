@@ -76,6 +76,8 @@ class Correction(Recipe):
     tests: ClassVar[tuple[str, ...]] = ()
     # the families it can correct; empty for all
     scopes: ClassVar[tuple[str, ...]] = ()
+    # whether its family is all pairs of the systems, whichever are tested
+    of_all_pairs: ClassVar[bool] = False
 
     @abstractmethod
     def adjusted(self, p: "FloatArray") -> "FloatArray":

@@ -194,7 +194,7 @@ def _cells(
             tests.setdefault((place[0], place[1], place[2]), []).append(PairResult(**test))
     p, column = pl.col("p_best"), ("set", "measure")
     means = comparison.means.with_columns(
-        best=pl.col("best") & (pl.col("system").n_unique().over("set") > 1),
+        best=pl.col("best") & ~pl.col("best").all().over(column),  # all equal, or one system
         # A set of all systems is uninformative.
         in_set=((p > testing.alpha) & (p.min().over(column) <= testing.alpha)).fill_null(False),
     )

@@ -19,7 +19,7 @@ FEW_SAMPLED = 30
 """With this many topics or fewer, the set of best systems errs more often than alpha."""
 _DETAILS: Mapping[Detail, str] = {
     "difference": "difference from the baseline",
-    "ci": "{}confidence interval of the difference",
+    "ci": "{}confidence interval of the difference{}",
     "effect": "effect size d (difference in standard deviations of the differences)",
     "wins": "topics won/tied/lost against the baseline",
     "p": "p-value",
@@ -50,7 +50,8 @@ def lines_of(table: ResultTable) -> Iterator[Note]:
         yield (warning,)
     if details := table.style.details:
         level = f"{100 * comparison.testing.level:g}% "
-        shown = [_DETAILS[detail].format(level) for detail in details]
+        alone = ", not corrected" * bool(CORRECTIONS.kind(comparison.testing.correction).title)
+        shown = [_DETAILS[detail].format(level, alone) for detail in details]
         yield (f"Below each mean: {'; '.join(shown)}.",)
     if comparison.designs:
         yield (lines.design(),)
@@ -131,14 +132,19 @@ class _Lines:
     def _corrected(self, correction: str, tests: pl.DataFrame) -> str:
         whole = self.asked.family == "table"
         keys = ["set"] if whole else ["set", "measure"]
-        counts = tests.filter(pl.col("p").is_not_null()).group_by(keys).len()["len"]
+        kind, unit = CORRECTIONS.kind(correction), "tests"
+        systems = pl.concat([pl.col("system"), pl.col("reference")]).n_unique()
+        size = systems * (systems - 1) // 2 if kind.of_all_pairs else pl.len()
+        counts = tests.filter(pl.col("p").is_not_null()).group_by(keys).agg(size=size)["size"]
         low, high = min(counts), max(counts)
         number = f"{low}" if low == high else f"{low} to {high}"
-        which = "the one test" if high == 1 else f"the {number} tests"
+        if kind.of_all_pairs:
+            unit = "pairs of systems, whichever are tested,"
+        which = "the one test" if high == 1 else f"the {number} {unit}"
         of = "of all measures" if whole else "of each measure"
         if self.several_sets:
             of += " on each topic set" if whole else " and topic set"
-        title = CORRECTIONS.kind(correction).title
+        title = kind.title
         how = f"corrected by {title} over" if " " in title else f"{title}-corrected over"
         return f"{how if title else 'no correction for'} {which} {of}"
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import re
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -234,3 +235,37 @@ def test_whatever_names_and_texts_hold_stays_text(opened) -> None:
     docno = page.locator("#hits-a .docno").first
     assert docno.get_attribute("title") == docno.text_content()
     assert docno.text_content().endswith(SHOWN_ODD)  # type: ignore[union-attr]
+
+
+_OVERLAPS = """() => [...document.querySelectorAll("svg")].flatMap(svg => {
+  const boxes = [...svg.querySelectorAll("text:not([transform])")]
+    .filter(one => one.textContent.trim())
+    .map(one => [one.textContent, one.getBoundingClientRect()]);
+  return boxes.flatMap(([name, a], at) => boxes.slice(at + 1)
+    .filter(([_, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5)
+    .filter(([_, b]) => Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2)
+    .map(([other]) => [svg.id, name, other]));
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(
+    ("systems", "asked"),
+    [
+        (4, {}),
+        (12, {"baseline": "system 0"}),
+        (6, {"measures": "nDCG@5 AP R@20 Judged@5 P@5 RR P@10 nDCG@10"}),
+        (30, {"comparisons": "all-pairs"}),
+    ],
+)
+def test_labels_do_not_collide_and_the_table_is_whole(opened, systems, asked, width) -> None:
+    page = opened(made_up(systems, **asked), viewport={"width": width, "height": 900}).go()
+    assert page.evaluate(_OVERLAPS) == []
+    room, needed = page.locator(".scroll.table").evaluate("it => [it.clientWidth, it.scrollWidth]")
+    assert needed <= room
+
+
+def test_a_page_without_a_caption_has_a_heading(opened) -> None:
+    page = opened(replace(made_up(), title="")).go()
+    assert page.locator("h1").inner_text() == "Result table"
+    assert "(not corrected), is" in page.locator(".headline").inner_text()

@@ -56,6 +56,22 @@ def test_piped_hits_end_without_blanks(folder, capsys):
     assert [line for line in shown.splitlines() if line.endswith(" ")] == []
 
 
+@pytest.mark.parametrize("runs", [["a.trec"], ["a.trec", "b.trec"]])
+def test_docnos_are_never_broken(folder, capsys, monkeypatch, runs):
+    monkeypatch.setenv("COLUMNS", "30")
+    long = "clueweb09-en0000-00-00000-and-more"
+    for name in runs:
+        Path(name).write_text(f"1 Q0 {long} 1 9 a\n1 Q0 d2 2 8 a\n")
+    adducir("show", *runs, "--topic", "1", "-q", "qrels.txt")
+    shown = capsys.readouterr().out
+    assert shown.count(long) == len(runs)
+    assert shown.count("9.0000") == len(runs)
+    Path("pets.jsonl").write_text(f'{{"id": "{long}", "text": "cats purr"}}\n')
+    indexed()
+    adducir("search", "indexes/own", "cats")
+    assert long in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_every_command_that_writes_knows_force(name):
     options = [param.name for param in load_command(name).params]

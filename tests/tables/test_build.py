@@ -227,3 +227,20 @@ def test_bounds_from_unjudged_documents_are_stated() -> None:
     assert text.endswith("no two systems.")
     with pytest.raises(UsageError, match="none of the measures has bounds"):
         RunFacts(qrels, Evaluator(qrels, "P@2").measures, unjudged=True).notes(comparison, Style())
+
+
+def lines_below(**asked: Any) -> str:
+    return " ".join(build_table(compared(**asked), Layout(style=Style(details=("ci",)))).footer())
+
+
+def test_the_lines_below_name_the_family_and_what_is_not_corrected() -> None:
+    by_holm, by_tukey, alone = (lines_below(correction=name) for name in ("holm", "tukey", "none"))
+    assert "Holm-corrected over the 3 tests of each measure" in by_holm
+    assert "over the 6 pairs of systems, whichever are tested, of each measure" in by_tukey
+    assert "confidence interval of the difference, not corrected" in by_holm
+    assert "confidence interval of the difference." in alone
+
+
+def test_equal_systems_have_no_best() -> None:
+    table = build_table(compare(scores_of({"a": [0.5, 0.2], "b": [0.2, 0.5]}, "AP")))
+    assert [cell.best for _, _, cell in table.cells()] == [False, False]

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adducir.statistics.differences import NOISE
+from adducir.statistics.settings import CORRECTIONS
 from adducir.tables.report.data import ranked, visible
 from adducir.tables.table import Cell, ResultTable
 
@@ -56,16 +57,17 @@ def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
         rest = f"{beaten} of the {len(tests)} others" if beaten else "none of the others"
         yield f"It is significantly better than {rest}."
     elif tests:
-        test = tests[0]
+        test, testing = tests[0], table.comparison and table.comparison.testing
+        corrects = bool(testing and CORRECTIONS.kind(testing.correction).title)
         text = style.number(test.difference, signed=True)
         if test.low is not None:
             low, high = style.number(test.low, signed=True), style.number(test.high, signed=True)
-            text += f" [{low}, {high}]"
+            text += f" [{low}, {high}]{' (not corrected)' * corrects}"
         significant = "is" if test.verdict else "is not"
         whom, p = visible(titles[test.reference]), style.p_value(test.p_corrected)
         yield (
             f"Its difference from {whom}, {text.replace('-', '−')}, {significant} significant "
-            f"(p {p[0]} {p[1:]})."
+            f"({'corrected ' * corrects}p {p[0]} {p[1:]})."
         )
     for reference in () if table.pairs else table.references[:1]:
         verdicts = [

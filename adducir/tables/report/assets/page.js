@@ -298,7 +298,7 @@
         ) * 1.08 || 0.1;
       const left = nameRoom(order),
         panel = many ? 190 : atMost(380),
-        gap = many ? 14 : 170,
+        gap = many ? 34 : 170,
         lines = order.flatMap(r =>
           [...new Set(D.tests[places[0]].filter(t => t.row === r).map(t => t.ref))].map(ref => [r, ref]),
         );
@@ -787,6 +787,7 @@
         front.map((one, n) => `${n ? "L" : "M"}${x(one[1])} ${y(D.means[S.place][one[0]])}`).join(""),
         "front",
       );
+      const named = [];
       known.forEach(one => {
         const [r, time] = one,
           v = D.means[S.place][r],
@@ -798,7 +799,13 @@
           first ? "better" : "none",
           `${system[r]}: ${four(time)} ms per topic, ${digits(v)}`,
         );
-        if (first || known.length <= 12) drawn.text(x(time) + 9, y(v) - 8, fitted(system[r], 180), "tick");
+        // Below the dot where the place above is another's, and nowhere if both are.
+        const at = [-8, 10].map(by => y(v) + by).find(row => !named.some(
+              ([left, line]) => Math.abs(line - row) < 14 && Math.abs(left - x(time)) < 190));
+        if ((first || known.length <= 12) && at !== undefined) {
+          drawn.text(x(time) + 9, at, fitted(system[r], 180), "tick");
+          named.push([x(time), at]);
+        }
       });
       drawn.put();
     }
