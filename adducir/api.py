@@ -89,6 +89,7 @@ def search(
     *,
     feedback: "FeedbackMethod | str | None" = None,
     depth: int | None = 1000,
+    fold: str | None = None,
     tag: str | None = None,
     threads: int | None = None,
 ) -> Run:
@@ -100,6 +101,7 @@ def search(
         model: A retrieval model or its name; by default the index's.
         feedback: A feedback method or its name, to expand queries first.
         depth: Documents per topic at most; None for all with a query term.
+        fold: Rank documents by their passages: ``firstp``, ``maxp``, ``sump`` or ``avgp``.
         tag: The run's name; by default the model's and the method's.
         threads: By default one per core.
 
@@ -132,10 +134,11 @@ def search(
         tag="-".join(names) if tag is None else tag,
         feedback=feedback,
         depth=depth,
+        fold=fold,
         threads=threads,
     )
-    about = {"source": queries.source, "field": queries.field}
-    return replace(found.run, metadata={"method": found.method, "data": {"topics": about}})
+    data = {"topics": queries.about}
+    return replace(found.run, metadata={"method": found.method, "data": data})
 
 
 def rerank(
@@ -145,6 +148,7 @@ def rerank(
     reranker: "Reranker | PathLike",
     *,
     depth: int = 100,
+    fold: str | None = None,
     fields: Sequence[str] = (),
     tag: str | None = None,
     device: str = "auto",
@@ -157,6 +161,7 @@ def rerank(
         texts: The index or the documents with the texts.
         reranker: A recipe, a folder, or a name such as ``maxsim:minilm``.
         depth: Documents per topic to rerank; the rest follow in their old order.
+        fold: Rank documents by their reranked passages: ``firstp``, ``maxp``, ``sump``, ``avgp``.
         fields: The fields to read; by default the reranker's recipe's, or those indexed.
         tag: The new run's name; by default the old one with the reranker's.
         device: Where the model runs.
@@ -168,7 +173,7 @@ def rerank(
     from adducir.models.running import Running
     from adducir.rerankers.recipe import Reranker, open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.rerank import texts_for
+    from adducir.rerankers.rerank import reranked_part, texts_for
     from adducir.runs.write import part_of, reranked_method
 
     candidates, queries = as_run(run), as_topics(topics)
@@ -182,13 +187,14 @@ def rerank(
             queries,
             texts_for(
                 as_index(source) if _is_index(source) else source,  # type: ignore[arg-type]
-                candidates.top(depth).frame["docno"],
+                reranked_part(candidates, depth, fold).frame["docno"],
                 fields,
                 reranker,
                 Path(scratch),
             ),
             reranker,
             depth=depth,
+            fold=fold,
             tag=tag,
         )
     method = reranked_method(part_of(candidates.metadata, "method"), found.settings)

@@ -214,7 +214,7 @@ class Command(PlainHelp, TyperCommand):
     def _rare_set(self, args: list[str]) -> Iterator[str]:
         """The arguments, with a rare option's ``--key value`` as ``--set key=value``."""
         flags = {
-            flag: one.name
+            flag: one
             for one in options_of(self.recipe).values()
             if one.is_rare and one.has_flag
             for flag in one.flags
@@ -229,12 +229,13 @@ class Command(PlainHelp, TyperCommand):
             elif flag not in flags:
                 yield text
             elif equals:
-                yield from ("--set", f"{flags[flag]}={value}")
+                yield from ("--set", f"{flags[flag].name}={value}")
             else:
-                following = next(rest, None)
+                is_switch = flags[flag].field.annotation is bool
+                following = "true" if is_switch else next(rest, None)
                 if following is None:
                     raise UsageError(f"{flag} needs a value.")
-                yield from ("--set", f"{flags[flag]}={following}")
+                yield from ("--set", f"{flags[flag].name}={following}")
 
     def _refuse_key(self, option: str) -> None:
         """Tell users how to set a key that is not an option."""

@@ -10,12 +10,16 @@ from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading
+from adducir.runs.folding import FoldName
 from adducir.runs.reading import RunReading
 
 
 class Filter(RunReading, QrelsReading):
     run: Path = option("The run.", metavar="RUN", argument=True)
     output: common.RunOutput
+    fold: FoldName | None = option(
+        "Fold passages to documents first: firstp, maxp, sump or avgp.", default=None
+    )
     drop_judged: list[str] = option(
         "Drop the documents judged here for the topic: the residual collection.",
         metavar="QRELS",
@@ -42,7 +46,7 @@ class Filter(RunReading, QrelsReading):
 
 
 def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
-    """Drop documents or topics of a run that an evaluation must not count.
+    """Drop documents or topics that an evaluation must not count, or fold passages to documents.
 
     The rest keeps its order and scores. What was dropped is printed and written into the run's
     metadata.
@@ -50,6 +54,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
     Examples:
         adducir filter runs/rm3.trec.gz --drop-judged feedback.qrels -o runs/residual.trec.gz
         adducir filter runs/arguana.trec.gz --drop-own --depth 100 -o runs/arguana-100.trec.gz
+        adducir filter runs/passages.trec.gz --fold maxp -o runs/documents.trec.gz
     """
     from dataclasses import replace
 
@@ -65,6 +70,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
             "own": settings.drop_own,
             "topics": settings.keep_topics,
             "depth": settings.depth,
+            "fold": settings.fold,
         }
         dropped = dict[str, int]()
         if any(asked.values()):
@@ -74,6 +80,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
                 own=settings.drop_own,
                 topics=settings.read_qrels(settings.keep_topics) if settings.keep_topics else None,
                 depth=settings.depth,
+                fold=settings.fold,
             )
         elif not settings.drop_duplicates:
             raise UsageError("name at least one filter.")

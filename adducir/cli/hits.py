@@ -84,8 +84,9 @@ def print_hits(
 ) -> None:
     with open_progress():
         hits = search([query])
-        ranked = list(zip(hits.docnos, hits.scores.tolist(), strict=True))
-        documents = texts_of(index, [docno for docno, _ in ranked])
+        shown = hits.docnos if hits.passages is None else hits.passages
+        ranked = list(zip(hits.docnos, shown, hits.scores.tolist(), strict=True))
+        documents = texts_of(index, list(shown))
     out = Screen()
     out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
@@ -97,16 +98,16 @@ def print_hits(
         for docno, one in documents.items()
     }
     marker = Marker(query, index, [*texts.values()])
-    for rank, (docno, score) in enumerate(ranked, 1):
+    for rank, (docno, passage, score) in enumerate(ranked, 1):
         head = Text.assemble((f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"))
         if grades is not None:
             head.append("grade ").append(graded(grades, docno)).append("  ")
         head.append(visible(docno))
-        if docno in documents and (title := title_of(documents[docno])):
+        if passage in documents and (title := title_of(documents[passage])):
             head.append(f"  {title}", style="bold")
         out.print(head, soft_wrap=True)  # which never breaks a docno
-        if docno in texts:
-            out.print(Padding(marker.excerpt(texts[docno]), (0, 0, 0, 5)))
+        if passage in texts:
+            out.print(Padding(marker.excerpt(texts[passage]), (0, 0, 0, 5)))
 
 
 def grade_style(grade: int | None) -> str:

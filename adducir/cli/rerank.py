@@ -8,6 +8,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 from adducir.corpora.reading import Reading, TopicReading
+from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
@@ -31,6 +32,7 @@ class Rerank(Computing, Reading, RunReading, TopicReading):
         reads=True,
     )
     depth: int = option("Documents per topic to rerank.", default=100, ge=1)
+    fold: FoldName | None = FOLD
     query_field: str | None = option(
         "Topic field used as the query.",
         default=None,
@@ -66,7 +68,7 @@ def rerank(settings: Rerank) -> None:
     from adducir.models.machine import using_threads
     from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.rerank import texts_for
+    from adducir.rerankers.rerank import reranked_part, texts_for
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
@@ -82,7 +84,7 @@ def rerank(settings: Rerank) -> None:
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
         topics = settings.read_topics(settings.topics, settings.query_field)
-        docnos = candidates.top(settings.depth).frame["docno"]
+        docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
         source = settings.opened(settings.corpus) if settings.corpus else open_index(index)
         texts = texts_for(source, docnos, settings.fields, reranker, scratch)
         found = rerank_run(
@@ -91,6 +93,7 @@ def rerank(settings: Rerank) -> None:
             texts,
             reranker,
             depth=settings.depth,
+            fold=settings.fold,
             tag=common.tag_of(output, settings.tag),
             chunking=Chunking(output, execution),
         )

@@ -13,6 +13,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.runs.folding import FOLD, FoldName
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 
 class Search(TopicReading, QrelsReading):
+    conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
     place: Path | None = option(
         "The index, before a query.", metavar="[INDEX]", argument=True, default=None
     )
@@ -79,6 +81,7 @@ class Search(TopicReading, QrelsReading):
     )
     stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
     depth: common.Depth = 1000
+    fold: FoldName | None = FOLD
     threads: common.Threads = None
     tag: Annotated[common.Tag, needs("output")] = None
 
@@ -118,7 +121,12 @@ def search(settings: Search) -> None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10
         threads = settings.threads or 1  # several would wait for each other
         found_by = partial(
-            index.search, model=model, feedback=feedback, depth=depth, threads=threads
+            index.search,
+            model=model,
+            feedback=feedback,
+            depth=depth,
+            fold=settings.fold,
+            threads=threads,
         )
         answer(index, query, found_by, judged)
         return
@@ -132,10 +140,10 @@ def search(settings: Search) -> None:
             tag=common.tag_of(settings.output, settings.tag),
             feedback=feedback,
             depth=settings.depth,
+            fold=settings.fold,
             threads=settings.threads,
         )
-        about = {"source": topics.source, "field": topics.field}
-        metadata = {"method": found.method, "data": {"topics": about}}
+        metadata = {"method": found.method, "data": {"topics": topics.about}}
         write_run(found.run, settings.output, metadata, topics=topics.qids)
         rate = len(topics) / found.seconds if found.seconds else 0.0
         progress.note(
@@ -222,9 +230,11 @@ def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "Feedb
 
     The three are tab-separated.
     """
+    from adducir.indexes.search import queries_of
+
     own = index.analysis.terms(topics.queries)
     lines = []
-    expanded = index.expand(topics.queries, model, feedback)
+    expanded = index.expand(queries_of(index, topics), model, feedback)
     for qid, query, terms, weights in zip(topics.qids, topics.queries, own, expanded, strict=True):
         added = [f"{term}:{weight:.4f}" for term, weight in weights.items() if term not in terms]
         lines.append(f"{qid}\t{query}\t{' '.join(added)}")

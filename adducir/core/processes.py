@@ -2,13 +2,16 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 from adducir.core.errors import explaining_writes
 from adducir.core.progress import progress
 
+SPAN = 64
+"""Queries that a thread searches at a time."""
 _SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
 _around = int(os.environ.get(_SHARE, "1"))
 _TOKENIZERS = "RAYON_NUM_THREADS"
@@ -79,3 +82,18 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
             yield
         finally:
             lock.release()
+
+
+def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
+    """Call ``work`` in threads with spans (first, last) that cover ``count`` queries."""
+    size = max(1, min(SPAN, -(-count // (4 * threads))))
+    spans = list(pairwise([*range(0, count, size), count]))
+    if threads == 1 or len(spans) < 2:
+        for span in spans:
+            work(*span)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(threads, len(spans))) as pool:
+        for _ in pool.map(lambda span: work(*span), spans):
+            pass

@@ -66,10 +66,17 @@ class TopicReading(TableReading):
         json_schema_extra=RARE,
     )
 
+    word_weights: bool = Field(
+        default=False,
+        description="Read queries as words with weights: school^2 uniform, or JSON's objects.",
+        json_schema_extra=RARE,
+    )
+
     def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
         from adducir.corpora.topics import load_topics
 
-        return load_topics(source, field=field, qid_field=self.qid_field, quotes=self.quotes)
+        reading = self.model_dump(include={*TopicReading.model_fields})
+        return load_topics(source, field=field, **reading)
 
 
 class QueryReading(TopicReading):

@@ -49,14 +49,14 @@ def identity_of(source: Path) -> list[str]:
 
 
 def weights_in(
-    record: Mapping[str, Any], path: Path, line: int, keys: tuple[str, ...] = WEIGHT_KEYS
+    record: Mapping[str, Any], path: Path, line: int | None, keys: tuple[str, ...] = WEIGHT_KEYS
 ) -> TokenWeights | None:
     """The weights under the first of these keys in a JSON object; None if it has none of them."""
     key = next((key for key in keys if key in record), None)
     if key is None:
         return None
     found = record[key]
-    if not isinstance(found, dict):
+    if not isinstance(found, Mapping):
         kind = "a list, as of a dense vector" if isinstance(found, list) else repr(found)
         what = f"`{key}` must be an object, not {kind}."
         raise InputError(what, path=path, line=line, hint=_SHAPE)
@@ -68,7 +68,7 @@ def weights_in(
         if "\n" in token or "\r" in token:
             what = f"the token {token!r} contains a line break."
             raise InputError(what, path=path, line=line, hint=_SHAPE)
-    return found
+    return dict(found)
 
 
 def _files(source: Path) -> list[Path]:

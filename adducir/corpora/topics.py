@@ -7,13 +7,16 @@ HTML's entities are decoded; a file that declares others is refused. White space
 becomes single blanks. An empty query is kept, because its topic counts in every mean.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.fingerprint import digest_of, fingerprint
+from adducir.core.json_lines import json_value
 from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
@@ -22,6 +25,7 @@ from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, column_of, ids_of
 from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
+from adducir.corpora.token_weights import weights_in
 from adducir.corpora.topic_forms import RawTopic, read_forms
 
 if TYPE_CHECKING:
@@ -33,7 +37,32 @@ if TYPE_CHECKING:
 _DEFAULTS = ("title", "query", "text")
 _OTHERS = ("raw_utterance", "utterance", "content", "question", "query_txt")
 """Searched where none of the usual fields is there."""
+_WEIGHT = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?|\.[0-9]{1,30}")
 _NO_TOPICS = "these are qrels or a run, not topics:"
+
+
+class Words(dict[str, float]):
+    """A query's words with weights, which an index analyses as it does a text."""
+
+    @classmethod
+    def of(cls, query: "str | Mapping[str, float]") -> "Words":
+        """Read ``school^2 uniform``, ``{"school": 2, "uniform": 1}`` or that as text.
+
+        Raises:
+            ValueError: A weight is not a number, negative or too large, or of a phrase.
+        """
+        if isinstance(query, str) and query.startswith("{"):
+            query = json_value(query, Path("query"))
+        if isinstance(query, Mapping):
+            return cls(weights_in({"query": query}, Path("query"), None, ("query",)) or {})
+        words = cls()
+        for part in query.split():
+            word, sign, number = part.partition("^")
+            matched = _WEIGHT.fullmatch(number) if sign else _WEIGHT.fullmatch("1")
+            if not word or matched is None or (sign and set(word) & set('"()')):
+                raise ValueError(f"{part!r} is not a word with a weight, such as school^2.")
+            words[word] = words.get(word, 0.0) + float(matched[0])
+        return words
 
 
 @dataclass(frozen=True)
@@ -44,7 +73,8 @@ class Topics(Framed):
         qids: The topics' unique ids.
         queries: One query per topic; may be empty.
         field: The field or fields (``title+description``) of the queries.
-        vectors: Token weights, one mapping per topic, searched instead of the queries.
+        vectors: Token weights, one mapping per topic, searched instead of the queries; or words
+            with weights (:class:`Words`).
     """
 
     qids: list[str]
@@ -55,19 +85,28 @@ class Topics(Framed):
 
     @classmethod
     def of(
-        cls, data: "pd.DataFrame | pl.DataFrame | Mapping[str, str]", source: str = "topics"
+        cls,
+        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Any]",
+        source: str = "topics",
+        *,
+        word_weights: bool = False,
     ) -> "Topics":
-        """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``."""
+        """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``.
+
+        With ``word_weights``, queries are ``school^2 uniform`` or ``{"school": 2, "uniform": 1}``.
+        """
         if isinstance(data, Mapping):
             given, queries = list(data), list(data.values())
         else:
             given, queries = (column_of(data, names, "topics") for names in (QID, QUERY))
         qids = ids_of(given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
-            if not isinstance(query, str):
+            if not isinstance(query, (str, Mapping) if word_weights else str):
                 raise UsageError(f"the query of topic {qid} must be text, not {query!r}.")
         for qid in repeated(qids):
             raise UsageError(f"the qid {qid!r} is repeated.")
+        if word_weights:
+            return _weighted(qids, queries, source)
         return cls(qids, [collapse(query) for query in queries], source)
 
     def __len__(self) -> int:
@@ -78,11 +117,22 @@ class Topics(Framed):
         return [qid for qid, query in zip(self.qids, self.queries, strict=True) if not query]
 
     @property
+    def weighs_words(self) -> bool:
+        return bool(self.vectors) and isinstance(self.vectors[0], Words)  # type: ignore[index]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run's metadata say about them."""
+        words = {"word weights": True} if self.weighs_words else {}
+        return {"source": self.source, "field": self.field, **words}
+
+    @property
     def texts(self) -> list[str]:
         """The queries as text; a UsageError for token weights without text."""
-        if self.vectors is not None and self.empty:
+        if self.vectors is not None and self.empty and not self.weighs_words:
             what = f"topic {self.empty[0]} of {self.source} has token weights but no text."
-            raise UsageError(what, hint="Add its text as `query` or `text`.")
+            hint = "Add its text as `query` or `text`, or read words by --word-weights."
+            raise UsageError(what, hint=hint)
         return self.queries
 
     def frame(self) -> "pd.DataFrame":
@@ -116,7 +166,8 @@ class Topics(Framed):
         details = {"topics": digest_of(pairs)}
         if self.vectors is None:
             return details
-        return details | {"vectors": fingerprint([sorted(one.items()) for one in self.vectors])}
+        vectors = fingerprint([sorted(one.items()) for one in self.vectors])
+        return details | {"words" if self.weighs_words else "vectors": vectors}
 
 
 def load_topics(
@@ -125,6 +176,7 @@ def load_topics(
     field: str | None = None,
     qid_field: str | None = None,
     quotes: "Quotes | None" = None,
+    word_weights: bool = False,
 ) -> Topics:
     """Read topics.
 
@@ -134,6 +186,7 @@ def load_topics(
             ``+``; a topic that lacks one is searched with the others.
         qid_field: The field or column of the qid, if its name is unusual.
         quotes: What quotes are in a CSV or TSV; None: as the file shows.
+        word_weights: Queries are words with weights: ``school^2 uniform``, or JSON's objects.
 
     Example:
         >>> topics = ad.load_topics("bundled:topics", field="title")
@@ -159,7 +212,7 @@ def load_topics(
             raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
         lines[topic.qid] = topic.line
         present |= {name: present.get(name) or text for name, text in topic.fields.items()}
-        if field is None and topic.vector is not None:
+        if (field is None or word_weights) and topic.vector is not None:
             vectors.append(topic.vector)
     if not raw:
         raise InputError("it contains no topics.", path=source)
@@ -169,12 +222,34 @@ def load_topics(
         hint = "Add them to all topics, or name a field to search with."
         raise InputError(what, path=found, line=lacks.line, hint=hint)
     filled = [name for name, text in present.items() if text]
+    if vectors and word_weights:
+        return _weighted(list(lines), vectors, str(source))
     if vectors and not filled:
         return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
     names, queries = _fields(raw, list(present), filled, field, found), list[str]()
     for topic in raw:
         queries.append(collapse(" ".join(filter(None, map(topic.fields.get, names)))))
+    if word_weights:
+        return _weighted(list(lines), queries, str(source), "+".join(names), lines)
     return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)
+
+
+def _weighted(
+    qids: list[str],
+    queries: Iterable[str | Mapping[str, float]],
+    source: str,
+    field: str = "query",
+    lines: Mapping[str, int | None] = MappingProxyType({}),
+) -> Topics:
+    words = list[Mapping[str, float]]()
+    for qid, query in zip(qids, queries, strict=True):
+        try:
+            words.append(Words.of(query))
+        except (ValueError, InputError) as error:
+            message = error.what if isinstance(error, InputError) else error
+            line = lines.get(qid)
+            raise InputError(f"topic {qid}: {message}", path=source, line=line) from error
+    return Topics(qids, [" ".join(one) for one in words], source, field, words)
 
 
 def _from_dataset(name: str) -> list[RawTopic]:

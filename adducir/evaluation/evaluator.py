@@ -28,6 +28,7 @@ from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.lists import Floats, Integers, Judgements, Lists, NegativeGrades
 from adducir.evaluation.measures import computable, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
+from adducir.runs.folding import of_passages
 from adducir.runs.run import Run
 
 
@@ -72,6 +73,7 @@ class Evaluator:
             negatives=int((judgements.raw_grade < 0).sum()),
             positives_only=bool(judgements.raw_grade.min() > 0),
             unmatched=not len(ranked.topic),
+            passage="" if len(ranked.topic) else of_passages(run.frame["docno"], judgements.docno),
         )
         return replace(scores, evaluations=(evaluation,))
 

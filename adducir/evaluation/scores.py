@@ -35,6 +35,7 @@ class Evaluation:
     negatives: int = 0  # number of negative judgements
     positives_only: bool = False  # whether all judged documents are relevant
     unmatched: bool = False  # whether none of the run's documents is judged for its topic
+    passage: str = ""  # of the run, whose document is judged instead
 
 
 @dataclass(frozen=True, eq=False)

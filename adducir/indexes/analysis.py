@@ -8,7 +8,8 @@ so the manifest records the settings.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -190,3 +191,21 @@ class English(Language):
 
     def in_parts(self, stemmer: str, stopwords: StopWords) -> tuple[Any, str]:
         return self.analyser("none", stopwords), stemmer
+
+
+def words_of(query: str | Mapping[str, float]) -> Iterable[str]:
+    return (query,) if isinstance(query, str) else query
+
+
+def counted_terms(
+    analysis: Analysis, queries: Sequence[str | Mapping[str, float]]
+) -> list[Counter[str]]:
+    """Terms with their frequencies in each text, or the sums of their words' weights."""
+    found = iter(analysis.terms([word for query in queries for word in words_of(query)]))
+    counted = list[Counter[str]]()
+    for query in queries:
+        counted.append(Counter())
+        for weight in (1,) if isinstance(query, str) else query.values():
+            for term in next(found):
+                counted[-1][term] += weight  # type: ignore[assignment]
+    return counted

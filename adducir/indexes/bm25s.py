@@ -18,10 +18,11 @@ import polars as pl
 
 from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError, sorted_error
 from adducir.core.json_lines import json_object
+from adducir.core.processes import in_threads
 from adducir.core.progress import progress
 from adducir.core.texts import STOP_WORDS
 from adducir.corpora.formats import read_jsonl
-from adducir.indexes.index import Index, Ranked, in_threads
+from adducir.indexes.index import Index, Ranked
 from adducir.indexes.models import Impact, Model
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from adducir.core.errors import UsageError
-from adducir.core.processes import default_threads
+from adducir.core.processes import default_threads, in_threads
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.index import in_threads
 from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, order_rows, score, weighed
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment

@@ -61,7 +61,7 @@ from adducir.indexes.building import new_dense_index
 from adducir.indexes.dense_settings import EXACT, DenseSettings
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Hits, Index, Query, Scored
+from adducir.indexes.index import Hits, Index, Query, Ranked, Scored
 from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
 from adducir.models.folders import Side
@@ -70,6 +70,7 @@ from adducir.models.running import Running
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
+    from adducir.runs.folding import Fold
 
 INDEX = "index.faiss"
 DETAILS = "dense.json"
@@ -175,6 +176,7 @@ class DenseIndex(Index):
         *,
         feedback: FeedbackMethod | str | None = None,
         depth: int | None = 1000,
+        fold: "Fold | str | None" = None,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query, a text, by inner product; equal scores by docno.
@@ -183,7 +185,7 @@ class DenseIndex(Index):
         An approximate index may return fewer hits than requested.
         """
         vectors = self._encoded(queries, feedback, threads)
-        return self.search_vectors(vectors, depth=depth, threads=threads)
+        return self.search_vectors(vectors, depth=depth, fold=fold, threads=threads)
 
     def _encoded(
         self, queries: Sequence[Query], feedback: FeedbackMethod | str | None, threads: int | None
@@ -224,11 +226,21 @@ class DenseIndex(Index):
         return found
 
     def search_vectors(
-        self, vectors: Floats, *, depth: int | None = 1000, threads: int | None = None
+        self,
+        vectors: Floats,
+        *,
+        depth: int | None = 1000,
+        fold: "Fold | str | None" = None,
+        threads: int | None = None,
     ) -> Hits:
         """Rank the documents for (q, D) vectors."""
-        if depth is not None and depth < 1:
-            raise UsageError(f"a depth must be 1 or more, not {depth}.")
+
+        def rank(some: Sequence[int], depth: int | None) -> Ranked:
+            return self._nearest(vectors[np.asarray(some, dtype=np.int64)], depth, threads)
+
+        return self._hits(rank, len(vectors), depth, fold)
+
+    def _nearest(self, vectors: Floats, depth: int | None, threads: int | None) -> Ranked:
         if len(vectors) and vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "
@@ -245,9 +257,7 @@ class DenseIndex(Index):
         places = np.take_along_axis(numbers, order, axis=1)
         values = np.take_along_axis(scores, order, axis=1)
         there = places >= 0
-        return Hits(
-            there.sum(axis=1, dtype=np.int32), self.docnos.gather(places[there]), values[there]
-        )
+        return there.sum(axis=1, dtype=np.int32), places[there], values[there]
 
     def close(self) -> None:
         self._index.reset()

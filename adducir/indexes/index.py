@@ -2,11 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypeVar
 
@@ -17,20 +15,22 @@ from typing_extensions import TypedDict
 
 from adducir.core.artifacts import Manifest, checked, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
-from adducir.core.processes import default_threads
+from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import refuse_half_characters, refuse_text
-from adducir.corpora.documents import LARGEST_WEIGHT, text_of
-from adducir.indexes.analysis import Analysis
+from adducir.corpora.documents import LARGEST_WEIGHT
+from adducir.corpora.topics import Words
+from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.feedback import FeedbackMethod, Terms, Weights
     from adducir.indexes.models import Model
+    from adducir.runs.folding import Fold
 
 T = TypeVar("T")
 Query = str | Mapping[str, float]
-"""A query's text, or index terms with weights."""
+"""A query's text, its words with weights (:class:`.Words`), or index terms with weights."""
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
@@ -50,7 +50,6 @@ class TermFacts:
     """docno and tf, by document number."""
 
 
-_SPAN = 64  # queries
 _MOST_SCORES = 1 << 26  # held at once
 
 
@@ -61,6 +60,7 @@ class Hits:
     counts: np.ndarray  # (q,) int32: how many hits each query has
     docnos: pl.Series  # (n,) query after query, best first
     scores: np.ndarray  # (n,) float32 or float64, by the model; not increasing within a query
+    passages: pl.Series | None = None  # (n,) folded documents' best (or first) passages
 
     def frame(self, qids: Sequence[str]) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries in order."""
@@ -127,24 +127,11 @@ class Index(ABC):
     def text_loader(self, fields: str | Sequence[str] = "*", *, verbose: bool = False) -> Any:
         """The transformer returned by ``pt.text.get_text(index)``: documents' fields as columns.
 
-        ``*`` is every field and ``text``; if documents lack a field ``text``, that column has the
-        indexed fields, one per line. ``verbose`` is ignored.
+        ``*`` is every field and ``text``, by default the indexed fields. ``verbose`` is ignored.
         """
-        import pyterrier as pt
+        from adducir.indexes.transformers import text_loader
 
-        def loaded(frame: Any) -> Any:
-            found = [self.documents.get(docno) for docno in frame["docno"]]
-            known = dict.fromkeys(name for one in found for name in one.fields)
-            every = [*known, *{"text"}.difference(known)]
-            names = every if fields == "*" else [fields] if isinstance(fields, str) else fields
-            if unknown := [name for name in names if found and name not in every]:
-                hint = f"The fields are {', '.join(known)}."
-                raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
-            kept = {name: [name] if name in known else self.fields for name in names}
-            texts = {name: [text_of(one, own) for one in found] for name, own in kept.items()}
-            return frame.assign(**texts)
-
-        return pt.apply.generic(loaded)
+        return text_loader(self, fields)
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -176,6 +163,7 @@ class Index(ABC):
         *,
         feedback: "FeedbackMethod | str | None" = None,
         depth: int | None = 1000,
+        fold: "Fold | str | None" = None,
         threads: int | None = None,
     ) -> Hits:
         """Rank the documents for each query; equal scores in order of docnos.
@@ -185,19 +173,42 @@ class Index(ABC):
             model: A retrieval model or its name; by default the index's.
             feedback: A method or its name, to expand each query first.
             depth: Maximum hits per query; None for all documents that contain a query term.
+            fold: Rank (and count) documents by their passages (:mod:`adducir.runs.folding`).
             threads: By default one per core.
 
         Raises:
             UsageError: The index or its engine lacks something.
         """
+        threads = _at_least_one(threads)
+        chosen = MODELS.chosen(self.default_model if model is None else model)
+        weighted = self._weighted(queries, chosen, feedback, threads)
+
+        def rank(some: Sequence[int], depth: int | None) -> Ranked:
+            return self._rank([weighted[place] for place in some], chosen, depth, threads)
+
+        return self._hits(rank, len(weighted), depth, fold)
+
+    def _hits(
+        self,
+        rank: Callable[[Sequence[int], int | None], Ranked],
+        queries: int,
+        depth: int | None,
+        fold: "Fold | str | None",
+    ) -> Hits:
+        """The hits of all queries; ``rank`` ranks some of them to a depth."""
         if depth is not None and depth < 1:
             raise UsageError(f"a depth must be 1 or more, not {depth}.")
-        threads = _at_least_one(threads)
-        model = MODELS.chosen(self.default_model if model is None else model)
-        weighted = self._weighted(queries, model, feedback, threads)
-        counts, docs, scores = self._rank(weighted, model, depth, threads)
+        if fold is not None:
+            from adducir.runs.folding import Fold, PassageMap, folded
+
+            how = Fold.of(fold)
+            known = PassageMap.of(self.docnos, how.separator)
+            counts, docs, scores = folded(known, how, rank, queries, depth)
+            names = known.names.gather(known.document[docs]).alias("docno")
+            return Hits(counts, names, scores, self.docnos.gather(docs))
+        counts, docs, scores = rank(range(queries), depth)
         # For an array, polars imports numpy.ma, which takes longer than a few hits.
-        docnos = self.docnos.gather(docs.tolist() if len(docs) <= _SPAN else docs)
+        docnos = self.docnos.gather(docs.tolist() if len(docs) <= SPAN else docs)
         return Hits(counts, docnos, scores)
 
     def score(
@@ -294,7 +305,7 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        refuse_half_characters((text for one in queries for text in _texts(one)), "a query")
+        refuse_half_characters((word for one in queries for word in words_of(one)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
         for place, query in enumerate(queries):
@@ -305,6 +316,8 @@ class Index(ABC):
                 raise UsageError(
                     f"the weights of a query must be 0 to {LARGEST_WEIGHT}: {dict(query)}."
                 )
+            elif isinstance(query, Words):
+                (weighted[place],) = counted_terms(self.analysis, [query])
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
             weighted[place] = self.counted(terms)
         return weighted
@@ -319,14 +332,14 @@ class Index(ABC):
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
         refuse_text(queries, "queries")
-        texts = [query for query in queries if isinstance(query, str)]
+        texts = [query for query in queries if isinstance(query, str | Words)]
         if len(texts) < len(queries):
-            raise UsageError("feedback expands a query's text, not weighted terms.")
+            raise UsageError("feedback expands a query's text or words, not weighted terms.")
         model = MODELS.chosen(self.default_model if model is None else model)
         feedback = FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
-        refuse_half_characters(texts, "a query")
-        own, threads = list(map(Counter, self.analysis.terms(texts))), _at_least_one(threads)
+        refuse_half_characters((word for one in texts for word in words_of(one)), "a query")
+        own, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
         counts, docs, scores = self._rank(own, model, feedback.depth, threads)
         starts = np.concatenate(([0], np.cumsum(counts)))
         made: list[Weights] = [{} for _ in texts]
@@ -421,24 +434,7 @@ def _at_least_one(threads: int | None) -> int:
     return threads or default_threads()
 
 
-def _texts(query: Query) -> Iterable[str]:
-    return (query,) if isinstance(query, str) else query
-
-
 def _reopened(kind: type[Index], arguments: tuple[Any, ...], manifest: Manifest | None) -> Index:
     index = kind(*arguments)
     refuse_replaced(index.path, manifest)
     return index
-
-
-def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
-    """Call ``work`` in threads with spans (first, last) that cover ``count`` queries."""
-    size = max(1, min(_SPAN, -(-count // (4 * threads))))
-    spans = list(pairwise([*range(0, count, size), count]))
-    if threads == 1 or len(spans) < 2:
-        for span in spans:
-            work(*span)
-        return
-    with ThreadPoolExecutor(min(threads, len(spans))) as pool:
-        for _ in pool.map(lambda span: work(*span), spans):
-            pass

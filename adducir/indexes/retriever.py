@@ -15,7 +15,7 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.corpora.topics import Topics
+from adducir.corpora.topics import Topics, Words
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query
@@ -221,11 +221,11 @@ class LexicalRetriever(_Retriever):
 
     def _queries(self, topics: "pd.DataFrame") -> list[Query]:
         texts = super()._queries(topics)
-        is_expanded = "query_0" in topics
-        if "query_toks" not in topics or not (is_expanded or takes_weights(self.index)):
+        if "query_toks" not in topics:
             return texts
+        takes = Mapping if "query_0" in topics or takes_weights(self.index) else Words
         pairs = zip(topics["query_toks"], texts, strict=True)
-        return [terms if isinstance(terms, Mapping) else text for terms, text in pairs]
+        return [terms if isinstance(terms, takes) else text for terms, text in pairs]
 
 
 class QueryExpansion(_OverIndex):

@@ -11,6 +11,7 @@ from adducir.core.errors import UsageError
 from adducir.corpora.topics import Topics
 from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
+from adducir.runs.folding import Fold
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -52,8 +53,12 @@ def takes_weights(index: Index) -> bool:
 
 
 def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
-    """The topics' token weights if the index has such terms; otherwise their texts."""
-    return topics.vectors if topics.vectors and takes_weights(index) else topics.texts
+    """Words with weights; token weights if the index has such terms; otherwise texts."""
+    if topics.weighs_words and not index.default_model:
+        what = "word weights (--word-weights) have no effect on an index of vectors."
+        raise UsageError(what, hint="Search an index of texts, or read the topics without them.")
+    is_weighted = topics.vectors and (topics.weighs_words or takes_weights(index))
+    return topics.vectors if topics.vectors and is_weighted else topics.texts
 
 
 def search_topics(
@@ -64,6 +69,7 @@ def search_topics(
     tag: str,
     feedback: "FeedbackMethod | str | None" = None,
     depth: int | None = 1000,
+    fold: Fold | str | None = None,
     threads: int | None = None,
 ) -> Search:
     """Search every topic; arguments and errors as in the index's ``search``.
@@ -80,8 +86,8 @@ def search_topics(
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
     queries = queries_of(index, topics)
-    vectors = topics.vectors if queries is topics.vectors else None
-    hits = index.search(queries, model, feedback=feedback, depth=depth, threads=threads)
+    vectors = topics.vectors if queries is topics.vectors and not topics.weighs_words else None
+    hits = index.search(queries, model, feedback=feedback, depth=depth, fold=fold, threads=threads)
     run = Run(hits.frame(topics.qids), tag=tag)
     seconds = time.perf_counter() - started
     empty, unanswered = list[str](), list[str]()
@@ -102,6 +108,7 @@ def search_topics(
         "index": index.identity,
         **index.settings(cast("Model", model), feedback),
         "depth": depth or "all",
+        **({} if fold is None else {"fold": str(Fold.of(fold))}),
     }
     return Search(
         run=run,

@@ -4,10 +4,12 @@ PyTerrier is a guest: what ranks is a plain callable without it, and gets its pi
 ``+``, ``%``) and experiments with it.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import UsageError
+from adducir.corpora.documents import text_of
 
 HAS_PYTERRIER = find_spec("pyterrier") is not None
 
@@ -35,3 +37,22 @@ def refuse_without(frame: Any, *columns: str) -> None:
         pt.validate.columns(frame, includes=list(columns))
     elif missing := [name for name in columns if name not in frame.columns]:
         raise UsageError(f"the input lacks the column {missing[0]!r}.")
+
+
+def text_loader(index: Any, fields: str | Sequence[str]) -> Any:
+    """Adds columns with the texts of an index's documents."""
+    import pyterrier as pt
+
+    def loaded(frame: Any) -> Any:
+        found = [index.documents.get(docno) for docno in frame["docno"]]
+        known = dict.fromkeys(name for one in found for name in one.fields)
+        every = [*known, *{"text"}.difference(known)]
+        names = every if fields == "*" else [fields] if isinstance(fields, str) else fields
+        if unknown := [name for name in names if found and name not in every]:
+            hint = f"The fields are {', '.join(known)}."
+            raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
+        kept = {name: [name] if name in known else index.fields for name in names}
+        texts = {name: [text_of(one, own) for one in found] for name, own in kept.items()}
+        return frame.assign(**texts)
+
+    return pt.apply.generic(loaded)

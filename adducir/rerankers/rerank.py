@@ -2,7 +2,8 @@
 
 Scores of a reranker and of the original run are on different scales and never mixed: documents
 below the depth get scores below the reranker's lowest, in steps of 1 (after a listwise one, 1/rank
-continues). Ties keep the original order.
+continues). Ties keep the original order. Where passages are folded, depth and order are those of
+the documents.
 """
 
 import json
@@ -29,6 +30,7 @@ from adducir.models.machine import choose_device
 from adducir.models.work import Arrays, ModelWork, tokens_for
 from adducir.rerankers.once import scores_once
 from adducir.rerankers.recipe import Reranker
+from adducir.runs.folding import Fold, PassageMap
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -141,6 +143,23 @@ class Reranked:
     settings: dict[str, Any]
 
 
+def reranked_part(run: Run, depth: int, fold: str | None = None) -> Run:
+    """The rows to rerank: the best ``depth``, or the passages of the best documents.
+
+    FirstP reads only their first passages.
+    """
+    if fold is None:
+        return run.top(depth)
+    how, docnos = Fold.of(fold), run.frame["docno"]
+    passages = PassageMap.of(docnos, how.separator)
+    names = passages.names.gather(passages.document).alias("document")
+    best = run.fold(fold, depth).frame.select("qid", document="docno")
+    rows = run.frame.with_columns(names, first=pl.Series(passages.is_first))
+    rows = rows.filter("first") if how.method == "firstp" else rows
+    rows = rows.join(best, on=["qid", "document"], how="semi", maintain_order="left")
+    return Run(rows.select(run.frame.columns), run.tag, run.path)
+
+
 def rerank(
     run: Run,
     topics: Topics,
@@ -148,6 +167,7 @@ def rerank(
     reranker: Reranker,
     *,
     depth: int = DEPTH,
+    fold: str | None = None,
     tag: str | None = None,
     chunking: Chunking = TEMPORARY,
 ) -> Reranked:
@@ -168,7 +188,7 @@ def rerank(
             path=run.path,
             hint="Give the topics that were searched.",
         )
-    best = run.top(depth)
+    best = reranked_part(run, depth, fold)
     groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
     is_listwise, running = reranker.recipe.is_listwise, reranker.running
     tokens = running.tokens or reranker.recipe.batch_tokens
@@ -186,6 +206,15 @@ def rerank(
         with chunking.made(work) as made:
             parts = [np.zeros(0), *(read_shard(path)["scores"] for path in made.files)]
             found, seconds = np.concatenate(parts), made.seconds
+    pairs = len(found)
+    if fold is not None:
+        order = np.lexsort((-found, best.topics))
+        rows = best.frame.with_columns(score=pl.Series(found))[order]
+        folded = Run(rows, best.tag).fold(fold, strict=False).frame
+        run = run.fold(fold)
+        best = run.top(depth)
+        kept = best.frame.join(folded, on=["qid", "docno"], how="left", maintain_order="left")
+        found = kept["score_right"].to_numpy()
     below = run.ranks >= depth
     scores = np.empty(len(run))
     scores[~below] = found
@@ -198,7 +227,7 @@ def rerank(
     frame = run.frame.with_columns(score=pl.Series(scores))[order]
     return Reranked(
         Run(frame, tag or f"{run.tag}-{Path(reranker.name).stem}"),
-        len(found),
+        pairs,
         time.perf_counter() - began,
         seconds,
         {
@@ -208,6 +237,7 @@ def rerank(
             **({"read": reranker.identity["read"]} if "read" in reranker.identity else {}),
             **reranker.identity.get("origin", {}),
             "depth": depth,
+            **({} if fold is None else {"fold": str(Fold.of(fold))}),
             "fields": list(texts.fields),
             "score scale": reranker.scale,
             "batch": {"padded tokens": tokens or tokens_for(choose_device(running.device))},

@@ -18,6 +18,7 @@ from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
 from adducir.runs.docnos import absent, misspelt
+from adducir.runs.folding import of_passages, unfolded
 from adducir.runs.fusion import lacking
 from adducir.runs.read import columns_of, run_of
 from adducir.runs.run import Run, Ties, ordered
@@ -278,6 +279,8 @@ def _foreign(case: Case) -> Iterator[Told]:
         ours, theirs = case.graded["docno"], case.grades["docno"]
         if ours.is_in(theirs.unique().implode()).any():
             yield "documents are judged only for other topics: do the topic numbers match?"
+        elif passage := of_passages(ours, theirs):
+            yield unfolded(passage, str(case.run.path or "RUN"))
         else:
             yield (
                 f"the run and the qrels share no documents: the run has {ours[0]!r}, the qrels "

@@ -5,6 +5,7 @@
 - The document with the topic's own id, where queries are documents of the collection (ArguAna,
   Quora), as BEIR drops it.
 - Topics that the qrels do not have, documents below a depth, and repeated documents but the first.
+- Passages, of which only their documents stay (:mod:`adducir.runs.folding`), before all else.
 """
 
 from typing import NamedTuple
@@ -30,6 +31,7 @@ def filter_run(
     own: bool = False,
     topics: Qrels | None = None,
     depth: int | None = None,
+    fold: str | None = None,
 ) -> Filtered:
     """The rest of a run, in the same order with the same scores.
 
@@ -39,17 +41,19 @@ def filter_run(
         own: Drop the document whose docno is the topic's qid.
         topics: Keep only topics that are judged here.
         depth: Keep at most this many of the remaining documents of each topic.
+        fold: Fold passages to documents first: ``firstp``, ``maxp``, ``sump`` or ``avgp``.
     """
-    if judged is None and topics is None and not own and depth is None:
+    if judged is None and topics is None and not own and depth is None and fold is None:
         raise UsageError("name at least one filter.")
-    dropped = dict[str, int]()
-    frame = run.frame
+    frame, dropped = run.frame, dict[str, int]()
 
     def keep(name: str, rest: pl.DataFrame) -> None:
         nonlocal frame
         dropped[name] = frame.height - rest.height
         frame = rest
 
+    if fold is not None:
+        keep("passages", run.fold(fold).frame)
     if topics is not None:
         keep("topics", frame.filter(pl.col("qid").is_in(pl.Series(topics.qids).implode())))
     if own:

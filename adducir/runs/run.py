@@ -8,7 +8,7 @@ scores that are equal in single precision are ties.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -219,6 +219,36 @@ class Run(FramedByTopic):
 
     def top(self, depth: int) -> "Run":
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
+
+    def fold(self, fold: str, depth: int | None = None, *, strict: bool = True) -> "Run":
+        """The run of documents that a run of passages stands for, cut to ``depth`` documents.
+
+        Args:
+            fold: ``firstp``, ``maxp``, ``sump`` or ``avgp`` (:mod:`adducir.runs.folding`). Equal
+                scores keep the order of the documents' best passages.
+            depth: Documents per topic at most.
+            strict: Refuse a run that does not rank any passage.
+
+        Raises:
+            UsageError: No docno names a passage, or ``fold`` is another text.
+
+        Example:
+            >>> run = ad.Run.of({"1": {"a#1": 1.0, "b#2": 3.0, "a#2": 2.5}}, tag="passages")
+            >>> run.fold("sump").to_dict()
+            {'1': {'a': 3.5, 'b': 3.0}}
+        """
+        from adducir.runs.folding import Fold, PassageMap
+
+        how = Fold.of(fold)
+        passages = PassageMap.of(self.frame["docno"], how.separator, strict=strict)
+        scores = self.frame["score"]
+        groups = self.topics * max(1, len(passages.names)) + passages.document
+        rows, values = how.scores(groups, scores.to_numpy(), passages.is_first)
+        order = np.lexsort((rows, -values, self.topics[rows]))
+        docnos = passages.names.gather(passages.document[rows[order]])
+        frame = self.frame[rows[order]].with_columns(docnos.alias("docno"))
+        folded = replace(self, frame=frame.with_columns(score=pl.Series(values[order])))
+        return folded if depth is None else folded.top(depth)
 
     def duplicates(self) -> pl.DataFrame:
         """Frame (qid, docno) of the distinct pairs that occur more than once."""

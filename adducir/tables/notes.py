@@ -9,6 +9,7 @@ import polars as pl
 from adducir.core.texts import counted, listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import SEED, Evaluation
+from adducir.runs.folding import unfolded
 from adducir.statistics.comparison import POWER, Comparison
 from adducir.statistics.equivalence import FEW, FEW_RUNS
 from adducir.statistics.settings import CORRECTIONS, TESTS
@@ -328,11 +329,11 @@ def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> li
     warnings: dict[str, None] = {}
     for one in evaluations:
         if one.unmatched:
-            warning = (
-                f"Warning: no document of {names.get(one.system, one.system)} is judged for its "
-                "topic, so its figures are meaningless. Is it a run of this collection?"
-            )
-            warnings[warning] = None
+            system = names.get(one.system, one.system)
+            why = "its figures are meaningless. Is it a run of this collection?"
+            if one.passage:
+                why = f"its figures are meaningless: {unfolded(one.passage, 'RUN')}"
+            warnings[f"Warning: no document of {system} is judged for its topic, so {why}"] = None
     return list(warnings)
 
 

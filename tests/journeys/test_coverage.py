@@ -20,6 +20,8 @@ WITHOUT = {
     "--force": "the same for all commands: index has it",
     "--rebuild": "the same for all commands: index has it",
     "--passages": "the same for all commands: index has it",
+    "--set fold": "the same for all commands: the journey foreign has it",
+    "--set word_weights": "the same for all commands: the journey foreign has it",
     "--set quotes": "the same for all commands: the journey foreign has it",
     "--set qid_field": "the same for all commands: the journey foreign has it",
     "--set query_field": "the same for all commands: the journey foreign has it",

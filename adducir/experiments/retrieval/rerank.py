@@ -26,6 +26,7 @@ from adducir.rerankers.recipe import (
     read_recipe,
 )
 from adducir.rerankers.rerank import Texts, rerank
+from adducir.runs.folding import FoldName
 from adducir.runs.write import reranked_method
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Rerank(System):
     rerank: Name  # the other system
     by: str  # the reranker: its recipe, folder or name
     depth: Natural = 100  # documents per topic to rerank
+    # fold the passages reranked to documents: firstp, maxp, sump or avgp
+    fold: FoldName | None = None
     # the index with the texts; by default the one that was searched
     texts: Name | None = None
     # the fields to read; by default the reranker's recipe's, or the index's
@@ -124,6 +127,7 @@ class Rerank(System):
                 self.fields or as_tuple(scorer.recipe.fields) or step.parts["texts"].fields
             ),
             "depth": self.depth,
+            **({"fold": self.fold} if self.fold else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
@@ -142,6 +146,7 @@ class Rerank(System):
                 texts,
                 reranker,
                 depth=self.depth,
+                fold=self.fold,
                 tag=step.tag,
                 chunking=Chunking(step.path, context.execution),
             )

@@ -25,6 +25,7 @@ from adducir.corpora.sources import file_path
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
+from adducir.runs.folding import FoldName
 from adducir.runs.read import read_run
 from adducir.runs.reading import RunReading
 from adducir.runs.run import Run
@@ -174,8 +175,7 @@ class RunStep(Step):
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
             "name": self.trial.data,
-            "source": topics.source,
-            "field": topics.field,
+            **topics.about,
             "topics": len(topics),
             "sha256": topics.identity()["topics"],
         }
@@ -206,6 +206,8 @@ class Given(System, RunReading):
     # a TREC run for a single topic set, or one per topic set by name; with `seeds`
     # it holds ``{seed}``
     run: str | dict[Name, str]
+    # fold its passages to documents: firstp, maxp, sump or avgp
+    fold: FoldName | None = None
 
     def is_trained(self, folder: Path) -> bool:
         return "{seed}" in str(self.run)
@@ -237,6 +239,7 @@ class Given(System, RunReading):
             place = (*place, trial.data)
         with study.planner.at(*place):
             run = self.read_run(file_path(str(self.path(trial, study)), study.folder))
+            run = run.fold(self.fold) if self.fold else run
         judged = study.topic_sets.get(trial.data)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, other = run.qids[0], judged.qrels.qids[0]
@@ -244,7 +247,7 @@ class Given(System, RunReading):
             study.planner.add(
                 place, f"{what} (it has {first!r}; the judged ones include {other!r})"
             )
-        return GivenRun(trial, run)
+        return GivenRun(trial, run, self.fold)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         raise NotImplementedError  # nothing is made
@@ -256,11 +259,12 @@ class Given(System, RunReading):
 class GivenRun(Step):
     kept, stage = "read", 2
 
-    def __init__(self, trial: Trial, run: Run) -> None:
+    def __init__(self, trial: Trial, run: Run, fold: str | None = None) -> None:
         if run.path is None:
             raise Known
         self.trial, self.run, self.path = trial, run, run.path
-        self.fingerprint = file_digest(self.path)
+        self.fold, self.digest = fold, file_digest(self.path)
+        self.fingerprint = fingerprint([self.digest, fold]) if fold else self.digest
 
     def title(self, shown: Shown) -> str:
         return f"run {shown(self.path)}"

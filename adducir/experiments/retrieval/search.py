@@ -34,7 +34,8 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
-from adducir.indexes.search import search_topics
+from adducir.indexes.search import queries_of, search_topics
+from adducir.runs.folding import FoldName
 from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
@@ -190,6 +191,8 @@ class Search(TunableSystem):
     index: Name  # the index
     # the retrieval model, by default the index's; not for dense indexes
     model: Annotated[str, MODELS] = "bm25"
+    # fold passages to documents: firstp, maxp, sump or avgp; `depth` counts documents
+    fold: FoldName | None = None
 
     @classmethod
     def more_keys(cls) -> Collection[str]:
@@ -257,6 +260,7 @@ class Search(TunableSystem):
         return {
             "model": MODELS.settings(self.retrieval_model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
+            **({"fold": self.fold} if self.fold else {}),
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
@@ -271,6 +275,7 @@ class Search(TunableSystem):
             tag=step.tag,
             feedback=self.feedback,
             depth=step.study.recipe.most,
+            fold=self.fold,
             threads=context.threads,
         )
         note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
@@ -307,12 +312,15 @@ class Search(TunableSystem):
 
         def tried(setting: Setting, topics: Topics) -> Run:
             model, *feedback = at(setting)
-            texts = list(dict.fromkeys(topics.queries))
+            texts: Any = queries_of(index, topics)
+            if texts is not topics.vectors:
+                texts = list(dict.fromkeys(texts))
             hits = index.search(
                 texts,
                 model,
                 feedback=next(iter(feedback), None),
                 depth=depth,
+                fold=self.fold,
                 threads=threads,
             )
             if len(texts) == len(topics):

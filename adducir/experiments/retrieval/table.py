@@ -183,7 +183,8 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     step = study.run(trial)
     if isinstance(step, GivenRun):
         path = study.recipe.systems[trial.system].path(trial, study)
-        return {"given": str(path), "sha256": step.fingerprint}
+        fold = {"fold": step.fold} if step.fold else {}
+        return {"given": str(path), "sha256": step.digest, **fold}
     facts = run_facts(step.path) or {}
     file, settings = part_of(facts, "run file"), part_of(facts, "method", "fusion")
     settings = settings or part_of(facts, "method", "python")

@@ -187,6 +187,7 @@ class Pool:
     qids: tuple[str, ...]  # (T,)
     set_of: Integers  # (T,) the number of each topic's set
     queries: dict[str, str]  # by id, without topics that cannot be searched
+    weights: dict[str, Mapping[str, float]]  # by id, of words or tokens
 
     @classmethod
     def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
@@ -196,8 +197,10 @@ class Pool:
         shared = Counter(qid for each in sets for qid in each.qrels.qids)
         ids: list[str] = []
         queries: dict[str, str] = {}
+        weights: dict[str, Mapping[str, float]] = {}
         for each in sets:
             own = dict(zip(each.topics.qids, each.topics.texts, strict=True))
+            vectors = dict(zip(each.topics.qids, each.topics.vectors or (), strict=False))
             if own.keys().isdisjoint(each.qrels.qids):
                 raise InputError(
                     f"the topics of {each.topics.source} and the qrels do not share qids (such "
@@ -208,9 +211,11 @@ class Pool:
                 ids.append(f"{each.name}:{qid}" if shared[qid] > 1 else qid)
                 if qid in own:
                     queries[ids[-1]] = own[qid]
+                if qid in own and vectors:
+                    weights[ids[-1]] = vectors[qid]
         qids = tuple(qid for each in sets for qid in each.qrels.qids)
         set_of = np.repeat(np.arange(len(sets)), [len(each.qrels.qids) for each in sets])
-        return cls(tuple(sets), tuple(ids), qids, set_of, queries)
+        return cls(tuple(sets), tuple(ids), qids, set_of, queries, weights)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -226,7 +231,10 @@ class Pool:
     def topics(self, ids: Iterable[str]) -> Topics:
         found = [one for one in ids if one in self.queries]
         source = " + ".join(each.topics.source for each in self.sets)
-        return Topics(found, [self.queries[one] for one in found], source)
+        vectors = [self.weights[one] for one in found if one in self.weights]
+        queries = [self.queries[one] for one in found]
+        every = vectors if len(vectors) == len(found) else None
+        return Topics(found, queries, source, vectors=every)
 
     @cached_property
     def same(self) -> Integers:

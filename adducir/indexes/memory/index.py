@@ -10,9 +10,10 @@ import polars as pl
 
 from adducir.core.artifacts import Manifest, open_artifact, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.processes import in_threads
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import Terms
-from adducir.indexes.index import Index, Ranked, in_threads
+from adducir.indexes.index import Index, Ranked
 from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impacts
 from adducir.indexes.memory.impacts import MOST_TERMS, Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries

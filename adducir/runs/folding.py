@@ -1,0 +1,181 @@
+"""Passages folded to documents (Dai and Callan, "Deeper text understanding for IR", SIGIR 2019).
+
+A document's score is that of its first passage (FirstP), the highest of its passages (MaxP), their
+sum (SumP) or their mean (AvgP). Only passages that were ranked count: a passage without a query
+term is not one of them. Passages are named ``DOCNO#1``, ``DOCNO#2``, ... as by ``--passages``, or
+``DOCNO#0``, ``DOCNO%p0``, ... as by other programs; a docno without a number is a document itself.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+import polars as pl
+from pydantic import AfterValidator, Field
+
+from adducir.core.errors import UsageError
+from adducir.core.texts import refused
+from adducir.corpora.frames import Floats, Integers
+
+_MOST_HITS = 1 << 26  # held at once
+METHODS = ("firstp", "maxp", "sump", "avgp")
+
+
+class Fold(NamedTuple):
+    """How passages are folded; as text ``maxp``, or ``maxp:_`` for passages named ``DOCNO_1``."""
+
+    method: str
+    separator: str = ""
+
+    @classmethod
+    def of(cls, value: "str | Fold") -> "Fold":
+        """Read a setting, such as ``"maxp"``.
+
+        Raises:
+            UsageError: It is not one of ``firstp``, ``maxp``, ``sump`` and ``avgp``.
+        """
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, str):
+            raise refused(value, "fold", f"one of {', '.join(METHODS)}")
+        method, _, separator = value.partition(":")
+        if method.lower() not in METHODS:
+            hint = "Name the passages' separator behind it if it is not # or %p: maxp:_."
+            raise UsageError(f"fold is one of {', '.join(METHODS)}, not {value!r}.", hint=hint)
+        return cls(method.lower(), separator)
+
+    def __str__(self) -> str:
+        return ":".join(filter(None, self))
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether a document's score needs all its passages, not only its best or first."""
+        return self.method in ("sump", "avgp")
+
+    def scores(self, groups: Integers, scores: Any, is_first: Any) -> tuple[Integers, Floats]:
+        """Fold passages, best first, whose ``groups`` number their documents.
+
+        Returns:
+            The row of each document's best (or first) passage, and the document's score.
+        """
+        rows = np.flatnonzero(is_first) if self.method == "firstp" else np.arange(len(groups))
+        _, first, of = np.unique(groups[rows], return_index=True, return_inverse=True)
+        best = rows[first]
+        if not self.reads_all:
+            return best, scores[best]
+        sums: Any = np.bincount(of, weights=scores[rows], minlength=len(best))
+        return best, sums / np.bincount(of) if self.method == "avgp" else sums
+
+
+def _spelt(value: str) -> str:
+    try:
+        return str(Fold.of(value))
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+FoldName = Annotated[str, AfterValidator(_spelt)]
+FOLD: Any = Field(
+    None,
+    description="Fold passages to documents: firstp, maxp, sump or avgp.",
+    json_schema_extra={"rare": True, "flag": True},
+)
+
+
+@dataclass(frozen=True)
+class PassageMap:
+    """The documents of n passages: ``names`` in order of docnos, and for each passage ..."""
+
+    names: pl.Series
+    document: Integers  # (n,) its document's place in ``names``
+    is_first: Any  # (n,) whether it is its document's first
+    hint: ClassVar[str] = "Name what is between docno and number, as in --fold maxp:_."
+
+    @classmethod
+    def of(cls, docnos: pl.Series, separator: str = "", *, strict: bool = True) -> "PassageMap":
+        """Cut docnos; those of the first passages end in 0 if any does, otherwise in 1.
+
+        Raises:
+            UsageError: None of them is a passage's; unless not ``strict``.
+        """
+        parts = _cut(docnos, separator)
+        if strict and len(docnos) and not parts["number"].count():
+            shown = f"such as {docnos[0]!r}"
+            raise UsageError(f"no docno names a passage of a document ({shown}).", hint=cls.hint)
+        start = 0 if (parts["number"] == 0).any() else 1
+        names = parts["document"].unique().sort()
+        places = names.to_frame("document").with_row_index("place")
+        document = parts.join(places, on="document", how="left", maintain_order="left")["place"]
+        is_first = (parts["number"] == start).fill_null(value=True)
+        return cls(names, document.cast(pl.Int64).to_numpy(), is_first.to_numpy())
+
+
+def _cut(docnos: pl.Series, separator: str = "") -> pl.DataFrame:
+    """Frame (document, number); the number is null where a docno does not name a passage."""
+    signs = re.escape(separator) if separator else "#|%p"
+    parts = docnos.str.extract_groups(rf"^(.+)(?:{signs})([0-9]{{1,18}})(?:_[0-9]+)?$").struct
+    number = parts[1].cast(pl.Int64)
+    return pl.DataFrame({"document": parts[0].fill_null(docnos), "number": number})
+
+
+Ranked = tuple[Any, Any, Any]
+"""Hits by passage numbers: (q,) counts, (n,) passages and their scores."""
+
+
+def folded(
+    passages: PassageMap,
+    fold: Fold,
+    rank: Callable[[Sequence[int], int], Ranked],
+    queries: int,
+    depth: int | None,
+) -> Ranked:
+    """The documents of all queries, each by its best passage, with the document's score.
+
+    ``rank`` ranks passages for some queries, ever deeper until ``depth`` documents are found.
+    """
+    size, documents = len(passages.document), len(passages.names)
+    most = documents if depth is None else depth
+    read = size if fold.reads_all else most * max(1, -(-size // max(1, documents)))
+    work: list[tuple[Sequence[int], int]] = [(range(queries), read)]
+    none = np.zeros(0, dtype=np.int64)
+    found: list[tuple[Any, Any]] = [(none, none.astype(np.float64))] * (queries + 1)
+    while work:
+        some, read = work.pop()
+        read = max(1, min(read, size))
+        if len(some) > (at_once := max(1, _MOST_HITS // read)):
+            work.append((some[at_once:], read))
+            some = some[:at_once]
+        counts, numbers, scores = rank(some, read)
+        ends, deeper = np.cumsum(counts), list[int]()
+        for query, count, end in zip(some, counts.tolist(), ends.tolist(), strict=True):
+            hits, values = numbers[end - count : end], scores[end - count : end]
+            groups = passages.document[hits]
+            rows, totals = fold.scores(groups, values, passages.is_first[hits])
+            # Below the last score read, there may be a document of a smaller docno.
+            if count == read < size and np.count_nonzero(totals > values[-1]) < most:
+                deeper.append(query)
+                continue
+            order = np.lexsort((groups[rows], -totals))[:most]
+            found[query] = hits[rows[order]], totals[order]
+        if deeper:
+            work.append((deeper, 4 * read))
+    hits, totals = map(np.concatenate, zip(*found, strict=True))
+    return np.array([len(one) for one, _ in found[:-1]], dtype=np.int32), hits, totals
+
+
+def of_passages(docnos: pl.Series, documents: pl.Series) -> str:
+    """A passage's docno whose document is one of ``documents``, or nothing."""
+    parts = _cut(docnos).with_columns(docno=docnos)
+    known = pl.col("document").is_in(documents.unique().implode())
+    found = parts.filter(pl.col("number").is_not_null() & known)["docno"]
+    return str(found[0]) if len(found) else ""
+
+
+def unfolded(passage: str, run: str) -> str:
+    """What to do about a run of passages whose documents are judged."""
+    return (
+        f"the run ranks passages, such as {passage}, but documents are judged. Fold it: "
+        f"adducir filter {run} --fold maxp -o FOLDED"
+    )
