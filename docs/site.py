@@ -87,6 +87,12 @@ def on_page_content(html: str, page: Any, config: Any, files: Any) -> str:
     return re.sub(r":\w+:(?=<code>)", "", html)
 
 
+def on_post_page(output: str, page: Any, config: Any) -> str:
+    """The shim that the theme's search fetches from elsewhere is one of ours."""
+    shim = relpath("worker.js", str(Path(page.file.dest_uri).parent))
+    return output.replace("https://unpkg.com/iframe-worker/shim", shim)
+
+
 def repository_path(link: str, page: str) -> str:
     """Where a link of a page leads, from the root of the repository."""
     source = next((one for one, name in PAGES.items() if name == page), f"docs/{page}")
@@ -94,7 +100,7 @@ def repository_path(link: str, page: str) -> str:
 
 
 def page_of(command: str) -> str:
-    return f"commands/{command.replace(' ', '-')}.md"
+    return f"commands/adducir-{command.replace(' ', '-')}.md"  # index.md would be the folder's
 
 
 def command_page(name: str) -> str:
@@ -103,7 +109,9 @@ def command_page(name: str) -> str:
     shown = [one for one in command.params if not getattr(one, "hidden", False)]
     wanted = [one.metavar for one in shown if one.param_type_name == "argument"]
     usage = " ".join(["adducir", name, "[OPTIONS]", *wanted])
+    examples = "\n".join(filter(None, command.epilog.removeprefix("Examples:").splitlines()))
     parts = [f"# adducir {name}", command.help, f"```text\n{usage}\n```"]
+    parts += [f"```sh\n{examples}\n```"] * bool(examples)
     panels: dict[str, list[str]] = {}
     for one in shown:
         names = one.metavar if one.metavar in wanted else ", ".join(one.opts + one.secondary_opts)

@@ -38,7 +38,10 @@ def report(error: BaseException, *, debug: bool = False) -> int:
     if debug:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
     if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
-        print(f"adducir: {str(error) or 'interrupted'}.", file=sys.stderr)
+        rest = (
+            "interrupted; the same command goes on from what is finished. Nothing is half-written"
+        )
+        print(f"adducir: {str(error) or rest}.", file=sys.stderr)
         return EXIT_INTERRUPTED
     known = _meaning(error) or lacking(error) or blamed(error)
     if known is None:

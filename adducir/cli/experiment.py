@@ -8,8 +8,9 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import Table, TableFormat, show_table
 from adducir.cli.workers import Computing
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import without
+from adducir.core.texts import counted
 
 if TYPE_CHECKING:
     from adducir.experiments.experiment import Plan
@@ -56,6 +57,9 @@ def experiment(settings: Experiment) -> None:
         plan = _planned(settings)
         if settings.dry_run:
             show("\n".join([*plan.lines(), *plan.notes()]), output)
+            if lacking := {str(error.path) for error in plan.planner.lacks()}:
+                what = f"{counted(len(lacking), 'file')} that it names cannot be found, see above."
+                raise InputError(what, path=settings.file)
             return
         if output is not None and plan.study.tables > 1:
             raise UsageError(

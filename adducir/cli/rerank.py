@@ -61,7 +61,7 @@ def rerank(settings: Rerank) -> None:
     if (settings.index is None) == (settings.corpus is None):
         raise UsageError("give either --index or --corpus for the texts.")
 
-    from adducir.cli.console import near, open_progress
+    from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
     from adducir.indexes.engines import open_index
@@ -106,5 +106,5 @@ def rerank(settings: Rerank) -> None:
         rate = found.pairs / found.work_seconds if found.work_seconds else 0.0
         progress.note(
             f"{near(output)}: {len(found.run.qids):,} topics, {found.pairs:,} pairs, "
-            f"{found.work_seconds:.1f} s ({rate:,.0f} pairs/s); score: {reranker.scale}"
+            f"{found.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
+from adducir.core.texts import nearest
 from adducir.core.recipe import needs, without
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -98,7 +99,7 @@ def search(settings: Search) -> None:
         adducir search --index indexes/arguments --topics bundled:topics -o runs/bm25.trec.gz
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
-    from adducir.cli.console import open_progress, show
+    from adducir.cli.console import open_progress, show, shown_rate
     from adducir.indexes.engines import open_index
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
@@ -149,7 +150,7 @@ def search(settings: Search) -> None:
         progress.note(
             f"{settings.output}: {len(topics):,} topic{'s' * (len(topics) != 1)}, "
             f"{len(found.run):,} hit{'s' * (len(found.run) != 1)}, "
-            f"{found.seconds:.1f} s ({rate:,.0f} topics/s)"
+            f"{found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
         )
         for line in found.remarks():
             progress.note(line)
@@ -222,7 +223,16 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMet
         fields = FEEDBACK.kind(settings.feedback).model_fields
         own = {key: given.pop(key) for key in list(given) if key in fields}
         feedback = FEEDBACK.make(settings.feedback, own)
-    return MODELS.make(settings.model or index.default_model or "bm25", given), feedback
+    model = settings.model or index.default_model or "bm25"
+    known = MODELS.kind(model).model_fields
+    for key in () if feedback is None else given:
+        if key not in known:
+            near = nearest(key, [*known, *fields]) or "."
+            what = (
+                f"`{key}` is a hyperparameter neither of {model} nor of {settings.feedback}{near}"
+            )
+            raise UsageError(what)
+    return MODELS.make(model, given), feedback
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

@@ -36,13 +36,20 @@ class Family(Generic[K]):
     """The kinds of one family, each of which extends ``base``.
 
     ``name`` is the entry-point group without ``adducir.``; ``base`` is a class or, like those in
-    ``own``, its path ``module:class``; ``what`` is a kind's name in messages.
+    ``own``, its path ``module:class``; ``what`` is a kind's name in messages; ``synonyms`` are
+    other names of kinds.
     """
 
     def __init__(
-        self, name: str, base: type[K] | str, own: Mapping[str, str], *, what: str
+        self,
+        name: str,
+        base: type[K] | str,
+        own: Mapping[str, str],
+        *,
+        what: str,
+        synonyms: Mapping[str, str] | None = None,
     ) -> None:
-        self.name, self.what = name, what
+        self.name, self.what, self.synonyms = name, what, dict(synonyms or {})
         self._base, self._own = base, dict(own)
 
     @cached_property
@@ -70,6 +77,7 @@ class Family(Generic[K]):
         """Lets a recipe write ``Annotated[str, FAMILY]`` for the name of a kind."""
 
         def checked(name: str | None) -> str | None:
+            name = None if name is None else self.synonyms.get(name, name)
             if name is not None and name not in self:
                 raise ValueError(one_of(list(self), name))
             return name

@@ -201,7 +201,9 @@ def _fault(
     if not math.isfinite(value) or (
         layout.kind == "qrels" and not (value.is_integer() and abs(value) < _LIMIT)
     ):
-        what = f"the {layout.number} {text!r} is not {layout.meant}."
+        is_large = math.isfinite(value) and value.is_integer()  # as a float64
+        wrong = f"is too large: more than {_LIMIT - 1:,}" if is_large else f"is not {layout.meant}"
+        what = f"the {layout.number} {text!r} {wrong}."
         return Fault(line, layout.number, what)
     pair = row["qid"], row["docno"]
     if seen.setdefault(pair, line) != line:

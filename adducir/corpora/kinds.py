@@ -21,4 +21,5 @@ FORMATS: "Family[CorpusFormat]" = Family(
         "cacm": f"{_HERE}:CACM",
     },
     what="corpus format",
+    synonyms={"csv": "table", "parquet": "table"},
 )

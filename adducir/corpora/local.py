@@ -103,6 +103,7 @@ def open_local(
 
     ``is_cut``: its documents become passages, so that it may be a single text.
     """
+    format = FORMATS.synonyms.get(format or "", format)  # noqa: A001
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
         what = f"docno_field does not apply to the format {format}, whose docnos are paths."
         raise UsageError(what)

@@ -16,12 +16,19 @@ from adducir.core.files import blocks, suffix_of
 PACKAGES = {".html": "selectolax", ".htm": "selectolax", ".pdf": "pypdf"}
 """The reader of files with these suffixes."""
 _HIDDEN = ["script", "style", "noscript", "template", "svg"]
-_BLOCKS = """
-    address, article, aside, blockquote, button, caption, dd, details, div, dl, dt, fieldset,
-    figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, legend, li, main, nav, ol,
-    option, p, pre, section, select, summary, table, td, textarea, th, tr, ul
-"""
+_BLOCKS = frozenset(
+    "address article aside blockquote button caption dd details div dl dt fieldset "
+    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol "
+    "option p pre section select summary table td textarea th tr ul".split()
+)
 _EDGE = "\ue000"  # for private use: not in any text
+_DEEPEST = 512  # as in Chromium
+_TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][^\s/<>]*+)[^<>]*+>")
+_UNNESTED = frozenset(
+    # Without content, or ended by their like: pages often leave them open.
+    "area base br col embed hr img input link meta param source track wbr "
+    "p li dt dd option optgroup tr td th thead tbody tfoot colgroup rp rt body html head".split()
+)
 _CHARSET = re.compile(rb"""(?:charset|<\?xml[^>]*?encoding)\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
@@ -35,18 +42,33 @@ def read_page(path: Path) -> dict[str, str]:
 def _html_fields(data: bytes) -> dict[str, str]:
     from selectolax.lexbor import LexborHTMLParser
 
-    tree = LexborHTMLParser(_decoded(data))
+    tree = LexborHTMLParser(_flattened(_decoded(data)))
     tree.strip_tags(_HIDDEN)
     title = tree.css_first("title")
     fields = {"title": " ".join(title.text().split()) if title else ""}
     tree.strip_tags(["head"])
-    for block in tree.css(_BLOCKS):
+    for block in tree.css(",".join(sorted(_BLOCKS))):
         block.insert_before(_EDGE)
         block.insert_after(_EDGE)
     for line_break in tree.css("br"):
         line_break.insert_before(" ")
     parts = (" ".join(part.split()) for part in tree.text().split(_EDGE))
     return fields | {"text": "\n\n".join(filter(None, parts))}
+
+
+def _flattened(page: str) -> str:
+    """The page without tags deeper than browsers nest them: parsing takes depth squared."""
+    depth, is_deep, pieces, end = 0, False, list[str](), 0
+    for tag in _TAG.finditer(page):
+        name = tag["name"].lower()
+        if name in _UNNESTED or tag[0].endswith("/>"):
+            continue
+        depth = max(0, depth - 1) if tag["closes"] else depth + 1
+        if depth + bool(tag["closes"]) > _DEEPEST and name not in _HIDDEN:
+            is_deep = True
+            pieces += [page[end : tag.start()], _EDGE if name in _BLOCKS else ""]
+            end = tag.end()
+    return "".join([*pieces, page[end:]]) if is_deep else page
 
 
 def _decoded(data: bytes) -> str:

@@ -88,8 +88,8 @@ class EncoderTraining(Trainable[EncoderRecipe]):
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
     unit = "spans"
-    card = """A dual encoder that retrieves the passage masked in a context, trained with in-batch
-negatives (dense-RELiC, Thai et al., 2022; EGRET, Wang et al., 2022).
+    card = """A dual encoder that retrieves the passage masked in a context (as dense-RELiC, Thai et
+al., 2022, and EGRET, Wang et al., 2022).
 
 ## Use
 

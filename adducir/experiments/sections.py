@@ -118,6 +118,11 @@ class Planner:
                 add(f"not available: {what}", place)
         return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
 
+    def lacks(self) -> list[AdducirError]:
+        """The named files and folders that do not exist; what is downloaded is not among them."""
+        errors = [error for _, error in self._missing if isinstance(error, InputError)]
+        return [error for error in errors if error.path and not isinstance(error, NotRead)]
+
     def fetch(self, places: Collection[KeyPath]) -> None:
         needed = {one[1][0]: one for one in self._later if one[0][:2] in places}
         failed: dict[ErrorDetail, AdducirError] = {}

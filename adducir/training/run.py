@@ -80,7 +80,7 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
-        trainable.write_card(folder, output.name)
+        trainable.write_card(folder, output.name, data)
         return counts | record(history, folder)
 
     with using_threads(recipe.threads):

@@ -23,6 +23,7 @@ from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.work import shuffled_batches, token_batches
 from adducir.training.recipe import ModelRecipe, kind_of
+from adducir.version import __version__
 
 if TYPE_CHECKING:
     import torch
@@ -118,11 +119,16 @@ class Trainable(ABC, Generic[R]):
         """Lines for the user about what was measured on the trained model."""
         return ()
 
-    def write_card(self, folder: Path, name: str) -> None:
-        """Write ``README.md``; the manifest has the settings, ``training.json`` the losses."""
+    def write_card(self, folder: Path, name: str, data: "TrainingData") -> None:
+        """Write ``README.md``: what it is, and on what and how it was trained."""
         base = json.dumps(self.recipe.base, ensure_ascii=False)
         head = f"---\nlibrary_name: transformers\nbase_model: {base}\n---"
-        text = f"{head}\n\n# {name}\n\n{self.card}\n".replace("{name}", name)
+        stated = self.recipe.model_dump(mode="json", exclude_unset=True)
+        recipe = json.dumps(stated, indent=2, ensure_ascii=False)
+        text = f"{head}\n\n# {name}\n\n{self.card}\n\n## Training\n\nTrained from {base} by "
+        text += f"Adducir {__version__}; {self.summary(data)}. Losses are in `training.json`, "
+        text += "sources' digests in `manifest.json`. The recipe, without defaults:\n\n"
+        text = f"{text}```json\n{recipe}\n```\n".replace("{name}", name)
         (folder / "README.md").write_text(text, encoding="utf-8")
 
 

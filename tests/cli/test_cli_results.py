@@ -56,6 +56,12 @@ def test_piped_hits_end_without_blanks(folder, capsys):
     assert [line for line in shown.splitlines() if line.endswith(" ")] == []
 
 
+def test_a_mistyped_hyperparameter_is_suggested(folder, capsys):
+    indexed()
+    searched("r.trec", "--feedback", "rm3", "--set", "fb_doc=5", code=2)
+    assert "did you mean `fb_docs`" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("runs", [["a.trec"], ["a.trec", "b.trec"]])
 def test_docnos_are_never_broken(folder, capsys, monkeypatch, runs):
     monkeypatch.setenv("COLUMNS", "30")
@@ -174,7 +180,7 @@ def test_ctrl_c_during_a_build_leaves_nothing_half_made(tmp_path):
         process.send_signal(signal.SIGINT)
         errors = process.stderr.read()
     assert process.returncode == 130
-    assert errors.endswith("adducir: interrupted.\n")
+    assert "adducir: interrupted; the same command goes on" in errors
     assert not list(tmp_path.glob("i")) + list(tmp_path.glob(".i.building-*"))
 
 

@@ -4,6 +4,7 @@ import gzip
 import os
 import shutil
 import sys
+import time
 
 import polars as pl
 import pytest
@@ -77,7 +78,7 @@ def test_a_format_can_be_named(tmp_path):
         open_corpus(path)
     assert docnos(open_corpus(path, format="jsonl")) == ["a"]
     with pytest.raises(UsageError, match="jsonl, trec, tsv"):
-        open_corpus(path, format="csv")
+        open_corpus(path, format="odt")
     path = write(tmp_path, {"a.txt": "first"})
     assert docnos(open_corpus(path, format="text")) == ["a.txt"]
     with pytest.raises(InputError):
@@ -160,6 +161,28 @@ startxref
 %%EOF"""
 
 
+@pytest.mark.parametrize("tag", ["div", "b", "ul><li", "p", "table"])
+def test_pages_are_read_in_linear_time_however_deep(tmp_path, tag):
+    pytest.importorskip("selectolax")
+    ends = "".join(f"</{one}>" for one in reversed(tag.split("><")))
+    texts, times = [], []
+    for depth in (3, 50_000):
+        page = "<title>a</title>" + f"<{tag}>" * (depth + 1)
+        write(tmp_path, {"a.html": f"{page}deep <p>one<p>two{ends * (depth + 1)}<p>end"})
+        began = time.process_time()
+        texts += [one.fields for one in open_corpus(tmp_path)]
+        times.append(time.process_time() - began)
+    assert texts[0] == texts[1]
+    assert times[1] < 4  # 15 s and more, if parsing takes depth squared
+
+
+def test_csv_is_a_format(tmp_path):
+    path = write(tmp_path, {"x.dat": "id,text\nd1,cats purr\n"})
+    corpus = open_corpus(path, format="csv")
+    assert [one.fields for one in corpus] == [{"text": "cats purr"}]
+    assert corpus.identity() == open_corpus(path, format="table").identity()
+
+
 def test_pages_and_pdf_are_texts(tmp_path, monkeypatch):
     pytest.importorskip("selectolax")
     pytest.importorskip("pypdf")
@@ -178,3 +201,10 @@ def test_pages_and_pdf_are_texts(tmp_path, monkeypatch):
     assert caught.value.path == broken
     monkeypatch.setitem(sys.modules, "pypdf", None)
     assert docnos(open_corpus(tmp_path)) == ["0.txt", "a.html", "b.htm"]
+
+
+@pytest.mark.parametrize("grade", ["9007199254740992", "1e400", "99999999999999999999", "1.5"])
+def test_a_grade_that_is_too_large_is_not_called_a_fraction(tmp_path, grade):
+    path = write(tmp_path, {"q.txt": f"1 0 d1 {grade}\n"})
+    with pytest.raises(InputError, match="too large" if grade.isdigit() else "not an integer"):
+        load_qrels(path)

@@ -81,7 +81,12 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("model: qld", "seeds: 2", "systems.QLD.seeds`"),
         ("index: pets, model: qld", "fuse: [BM25]", "systems.QLD`.*`fuse`"),
         ("index: pets, model: qld", "fuse: [BM25, Q]", "systems.QLD.fuse.1`.*`Q`"),
-        ("index: pets, model: qld", "fuse: [BM25, QLD]", "systems.QLD.fuse.0`.*circular"),
+        ("index: pets, model: qld", "fuse: [BM25, QLD]", "systems.QLD.fuse.1`.*QLD -> QLD"),
+        (
+            "index: pets, model: qld}",
+            "fuse: [BM25, B]}\n  B: {fuse: [C, BM25]}\n  C: {fuse: [BM25, QLD]}",
+            "systems.QLD.fuse.1`.*QLD -> B -> C -> QLD",
+        ),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [1]}", "F`.*one number"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F`.*k"),

@@ -93,7 +93,10 @@ def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
     assert manifest.fingerprint == plan.fingerprint
     assert plan.is_current(study / "one")
     assert train(study, kind, "one", "description=other") == manifest
-    assert "# one\n" in (study / "one" / "README.md").read_text()
+    card = (study / "one" / "README.md").read_text()
+    assert "# one\n" in card
+    assert "held out" in card
+    assert json.loads(card.partition("```json")[2].partition("```")[0])["base"]
     modes = {path.stat().st_mode for path in (study / "one").rglob("*") if path.is_file()}
     assert modes == {(study / f"{kind}.yaml").stat().st_mode}
     log = json.loads((study / "one" / "training.json").read_text())

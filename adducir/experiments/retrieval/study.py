@@ -23,7 +23,7 @@ from pydantic import (
 from adducir.core.errors import InputError
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
-from adducir.core.texts import listed
+from adducir.core.texts import counted, listed
 from adducir.corpora.sources import file_path
 from adducir.evaluation.measures import DEFAULT_MEASURES
 from adducir.evaluation.scores import run_name
@@ -124,17 +124,20 @@ class RetrievalStudy(Study):
             for name, entry in getattr(recipe, section).items():
                 for link in entry.links():
                     planner.refer((section, name, *link.place), link.section, link.name)
+        circled = set[str]()
         for name, system in recipe.systems.items():
             system.check(name, self)
-            is_circular = name in self.made_of(name)
+            circle = self._circle(name)
+            if not circled.isdisjoint(circle):  # each is reported once
+                circle = []
+            circled.update(circle)
             for link in (one for one in system.links() if one.section == "systems"):
                 place = ("systems", name, *link.place)
                 if not system.seeds and getattr(recipe.systems.get(link.name), "seeds", None):
                     what = f"`{link.name}` has a run per seed: add `seeds` to `{name}`, too"
                     planner.add(place, what)
-                if is_circular:
-                    planner.add(place, f"circular reference: `{name}` depends on itself")
-                    is_circular = False  # reported once
+                if link.name in circle[1:2]:
+                    planner.add(place, f"circular reference: {' -> '.join(circle)}")
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
         self.topic_sets = {name: one for name, one in opened.items() if one is not None}
@@ -147,6 +150,17 @@ class RetrievalStudy(Study):
             waiting += [member for member in members if member not in found]
             found |= dict.fromkeys(members)
         return list(found)
+
+    def _circle(self, name: str) -> list[str]:
+        """The shortest way from a system through what it depends on back to it, if there is one."""
+        waiting, seen = [[name]], set[str]()
+        for way in waiting:
+            members = getattr(self.recipe.systems.get(way[-1]), "members", ())
+            if name in members:
+                return [*way, name]
+            waiting += [[*way, member] for member in members if member not in seen]
+            seen.update(members)
+        return []
 
     def _open(self, section: str, name: str, seed: int | None) -> Any:
         """A corpus or an index's step, opened once; :class:`.Known` on an error."""
@@ -280,7 +294,7 @@ class RetrievalStudy(Study):
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""
         measures = " ".join(map(str, self.measures))
-        yield "evaluate", f"{len(names)} systems{several} on {sets}: {measures}"
+        yield "evaluate", f"{counted(len(names), 'system')}{several} on {sets}: {measures}"
         yield from super().warnings()
 
     def findings(self, context: "Context") -> Sequence[Finding]:
