@@ -16,19 +16,18 @@ from adducir.core.files import blocks, suffix_of
 PACKAGES = {".html": "selectolax", ".htm": "selectolax", ".pdf": "pypdf"}
 """The reader of files with these suffixes."""
 _HIDDEN = ["script", "style", "noscript", "template", "svg"]
-_BLOCKS = frozenset(
-    "address article aside blockquote button caption dd details div dl dt fieldset "
-    "figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol "
-    "option p pre section select summary table td textarea th tr ul".split()
-)
+_BLOCKS = """
+    address, article, aside, blockquote, button, caption, dd, details, div, dl, dt, fieldset,
+    figcaption, figure, footer, form, h1, h2, h3, h4, h5, h6, header, hr, legend, li, main, nav,
+    ol, option, p, pre, section, select, summary, table, td, textarea, th, tr, ul
+"""
 _EDGE = "\ue000"  # for private use: not in any text
 _DEEPEST = 512  # as in Chromium
 _TAG = re.compile(r"<(?P<closes>/?)(?P<name>[a-zA-Z][^\s/<>]*+)[^<>]*+>")
-_UNNESTED = frozenset(
-    # Without content, or ended by their like: pages often leave them open.
-    "area base br col embed hr img input link meta param source track wbr "
-    "p li dt dd option optgroup tr td th thead tbody tfoot colgroup rp rt body html head".split()
-)
+_UNNESTED = """
+    area, base, br, col, embed, hr, img, input, link, meta, param, source, track, wbr, p, li, dt,
+    dd, option, optgroup, tr, td, th, thead, tbody, tfoot, colgroup, rp, rt, body, html, head
+"""  # empty, or ended by their like: often left open
 _CHARSET = re.compile(rb"""(?:charset|<\?xml[^>]*?encoding)\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 _HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])")
 
@@ -47,7 +46,7 @@ def _html_fields(data: bytes) -> dict[str, str]:
     title = tree.css_first("title")
     fields = {"title": " ".join(title.text().split()) if title else ""}
     tree.strip_tags(["head"])
-    for block in tree.css(",".join(sorted(_BLOCKS))):
+    for block in tree.css(_BLOCKS):
         block.insert_before(_EDGE)
         block.insert_after(_EDGE)
     for line_break in tree.css("br"):
@@ -59,14 +58,15 @@ def _html_fields(data: bytes) -> dict[str, str]:
 def _flattened(page: str) -> str:
     """The page without tags deeper than browsers nest them: parsing takes depth squared."""
     depth, is_deep, pieces, end = 0, False, list[str](), 0
+    block_names, unnested = ({*re.findall(r"\w+", names)} for names in (_BLOCKS, _UNNESTED))
     for tag in _TAG.finditer(page):
         name = tag["name"].lower()
-        if name in _UNNESTED or tag[0].endswith("/>"):
+        if name in unnested or tag[0].endswith("/>"):
             continue
         depth = max(0, depth - 1) if tag["closes"] else depth + 1
         if depth + bool(tag["closes"]) > _DEEPEST and name not in _HIDDEN:
             is_deep = True
-            pieces += [page[end : tag.start()], _EDGE if name in _BLOCKS else ""]
+            pieces += [page[end : tag.start()], _EDGE if name in block_names else ""]
             end = tag.end()
     return "".join([*pieces, page[end:]]) if is_deep else page
 
