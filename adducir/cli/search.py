@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
-from adducir.core.texts import nearest
 from adducir.core.recipe import needs, without
+from adducir.core.texts import nearest
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.runs.folding import FOLD, FoldName
