@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import kernel
+from adducir.indexes.compiled import inner, kernel
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.models import Model
@@ -22,6 +22,7 @@ _CHUNK = 1 << 15  # postings whose intermediate arrays fit the processor's cache
 _DENSE_SHARE = 4
 _DENSE_DOCUMENTS = 128
 _FEW = 128  # scores not worth radix-sorting
+_COUNTED = 1 << 13
 _INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
@@ -208,3 +209,46 @@ def _order_run(scores: Array, run: Array) -> None:
             run[j] = run[j - 1]
             j -= 1
         run[j] = place
+
+
+@inner
+def lower_bound(values: Array, count: Any, rank: Any, top: Any, bits: Any) -> Any:
+    """The value at ``rank`` (from 1) among ``count`` unsigned integers, rounded down.
+
+    Of its bits, those from ``top`` on are found, ``bits`` of them.
+    """
+    kind, one = values.dtype.type, np.uint64(1)
+    value = kind(0)
+    for place in range(top, top - bits, -1):
+        trial = kind(value | kind(one << np.uint64(place)))
+        reached = np.uint64(0)
+        for start in range(np.uint64(0), np.uint64(count), np.uint64(_COUNTED)):
+            some: Any = kind(0)  # counted in the values' own type, so that more are at a time
+            for n in range(start, min(start + np.uint64(_COUNTED), np.uint64(count))):
+                some = kind(some + kind(values[n] >= trial))
+            reached += np.uint64(some)
+        if reached >= np.uint64(rank):
+            value = trial
+    return value
+
+
+@inner
+def keep_best(docs: Array, values: Array, count: Any, depth: Any, top: Any, slack: Any) -> Any:
+    """Drop all that cannot be among the best ``depth``, ties by place.
+
+    With a ``slack`` of 0 or more, values are that much too high. Returns how many are kept, and a
+    value that a later document must exceed.
+    """
+    kind = values.dtype.type
+    least, equal = lower_bound(values, count, depth, top, top + 1), np.int64(depth)
+    if slack >= 0:
+        least, equal = kind(max(np.int64(least) - slack, 1) - 1), np.int64(0)
+    for n in range(np.uint64(count)):
+        equal -= np.int64(values[n] > least)
+    kept = np.uint64(0)
+    for n in range(np.uint64(count)):
+        is_tie = values[n] == least and equal > 0
+        equal -= np.int64(is_tie)
+        docs[kept], values[kept] = docs[n], values[n]
+        kept += np.uint64(values[n] > least or is_tie)
+    return kept, least

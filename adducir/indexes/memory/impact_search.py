@@ -18,13 +18,18 @@ import numpy as np
 
 from adducir.indexes.arrays import Array
 from adducir.indexes.compiled import inner, kernel
-from adducir.indexes.memory.exhaustive import order
+from adducir.indexes.memory.adding import position
+from adducir.indexes.memory.exhaustive import keep_best, lower_bound, order
 from adducir.indexes.memory.impacts import BLOCK, WINDOW, Impacts, Plan
 from adducir.indexes.memory.scoring import Queries
 
 U, U16, U32, F64 = np.uint64, np.uint16, np.uint32, np.float64
 _INSIDE = np.uint64(WINDOW - 1)
-_CHUNK = 64  # sums scanned at a time
+_TOP = 15  # the highest bit of a sum
+_CHUNK, _PART = 64, 16  # sums scanned at a time
+_OTHERS = 64
+_FEW = 24  # documents of a window that are looked up among a term's places one by one
+_SAMPLE = 256  # of so many documents per hit, the last hit's sum begins the search
 
 
 @inner
@@ -55,40 +60,27 @@ def _add_postings(
 
 
 @inner
-def _exceeds(sums: Array, start: Any, threshold: Any) -> Any:
-    """Whether a sum of a chunk exceeds the threshold; without a branch, to be vectorised."""
+def _exceed(sums: Array, start: Any, size: Any, threshold: Any) -> Any:
+    """Whether one of ``size`` sums exceeds the threshold; without a branch, to be vectorised."""
     above: Any = U16(0)
-    for place in range(start, start + U(_CHUNK)):
+    for place in range(start, start + U(size)):
         above = U16(above | U16(sums[place] > threshold))
     return above
 
 
 @inner
-def _keep_best(docs: Array, sums: Array, count: Any, depth: Any, slack: Any) -> Any:
-    """Drop all that cannot be among the best ``depth``; returns how many are kept, and a threshold.
-
-    A later document must exceed it.
-    """
-    least: Any = U16(0)
-    for bit in range(15, -1, -1):
-        trial: Any = U16(least | U16(1 << bit))
-        reached: Any = U32(0)
-        for n in range(count):
-            reached = U32(reached + U32(sums[n] >= trial))
-        if reached >= depth:
-            least = trial
-    equal: Any = np.int64(depth)
-    if slack >= 0:
-        least, equal = U16(max(np.int64(least) - slack, 1) - 1), 0
-    for n in range(count):
-        equal -= np.int64(sums[n] > least)
-    kept: Any = U(0)
-    for n in range(count):
-        is_tie = sums[n] == least and equal > 0
-        equal -= np.int64(is_tie)
-        docs[kept], sums[kept] = docs[n], sums[n]
-        kept += U(sums[n] > least or is_tie)
-    return kept, least
+def _collect(
+    sums: Array, width: Any, base: Any, threshold: Any, docs: Array, found: Array, count: Any
+) -> Any:
+    """Append the window's documents whose sum exceeds the threshold; returns how many there are."""
+    for chunk in range(U(0), width, U(_CHUNK)):
+        if _exceed(sums, chunk, _CHUNK, threshold):
+            for part in range(chunk, min(chunk + U(_CHUNK), width), U(_PART)):
+                if _exceed(sums, part, _PART, threshold):
+                    for place in range(part, min(part + U(_PART), width)):
+                        docs[count], found[count] = base + place, sums[place]
+                        count += U(sums[place] > threshold)
+    return count
 
 
 @inner
@@ -107,7 +99,7 @@ def _find(
     shape, size = impacts.shape, U(len(terms))
     documents, columns, windows = U(shape.documents), shape.columns, U(shape.windows)
     count: Any = U(0)
-    limit: Any = U(2 * depth + 2 * _CHUNK)
+    limit: Any = U(depth + 1)
     threshold: Any = U16(0)
     for t in range(size):
         cursors[t] = impacts.offsets[terms[t]] - shape.in_windows
@@ -141,85 +133,109 @@ def _find(
                 weights = impacts.bytes[first + bytes_before : cursor + bytes_before]
                 _add_postings(sums, impacts.docs[first:cursor], weights, multiplier, slack >= 0)
                 cursors[t] = cursor
-        for chunk in range(U(0), width, U(_CHUNK)):
-            if not _exceeds(sums, chunk, threshold):
-                continue
-            for place in range(chunk, min(chunk + U(_CHUNK), width)):
-                docs[count], found[count] = base + place, sums[place]
-                count += U(sums[place] > threshold)
-            if count >= limit:
-                count, threshold = _keep_best(docs, found, count, depth, slack)
-                limit = max(limit, U(2) * count)
+        if window == U(0):  # the best of some of its documents bound the best of all
+            some = min(width, U(_SAMPLE * depth))
+            if some >= U(depth):
+                least = np.int64(lower_bound(sums, some, depth, _TOP, 9)) - max(slack, np.int64(0))
+                threshold = U16(max(least, np.int64(1)) - np.int64(1))
+        count = _collect(sums, width, base, threshold, docs, found, count)
+        if count >= limit:
+            count, threshold = keep_best(docs, found, count, depth, _TOP, slack)
+            limit = count + count // U(4) + U(1)
+    if count > U(depth):
+        count, threshold = keep_best(docs, found, count, depth, _TOP, slack)
     return count
 
 
 @inner
-def _position(places: Array, first: Any, last: Any, wanted: Any) -> Any:
-    """The first index in ``places[first:last]`` not below ``wanted``: galloping search."""
-    if first >= last or places[first] >= wanted:
-        return first
-    low, step = first, U(1)
-    while low + step < last and places[low + step] < wanted:
-        low += step
-        step <<= U(1)
-    high = min(low + step, last)
-    low += U(1)
-    while low < high:
-        middle = (low + high) >> U(1)
-        if places[middle] < wanted:
-            low = middle + U(1)
-        else:
-            high = middle
-    return low
+def _below(places: Array, first: Any, last: Any, place: Any) -> Any:
+    """How many of ``places[first:last]``, ascending, are below ``place``; vectorised."""
+    count: Any = U16(0)
+    for i in range(first, last):
+        count = U16(count + U16(places[i] < place))
+    return U(count)
 
 
 @inner
 def _score(
-    impacts: Impacts, terms: Array, weights: Array, docs: Array, count: Any, scores: Array
+    impacts: Impacts,
+    terms: Array,
+    weights: Array,
+    docs: Array,
+    count: Any,
+    slots: Array,
+    added: Array,
+    scores: Array,
 ) -> None:
-    """Write the documents' scores: the terms' products added in the query's order."""
-    shape, values = impacts.shape, impacts.values
+    """Write the documents' scores: the terms' products added in the query's order.
+
+    ``slots`` holds where the window's documents have their sums in ``added``. Other documents have
+    one of the first, several so that they need not wait for each other.
+    """
+    start: Any = U(0)
+    while start < U(count):
+        window, end = U(docs[start]) // U(WINDOW), start
+        while end < U(count) and U(docs[end]) // U(WINDOW) == window:
+            slots[U(docs[end]) & _INSIDE] = end - start + U(_OTHERS)
+            added[end - start + U(_OTHERS)] = 0.0
+            end += U(1)
+        for t in range(U(len(terms))):
+            _add(impacts, U(terms[t]), F64(weights[t]), docs[start:end], slots, added)
+        for n in range(start, end):
+            place = U(docs[n]) & _INSIDE
+            slots[place] = place & U(_OTHERS - 1)
+            scores[n] = added[n - start + U(_OTHERS)]
+        start = end
+
+
+@inner
+def _add(impacts: Impacts, term: Any, weight: Any, docs: Array, slots: Array, added: Array) -> None:
+    """Add a term's products for documents of a window."""
+    shape, values, size = impacts.shape, impacts.values, U(len(docs))
     documents, windows, has_values = U(shape.documents), U(shape.windows), len(values) > 0
-    for n in range(count):
-        scores[n] = 0.0
-    for t in range(U(len(terms))):
-        term, weight = U(terms[t]), F64(weights[t])
-        start, end = U(impacts.offsets[term]), U(impacts.offsets[term + U(1)])
-        if term < U(shape.columns):
-            column = impacts.columns[term * documents : (term + U(1)) * documents]
-            for n in range(count):
-                doc = U(docs[n])
-                if column[doc] != 0 and has_values:
-                    block = doc // U(BLOCK)
-                    at = start + U(impacts.counts[term * U(shape.blocks) + block])
-                    for before in range(block * U(BLOCK), doc):
-                        at += U(column[before] != 0)
-                    scores[n] += weight * F64(values[min(at, end - U(1))])
-                else:
-                    scores[n] += weight * F64(column[doc])
-            continue
-        # Where the term's postings begin among the bytes, and in the array of places or documents.
-        of_bytes = start - U(shape.in_columns)
-        is_placed = term < U(shape.placed)
-        first = of_bytes if is_placed else start - U(shape.in_windows)
-        origin, current, last = first, U(windows), first + (end - start)
-        for n in range(count):
+    start, end = U(impacts.offsets[term]), U(impacts.offsets[term + U(1)])
+    if term < U(shape.columns):
+        column = impacts.columns[term * documents : (term + U(1)) * documents]
+        for n in range(size):
             doc = U(docs[n])
-            if is_placed:
-                window, place = doc // U(WINDOW), U16(doc & _INSIDE)
-                if window != current:
-                    edge = (term - U(shape.columns)) * (windows + U(1)) + window
-                    first = origin + U(impacts.edges[edge])
-                    current, last = window, origin + U(impacts.edges[edge + U(1)])
-                first = _position(impacts.places, first, last, place)
-                is_held = first < last and impacts.places[first] == place
+            if column[doc] != 0 and has_values:
+                block = doc // U(BLOCK)
+                at = start + U(impacts.counts[term * U(shape.blocks) + block])
+                for before in range(block * U(BLOCK), doc):
+                    at += U(column[before] != 0)
+                added[n + U(_OTHERS)] += weight * F64(values[min(at, end - U(1))])
             else:
-                first = _position(impacts.docs, first, last, docs[n])
-                is_held = first < last and impacts.docs[first] == docs[n]
-            if is_held and has_values:
-                scores[n] += weight * F64(values[start + (first - origin)])
-            elif is_held:
-                scores[n] += weight * F64(impacts.bytes[of_bytes + (first - origin)])
+                added[n + U(_OTHERS)] += weight * F64(column[doc])
+        return
+    of_bytes = start - U(shape.in_columns)  # where its postings begin among the bytes
+    if term >= U(shape.placed):
+        first: Any = start - U(shape.in_windows)
+        origin, last = first, first + (end - start)
+        for n in range(size):
+            first = position(impacts.docs, first, last, docs[n])
+            if first < last and impacts.docs[first] == docs[n]:
+                at = first - origin
+                value = F64(values[start + at]) if has_values else F64(impacts.bytes[of_bytes + at])
+                added[n + U(_OTHERS)] += weight * value
+        return
+    edge = (term - U(shape.columns)) * (windows + U(1)) + U(docs[0]) // U(WINDOW)
+    first, last = of_bytes + U(impacts.edges[edge]), of_bytes + U(impacts.edges[edge + U(1)])
+    if size < U(_FEW):
+        for n in range(size):
+            place = U16(U(docs[n]) & _INSIDE)
+            at = first + _below(impacts.places, first, last, place)
+            if at < last and impacts.places[at] == place:
+                value = (
+                    F64(values[at + U(shape.in_columns)]) if has_values else F64(impacts.bytes[at])
+                )
+                added[n + U(_OTHERS)] += weight * value
+    elif has_values:
+        for at in range(first, last):
+            value = F64(values[at + U(shape.in_columns)])
+            added[slots[U(impacts.places[at]) & _INSIDE]] += weight * value
+    else:
+        for at in range(first, last):
+            added[slots[U(impacts.places[at]) & _INSIDE]] += weight * F64(impacts.bytes[at])
 
 
 @kernel
@@ -244,6 +260,9 @@ def search(
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
     sums, cursors = np.zeros(WINDOW, dtype=np.uint16), np.empty(longest, dtype=np.int64)
     docs, found = np.empty(space, dtype=np.int32), np.empty(space, dtype=np.uint16)
+    slots, added = np.empty(WINDOW, dtype=np.uint16), np.zeros(WINDOW + _OTHERS)
+    for place in range(WINDOW):
+        slots[place] = place & (_OTHERS - 1)
     for query in range(first, last):
         start, end = queries.starts[query], queries.starts[query + 1]
         out, depth = out_starts[query], out_starts[query + 1] - out_starts[query]
@@ -258,7 +277,8 @@ def search(
             for n in range(count):
                 scores[n] = found[n]
         else:
-            _score(impacts, terms, queries.weights[start:end], docs, count, scores)
+            weights = queries.weights[start:end]
+            _score(impacts, terms, weights, docs, count, slots, added, scores)
         depth = min(depth, np.int64(count))
         places, best = np.empty(depth, dtype=np.int32), out_scores[out : out + depth]
         order(scores, places, best)

@@ -33,6 +33,7 @@ from adducir.indexes.memory.adding import (
     still_above,
     take_marks,
 )
+from adducir.indexes.memory.exhaustive import keep_best, lower_bound
 from adducir.indexes.memory.exhaustive import order as order_row
 from adducir.indexes.memory.scoring import BM25_EXACT, WINDOW, Formula, Postings, Queries
 from adducir.indexes.memory.segment import LENGTHS, LEVELS
@@ -41,6 +42,7 @@ _WORTH_TABLE = 2048  # with fewer postings, a table costs more than it saves
 _SEARCH_COST = 32  # cost of looking up a document, in postings added
 _CLEAR_COST = 8  # cost of zeroing one element, in contiguous elements zeroed
 _SAMPLE = 2048
+_TOP = 30  # the highest bit that differs among scores
 _LENGTHS = LENGTHS.astype(np.float32)
 
 
@@ -55,35 +57,6 @@ class Scratch(NamedTuple):
     docs: Array
     places: Array
     begins: Array
-
-
-@inner
-def _lower_bound(scores: Array, count: Any, rank: Any, digits: Any) -> Any:
-    """The score at ``rank`` (from 1) among ``count``, truncated to its first ``digits`` bits."""
-    bits, value = scores.view(np.uint32), np.uint32(0)
-    for place in range(30, 30 - digits, -1):
-        trial, reached = np.uint32(value | np.uint32(1 << place)), 0
-        for n in range(U(count)):
-            reached += 1 if bits[n] >= trial else 0
-        if reached >= rank:
-            value = trial
-    return np.uint32(value).view(np.float32)
-
-
-@inner
-def _keep_best(scratch: Scratch, count: Any, depth: Any) -> Any:
-    """Keep the best ``depth`` documents in order, ties by number; returns the lowest score."""
-    scores, docs = scratch.scores, scratch.docs
-    least, equal = _lower_bound(scores, count, depth, np.int64(31)), depth
-    for n in range(U(count)):
-        equal -= 1 if scores[n] > least else 0
-    kept = U(0)
-    for n in range(U(count)):
-        equal -= 1 if scores[n] == least else 0
-        if scores[n] > least or (scores[n] == least and equal >= 0):
-            scores[kept], docs[kept] = scores[n], docs[n]
-            kept += U(1)
-    return least
 
 
 @kernel
@@ -221,7 +194,9 @@ def _rank(
             scratch.docs[U(count)] = base + U(scratch.found[n])
             count += 1
         if count >= limit:
-            count, threshold = depth, _keep_best(scratch, count, depth)
+            bits = scratch.scores.view(np.uint32)
+            _, least = keep_best(scratch.docs, bits, count, depth, _TOP, np.int64(-1))
+            count, threshold = depth, np.uint32(least).view(np.float32)
         if step > 0:
             base += U(step)
         else:
@@ -242,7 +217,8 @@ def _estimate(
     count = _rank(postings, formula, query, scratch, rank, ZERO, U(_SAMPLE), U(step))
     if count < rank:
         return ZERO
-    return _lower_bound(scratch.scores, count, rank, np.int64(22))
+    least = lower_bound(scratch.scores.view(np.uint32), count, rank, _TOP, np.int64(22))
+    return np.uint32(least).view(np.float32)
 
 
 @kernel
