@@ -60,13 +60,14 @@ codecs.register_error(NAME_BYTES, _name_bytes)
 
 def refuse_half_characters(texts: Iterable[str], what: str) -> None:
     """Refuse texts that are not Unicode: halves of characters, or bytes that are not UTF-8."""
-    for text in texts:
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            shown = ascii(text[max(0, error.start - 20) : error.end + 20])
-            hint = "Correct it at its source; a terminal's encoding must be UTF-8."
-            raise UsageError(f"{what} is not UTF-8 text: {shown}.", hint=hint) from error
+    joined = "\n".join(texts)  # a query of many terms is checked in one go
+    try:
+        joined.encode()
+    except UnicodeEncodeError as error:
+        first = max(joined.rfind("\n", 0, error.start) + 1, error.start - 20)
+        shown = ascii(joined[first : error.end + 20].split("\n")[0])
+        hint = "Correct it at its source; a terminal's encoding must be UTF-8."
+        raise UsageError(f"{what} is not UTF-8 text: {shown}.", hint=hint) from error
 
 
 def same_text(text: str) -> str:

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -44,3 +47,23 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
 def inner(function: _Function) -> _Function:
     """The same for a function that does not create arrays."""
     return kernel(function, allocates=False)
+
+
+def _fetch(_: Any, array: Any, place: Any) -> Any:
+    """Ask the processor for the memory of ``array[place]``, which is read soon."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        held = context.make_array(signature.args[0])(context, builder, values[0])
+        address = builder.bitcast(builder.gep(held.data, [values[1]]), cgutils.voidptr_t)
+        number = cgutils.int32_t
+        arguments = ir.FunctionType(
+            ir.VoidType(), [address.type, number, number, number]
+        )
+        call = builder.module.declare_intrinsic("llvm.prefetch", (address.type,), arguments)
+        builder.call(call, [address, number(0), number(3), number(1)])  # to read; to keep; data
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), generate
+
+
+fetch: Any = intrinsic(_fetch)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import inner, kernel
+from adducir.indexes.compiled import fetch, inner, kernel
 from adducir.indexes.memory.adding import position
 from adducir.indexes.memory.exhaustive import keep_best, lower_bound, order
 from adducir.indexes.memory.impacts import BLOCK, WINDOW, Impacts, Plan
@@ -25,6 +25,8 @@ from adducir.indexes.memory.scoring import Queries
 
 U, U16, U32, F64 = np.uint64, np.uint16, np.uint32, np.float64
 _INSIDE = np.uint64(WINDOW - 1)
+_PLACES = 1 << 16  # of sums, more than a window's, so that any place is inside
+_AHEAD = 4  # lines of the next term that are fetched while a term is added
 _TOP = 15  # the highest bit of a sum
 _CHUNK, _PART = 64, 16  # sums scanned at a time
 _OTHERS = 64
@@ -49,14 +51,16 @@ def _add_scaled_column(sums: Array, column: Array, multiplier: Any) -> None:
 
 
 @inner
-def _add_postings(
-    sums: Array, places: Array, weights: Array, multiplier: Any, is_scaled: bool
-) -> None:
-    shift, rest = (U32(8), U32(255)) if is_scaled else (U32(0), U32(0))
+def _add_postings(sums: Array, places: Array, weights: Array, multiplier: Any) -> None:
     for i in range(U(len(places))):
-        place = U(places[i]) & _INSIDE
-        added = (U32(weights[i]) * U32(multiplier) + rest) >> shift
-        sums[place] = U16(sums[place] + U16(added))
+        sums[places[i]] = U16(sums[places[i]] + U16(U16(weights[i]) * U16(multiplier)))
+
+
+@inner
+def _add_scaled_postings(sums: Array, places: Array, weights: Array, multiplier: Any) -> None:
+    for i in range(U(len(places))):
+        added = (U32(weights[i]) * U32(multiplier) + U32(255)) >> U32(8)
+        sums[places[i]] = U16(sums[places[i]] + U16(added))
 
 
 @inner
@@ -102,14 +106,18 @@ def _find(
     limit: Any = U(depth + 1)
     threshold: Any = U16(0)
     for t in range(size):
-        cursors[t] = impacts.offsets[terms[t]] - shape.in_windows
+        before = shape.in_columns if terms[t] < shape.placed else shape.in_windows
+        cursors[t] = U(impacts.offsets[terms[t]] - before)
     for window in range(windows):
         base = window * U(WINDOW)
         width = min(U(WINDOW), documents - base)
         for place in range(width):
             sums[place] = U16(0)
         for t in range(size):
-            term, multiplier = terms[t], multipliers[t]
+            term, multiplier, first = terms[t], multipliers[t], cursors[t]
+            for ahead in range(U(_AHEAD) if t + U(1) < size else U(0)):
+                fetch(impacts.places, cursors[t + U(1)] + ahead * U(32))
+                fetch(impacts.bytes, cursors[t + U(1)] + ahead * U(64))
             if term < columns:
                 start = U(term) * documents + base
                 column = impacts.columns[start : start + width]
@@ -118,21 +126,24 @@ def _find(
                 else:
                     _add_scaled_column(sums[:width], column, multiplier)
             elif term < shape.placed:
-                edge = U(term - columns) * (windows + U(1)) + window
-                start = U(impacts.offsets[term] - shape.in_columns)
-                first, last = start + U(impacts.edges[edge]), start + U(impacts.edges[edge + U(1)])
+                edge = U(term - columns) * (windows + U(1)) + window + U(1)
+                last = U(impacts.offsets[term] - shape.in_columns) + U(impacts.edges[edge])
                 places, weights = impacts.places[first:last], impacts.bytes[first:last]
-                _add_postings(sums, places, weights, multiplier, slack >= 0)
+                if slack < 0:
+                    _add_postings(sums, places, weights, multiplier)
+                else:
+                    _add_scaled_postings(sums, places, weights, multiplier)
+                cursors[t] = last
             else:
-                first, last = cursors[t], impacts.offsets[term + 1] - shape.in_windows
-                cursor: Any = first
-                end = np.int64(base + width)
-                while cursor < last and impacts.docs[U(cursor)] < end:
-                    cursor += 1
-                bytes_before = shape.in_windows - shape.in_columns
-                weights = impacts.bytes[first + bytes_before : cursor + bytes_before]
-                _add_postings(sums, impacts.docs[first:cursor], weights, multiplier, slack >= 0)
-                cursors[t] = cursor
+                scale, rest = (U32(0), U32(0)) if slack < 0 else (U32(8), U32(255))
+                last = U(impacts.offsets[term + 1] - shape.in_windows)
+                while first < last and U(impacts.docs[first]) < base + width:
+                    byte = U32(impacts.bytes[first + U(shape.in_windows - shape.in_columns)])
+                    added = U16((byte * U32(multiplier) + rest) >> scale)
+                    inside = U(impacts.docs[first]) & _INSIDE
+                    sums[inside] = U16(sums[inside] + added)
+                    first += U(1)
+                cursors[t] = first
         if window == U(0):  # the best of some of its documents bound the best of all
             some = min(width, U(_SAMPLE * depth))
             if some >= U(depth):
@@ -230,12 +241,12 @@ def _add(impacts: Impacts, term: Any, weight: Any, docs: Array, slots: Array, ad
                 )
                 added[n + U(_OTHERS)] += weight * value
     elif has_values:
-        for at in range(first, last):
-            value = F64(values[at + U(shape.in_columns)])
-            added[slots[U(impacts.places[at]) & _INSIDE]] += weight * value
+        for i in range(first, last):
+            value = F64(values[i + U(shape.in_columns)])
+            added[slots[impacts.places[i]]] += weight * value
     else:
-        for at in range(first, last):
-            added[slots[U(impacts.places[at]) & _INSIDE]] += weight * F64(impacts.bytes[at])
+        for i in range(first, last):
+            added[slots[impacts.places[i]]] += weight * F64(impacts.bytes[i])
 
 
 @kernel
@@ -258,10 +269,10 @@ def search(
     longest, space = 1, impacts.shape.documents + _CHUNK
     for query in range(first, last):
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
-    sums, cursors = np.zeros(WINDOW, dtype=np.uint16), np.empty(longest, dtype=np.int64)
+    sums, cursors = np.zeros(_PLACES, dtype=np.uint16), np.empty(longest, dtype=np.uint64)
     docs, found = np.empty(space, dtype=np.int32), np.empty(space, dtype=np.uint16)
-    slots, added = np.empty(WINDOW, dtype=np.uint16), np.zeros(WINDOW + _OTHERS)
-    for place in range(WINDOW):
+    slots, added = np.empty(_PLACES, dtype=np.uint16), np.zeros(WINDOW + _OTHERS)
+    for place in range(_PLACES):
         slots[place] = place & (_OTHERS - 1)
     for query in range(first, last):
         start, end = queries.starts[query], queries.starts[query + 1]
