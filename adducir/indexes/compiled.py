@@ -56,9 +56,7 @@ def _fetch(_: Any, array: Any, place: Any) -> Any:
         held = context.make_array(signature.args[0])(context, builder, values[0])
         address = builder.bitcast(builder.gep(held.data, [values[1]]), cgutils.voidptr_t)
         number = cgutils.int32_t
-        arguments = ir.FunctionType(
-            ir.VoidType(), [address.type, number, number, number]
-        )
+        arguments = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
         call = builder.module.declare_intrinsic("llvm.prefetch", (address.type,), arguments)
         builder.call(call, [address, number(0), number(3), number(1)])  # to read; to keep; data
         return context.get_dummy_value()
