@@ -7,6 +7,7 @@ qrels and runs as objects, files, data frames or dicts. What cannot be taken is 
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -320,7 +321,7 @@ def experiment(
         file: The experiment file.
         overrides: Changes of its keys, such as ``systems.BM25.k1=1.2``.
         rebuild: Build everything, even what exists.
-        allow_code: Allow the file's Python code to run.
+        allow_code: Allow the file's Python code to run, and that of its models.
         threads: Threads of searches and networks; by default one per core.
         device: Where networks run.
 
@@ -341,12 +342,14 @@ def experiment(
         >>> outcome.table.to_polars()["system"].to_list()
         ['BM25']
     """
+    from adducir.core.planning import allowing_code
     from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.experiments.step import Context
 
     changes = tuple(_listed(overrides, "overrides"))
-    plan = plan_experiment(_path(file, "an experiment file"), changes, rebuild=rebuild)
-    return run_experiment(plan, context=Context(threads, device), allow_code=allow_code)
+    with allowing_code() if allow_code else nullcontext():
+        plan = plan_experiment(_path(file, "an experiment file"), changes, rebuild=rebuild)
+        return run_experiment(plan, context=Context(threads, device), allow_code=allow_code)
 
 
 def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_eval") -> Run:

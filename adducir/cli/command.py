@@ -278,6 +278,10 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
         with ExitStack() as claims:
             outputs = _claim(invocation.obj, force, claims)
+            if getattr(invocation.obj, "allow_code", False):
+                from adducir.core.planning import allowing_code
+
+                claims.enter_context(allowing_code())
             for left in reversed(range(_ATTEMPTS)):
                 try:
                     code = function(invocation.obj)

@@ -74,6 +74,7 @@ Depth = Annotated[
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
 Rebuild = Annotated[bool, option("Rebuild what exists.")]
+AllowCode = Annotated[bool, option("Allow Python code that comes with a model to run.")]
 Changes = Annotated[
     tuple[str, ...],
     option(

@@ -57,6 +57,7 @@ class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from t
     )
     threads: common.Threads = None
     rebuild: common.Rebuild = False
+    allow_code: common.AllowCode = False
     device: Literal["auto", "cpu", "cuda", "mps"] = option(
         "Where the encoder runs.", default="auto", rare=True
     )

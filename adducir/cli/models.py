@@ -35,6 +35,7 @@ class Train(Recipe):
         shown="the recipe's, or 1",
     )
     rebuild: common.Rebuild = False
+    allow_code: common.AllowCode = False
 
 
 def train(settings: Train) -> None:
@@ -73,7 +74,7 @@ def train(settings: Train) -> None:
 class Encode(Computing, Reading, QueryReading, EncodingSettings):
     conditions: ClassVar[Mapping[str, Needs]] = {
         **dict.fromkeys(("docno_field", "format", "passages"), needs("corpus")),
-        **dict.fromkeys(EncodingSettings.model_fields, without("sparse")),
+        **dict.fromkeys(EncodingSettings.model_fields.keys() - {"attention"}, without("sparse")),
     }
     model: str = option(
         "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
@@ -105,6 +106,7 @@ class Encode(Computing, Reading, QueryReading, EncodingSettings):
     precision: common.PrecisionOption = "float32"
     threads: common.Threads = None
     rebuild: common.Rebuild = False
+    allow_code: common.AllowCode = False
 
 
 def encode(settings: Encode) -> None:

@@ -46,6 +46,7 @@ class Rerank(Computing, Reading, RunReading, TopicReading):
     device: common.Device = "auto"
     threads: common.Threads = None
     tag: common.Tag = None
+    allow_code: common.AllowCode = False
 
 
 def rerank(settings: Rerank) -> None:

@@ -85,6 +85,7 @@ class Search(TopicReading, QrelsReading):
     fold: FoldName | None = FOLD
     threads: common.Threads = None
     tag: Annotated[common.Tag, needs("output")] = None
+    allow_code: common.AllowCode = False
 
 
 def search(settings: Search) -> None:

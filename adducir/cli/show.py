@@ -22,6 +22,7 @@ class Show(RunReading, QrelsReading, QueryReading):
     term: str | None = option("A term of an index: its documents.", default=None, rare=True)
     docno: str | None = option("A document of an index: its terms.", default=None, rare=True)
     depth: common.Depth = 10
+    allow_code: common.AllowCode = False
 
 
 def show(settings: Show) -> None:

@@ -42,6 +42,20 @@ def planning(*, is_dry: bool = True) -> Iterator[list[Download]]:
         yield found
 
 
+_code: ContextVar[bool] = ContextVar("allowing_code", default=False)
+
+
+@contextmanager
+def allowing_code() -> Iterator[None]:
+    """Let Python code that comes with models run (``--allow-code``)."""
+    with setting(_code, True):
+        yield
+
+
+def may_run_code() -> bool:
+    return _code.get()
+
+
 def may_download() -> bool:
     return not _plan.get()[0]
 

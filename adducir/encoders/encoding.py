@@ -160,13 +160,16 @@ class EncodingWork(TextWork):
 @dataclass(frozen=True, kw_only=True)
 class SparseWork(EncodingWork):
     def check(self) -> None:
+        from adducir.encoders.statement import check_sparse
+
+        check_sparse(self.source.query, self.source.encoding.attention)
         self.source.query.local_tokenizer()
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
-        from adducir.encoders.model import load_sparse_encoder
-        from adducir.encoders.sparse import pool_early
+        from adducir.encoders.sparse import load_sparse_encoder, pool_early
 
-        encoder: Any = load_sparse_encoder(self.source.query).to(device)
+        attention = self.source.encoding.attention
+        encoder: Any = load_sparse_encoder(self.source.query, attention).to(device)
         pool_early(encoder)
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
@@ -184,9 +187,9 @@ class SparseWork(EncodingWork):
         return arrays
 
     def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        from adducir.encoders.model import dimension_names, load_sparse_encoder
+        from adducir.encoders.sparse import dimension_names, load_sparse_encoder
 
-        encoder: Any = load_sparse_encoder(self.source.query)
+        encoder: Any = load_sparse_encoder(self.source.query, self.source.encoding.attention)
         tokens = dimension_names(encoder)
         key, total = "qid" if self.texts.side == "query" else "docno", 0
         with writing_bytes(folder / WEIGHTS) as file:
@@ -216,10 +219,15 @@ def encode(
     """Encode unless ``output`` is up to date; ``encoder``: if already loaded."""
     kind: Any = SparseWork if sparse else EncodingWork
     work = kind(source=source, texts=items, encoder=encoder, size=CHUNK, running=running)
+    attention = source.encoding.attention if sparse else None
     return work.build(
         output,
         kind=TOKEN_WEIGHTS if sparse else KIND,
-        recipe={**items.what, "precision": running.precision},
+        recipe={
+            **items.what,
+            "precision": running.precision,
+            **({"attention": attention} if attention else {}),
+        },
         inputs={"items": items.identity, "model": source.identity(as_read=not sparse)},
         builder_version=_VERSION,
         rebuild=rebuild,

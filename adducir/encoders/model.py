@@ -26,7 +26,7 @@ from adducir.encoders.reading import (
 )
 from adducir.encoders.settings import PoolingMode, Similarity
 from adducir.encoders.statement import FILES, SET, THEIR_MODES, Statement
-from adducir.models.folders import Look, Side, look, modules_of, object_in
+from adducir.models.folders import Attention, Look, Side, look, modules_of, object_in
 from adducir.models.loading import (
     encoder_class,
     explaining,
@@ -44,7 +44,7 @@ from adducir.models.work import Numbers, computed, padded
 
 if TYPE_CHECKING:
     import torch
-    from sentence_transformers import SentenceTransformer, SparseEncoder
+    from sentence_transformers import SentenceTransformer
 
 _OWN_HEADS = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
 """A linear layer and a layer norm on the first token's vector: ANCE (Xiong et al., ICLR 2021)."""
@@ -188,36 +188,7 @@ def load_encoder(source: EncoderSource) -> Any:
         return DualEncoder.load(source)
 
 
-def load_sparse_encoder(source: ModelSource) -> "SparseEncoder":
-    """A learned sparse encoder; a plain model's masked language model is pooled as in SPLADE."""
-    from sentence_transformers import SparseEncoder
-    from sentence_transformers.base.modules import Transformer
-
-    folder, seen = _folder(source), look(source)
-    if seen.kind not in ("sparse", "masked-lm"):
-        what = f"this is a {seen.title}, not a learned sparse encoder."
-        raise InputError(what, path=folder, hint=seen.use)
-    with explaining("model", folder):
-        check_modules(source)
-        model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
-        complete(model, source)
-    for module in model.modules():
-        if isinstance(module, Transformer):  # whatever counts its positions
-            limit = longest_input(module.model.config, module.tokenizer)
-            module.max_seq_length = min(limit, module.max_seq_length or limit)
-    return model
-
-
-def dimension_names(model: "SparseEncoder") -> dict[int, str]:
-    """The token of each dimension; none for an autoencoder's (CSR), which are not tokens."""
-    from sentence_transformers.sparse_encoder.modules import SparseAutoEncoder
-
-    if any(isinstance(module, SparseAutoEncoder) for module in model.modules()):
-        return {}
-    return {number: token for token, number in model.tokenizer.get_vocab().items()}
-
-
-def _folder(source: ModelSource) -> Path:
+def folder_of(source: ModelSource) -> Path:
     """A model's folder; with sentence-transformers, weights may be in a subfolder."""
     folder = source.folder
     return folder if folder and modules_of(folder) else source.local()
@@ -225,7 +196,7 @@ def _folder(source: ModelSource) -> Path:
 
 def check_modules(source: ModelSource, *, messages: bool = False) -> None:
     """Refuse what would not be loaded of the modules of sentence-transformers."""
-    folder = _folder(source)
+    folder = folder_of(source)
     for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
         if not kind.startswith(_OURS):
             what = f"its module {kind} is custom code, which would not be run."
@@ -247,12 +218,14 @@ def check_modules(source: ModelSource, *, messages: bool = False) -> None:
                 raise InputError(what, path=settings[0])
 
 
-def complete(model: "torch.nn.Module", source: ModelSource) -> None:
+def complete(
+    model: "torch.nn.Module", source: ModelSource, attention: Attention | None = None
+) -> None:
     """Load a model's networks and tokenizers anew: complete, or refused."""
     from sentence_transformers.sentence_transformer.modules import Transformer
     from tokenizers.normalizers import Lowercase, Sequence
 
-    folder, done = _folder(source), set[int]()
+    folder, done = folder_of(source), set[int]()
     for side in SIDES:
         places = [place for _, place in modules_of(folder, side)] or [folder]
         for module, place in zip(_tower(model, side), places, strict=False):
@@ -262,7 +235,8 @@ def complete(model: "torch.nn.Module", source: ModelSource) -> None:
             one, longest = replace(source, folder=place), module.max_seq_length
             kind = _OF_TASKS.get(module.transformer_task) or encoder_class(one)
             padding = getattr(module.processor, "padding_side", "right")
-            module.model, module.processor = load_model(one, kind), load_tokenizer(one)
+            module.model = load_model(one, kind, attention=attention)
+            module.processor = load_tokenizer(one)
             module.max_seq_length, module.processor.padding_side = longest, padding
             with_padding(module.model, module.processor)
             if module.do_lower_case:
@@ -276,18 +250,19 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
     from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
     from torch import eye, nn
 
-    folder, seen, pooling = _folder(source), look(source), str(stated["pooling"])
+    folder, seen, pooling = folder_of(source), look(source), str(stated["pooling"])
     with explaining("model", folder):
         if seen.kind != "encoder":
             model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
         else:
             check_modules(source)
-            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+            code = {"trust_remote_code": source.runs_code, "local_files_only": not source.runs_code}
+            model = SentenceTransformer(str(folder), device="cpu", **code)
             for first in (_tower(model, side)[0] for side in SIDES):
                 if not isinstance(first, Transformer):
                     what = f"a {type(first).__name__} reads its texts, which is not supported."
                     raise InputError(what, path=folder, hint="Name one that is a transformer.")
-            complete(model, source)
+            complete(model, source, _attention(stated))
             modules = [*model.modules()]
             for one in modules:
                 if isinstance(one, Pooling):
@@ -307,6 +282,12 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
             cut = Dense(width, kept, False, nn.Identity(), init_weight=eye(kept, width))
             model.append(cut.requires_grad_(False))
     return model
+
+
+def _attention(stated: Statement) -> Attention | None:
+    """A decoder's attention where its files do not state it."""
+    fact = stated.facts.get("attention")
+    return fact.value if fact and fact.source != FILES else None
 
 
 def _plain(
@@ -332,6 +313,7 @@ def _plain(
         encoder_class(source),
         pooler=has_pooler,
         new_head=is_new,
+        attention=_attention(stated),
         used=_OWN_HEADS.__contains__ if "Dot" in seen.title else lambda name: False,
     )
     hidden = int(network.config.hidden_size)
@@ -343,8 +325,15 @@ def _plain(
     by_token = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
     tokenizer = str(source.local_tokenizer())
     names: Any = {} if source.tokenizer is None else {"tokenizer_name_or_path": tokenizer}
+    code = source.code_options()
     transformer = Transformer(
-        str(folder), modality_config=by_token, module_output_name="token_embeddings", **names
+        str(folder),
+        modality_config=by_token,
+        module_output_name="token_embeddings",
+        model_kwargs=code,
+        processor_kwargs=code,
+        config_kwargs=code,
+        **names,
     )
     transformer.model, transformer.processor = network, load_tokenizer(source)
     mode: Any = THEIR_MODES.get(pooling, pooling)

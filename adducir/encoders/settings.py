@@ -31,6 +31,9 @@ class EncodingSettings(Recipe):
     dimensions: Annotated[int, Field(ge=1)] | None = _setting(
         "Keep the first numbers of a vector (Matryoshka; Kusupati et al., 2022)."
     )
+    attention: Literal["causal", "bidirectional"] | None = _setting(
+        "What a decoder's tokens attend to: those before them, or all."
+    )
     truncation_side: Literal["left", "right"] | None = _setting("Where long texts are cut.")
     end_token: bool | None = _setting("Whether each text ends in the tokenizer's end token.")
     special_tokens: bool | None = _setting("Whether the tokenizer adds its special tokens.")

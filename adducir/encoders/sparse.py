@@ -1,23 +1,91 @@
-"""Token weights of masked language models, pooled before the vocabulary's logits are stored.
+"""Learned sparse encoders: weights of tokens, pooled before the vocabulary's logits are stored.
 
 SPLADE's weight of a token (Formal et al., SIGIR 2021) is the maximum over a text's positions of
 ``log(1 + relu(logit))``. Bias, ReLU and logarithm never change an order, so that the maximum of the
 products comes first, in pieces of the vocabulary that fit the processor's cache, and the rest once
 per text instead of once per position: the same weights, several times as fast. A sum over positions
 (SPLADE's first version) cannot be rearranged.
+
+The logits are those of a masked language model, or of a decoder whose files or user state its
+attention: bidirectional as in SPLADE-Code (2026), or causal.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import torch
 from sentence_transformers import SparseEncoder
-from sentence_transformers.sparse_encoder.modules import SpladePooling
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sparse_encoder.modules import SparseAutoEncoder, SpladePooling
+
+from adducir.core.errors import InputError
+from adducir.encoders.model import check_modules, complete, folder_of
+from adducir.encoders.statement import check_sparse
+from adducir.models.folders import SENTENCE_SETTINGS, Attention, modules_of, object_in
+from adducir.models.loading import (
+    explaining,
+    load_model,
+    load_tokenizer,
+    longest_input,
+    with_padding,
+)
+from adducir.models.sources import ModelSource
 
 _PIECE = 1 << 19  # products at a time: 2 MB
 _PROBE = "the quick brown fox, 42 times"
 _CLOSE = 2e-5
+
+
+def load_sparse_encoder(source: ModelSource, attention: Attention | None = None) -> SparseEncoder:
+    """A learned sparse encoder; a plain language model's logits are pooled as in SPLADE."""
+    is_decoder, folder = check_sparse(source, attention) is not None, folder_of(source)
+    with explaining("model", folder):
+        check_modules(source)
+        if is_decoder:
+            settings = object_in(folder / SENTENCE_SETTINGS)
+            named = {key: settings.get(key) for key in ("prompts", "default_prompt_name")}
+            modules = _decoder_and_pooling(source, attention)
+            model = SparseEncoder(modules=modules, device="cpu", **named)
+        else:
+            model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
+            complete(model, source)
+    for module in model.modules():
+        if isinstance(module, Transformer):  # whatever counts its positions
+            limit = longest_input(module.model.config, module.tokenizer)
+            module.max_seq_length = min(limit, module.max_seq_length or limit)
+    return model
+
+
+def _decoder_and_pooling(source: ModelSource, attention: Attention | None) -> list[torch.nn.Module]:
+    """A decoder's logits (sentence-transformers has no task for all of them) and their pooling."""
+    folder = folder_of(source)
+    (_, place), *others = modules_of(folder) or [("Transformer", folder)]
+    if [kind.rpartition(".")[2] for kind, _ in others] not in ([], ["SpladePooling"]):
+        what = f"its modules after the network are not supported: {', '.join(dict(others))}."
+        raise InputError(what, path=folder / "modules.json")
+    logits = {"text": {"method": "forward", "method_output_name": "logits"}}
+    module = Transformer(
+        str((source.adapted or replace(source, folder=place)).local()),
+        modality_config=logits,
+        module_output_name="token_embeddings",
+    )
+    network = replace(source, folder=place)
+    module.model = load_model(network, "AutoModelForCausalLM", attention=attention)
+    module.processor = load_tokenizer(network)
+    with_padding(module.model, module.processor)
+    for path in sorted(place.glob("sentence_*_config.json")):
+        module.max_seq_length = object_in(path).get("max_seq_length") or module.max_seq_length
+    pooling = [SpladePooling.load(str(path)) for _, path in others]
+    return [module, *(pooling or [SpladePooling("max")])]
+
+
+def dimension_names(model: SparseEncoder) -> dict[int, str]:
+    """The token of each dimension; none for an autoencoder's (CSR), which are not tokens."""
+    if any(isinstance(module, SparseAutoEncoder) for module in model.modules()):
+        return {}
+    return {number: token for token, number in model.tokenizer.get_vocab().items()}
 
 
 class MaxPooling(SpladePooling):

@@ -17,9 +17,11 @@ from adducir.core.texts import listed
 from adducir.encoders.settings import EncodingSettings
 from adducir.models.folders import (
     SENTENCE_SETTINGS,
+    Attention,
     Look,
     Side,
-    is_causal,
+    attention_of,
+    config_of,
     look,
     modules_of,
     object_in,
@@ -28,6 +30,7 @@ from adducir.models.known import known
 from adducir.models.sources import ModelSource
 
 RECIPE = "the recipe's default"
+ALLOWED = "allowed by --allow-code"
 SET, FILES, ASSUMED = "set", "the model's files", "assumed, as sentence-transformers does"
 _FROM_THEIRS = {"cls": "first", "lasttoken": "last", "weightedmean": "weighted-mean"}
 THEIR_MODES = {ours: theirs for theirs, ours in _FROM_THEIRS.items()} | {"pooler": "cls"}
@@ -95,6 +98,14 @@ def state(
         raise InputError(what, path=folder, hint=seen.use)
     stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
+    attention = attention_of(config_of(source, side))
+    if attention is None and given.get("attention") is not None:
+        what = f"a {seen.title} is not a decoder: its tokens attend to all others."
+        raise InputError(what, path=folder, hint="Leave `attention` out.")
+    if attention == "bidirectional":
+        facts["attention"] = Fact(attention, FILES)
+    if source.runs_code:
+        facts["code"] = Fact(True, ALLOWED)
     for name, value in dict(published.facts if published else {}).items():
         # Prompts are saved empty by a program that was not told any.
         if published and (
@@ -115,8 +126,8 @@ def state(
     if "similarity" not in facts and modules_of(folder):
         facts["similarity"] = Fact("cosine", ASSUMED)
     if is_base and "pooling" not in facts:
-        is_decoder = is_causal(object_in(folder / "config.json"))
-        facts["pooling"] = Fact("last" if is_decoder else "first", RECIPE)
+        attention = facts["attention"].value if "attention" in facts else attention
+        facts["pooling"] = Fact("last" if attention == "causal" else "first", RECIPE)
     if is_base:
         facts.setdefault("similarity", Fact("dot", RECIPE))
     missing = [name for name in ("pooling", "similarity") if name not in facts]
@@ -129,6 +140,22 @@ def state(
         )
     side_only = {name: fact for name, fact in facts.items() if not name.startswith(_other(side))}
     return Statement(side_only)
+
+
+def check_sparse(source: ModelSource, attention: Attention | None = None) -> Attention | None:
+    """Refuse what is not a learned sparse encoder; returns a decoder's attention."""
+    seen, stated = look(source), attention_of(config_of(source))
+    if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
+        what = f"this is a {seen.title}, not a learned sparse encoder."
+        raise InputError(what, path=source.folder, hint=seen.use)
+    if attention is not None and stated is None:
+        what = f"a {seen.title} is not a decoder: its tokens attend to all others."
+        raise InputError(what, path=source.folder, hint="Leave `attention` out.")
+    if seen.kind == "causal-lm" and attention is None and stated == "causal":
+        what = f"a plain {seen.title} does not state that it is a learned sparse encoder."
+        hint = f"If it is, set `attention` (causal, or bidirectional). {seen.use}"
+        raise InputError(what, path=source.folder, hint=hint)
+    return attention or stated
 
 
 def _other(side: Side) -> str:
@@ -189,7 +216,7 @@ def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
     return found
 
 
-_SHOWN: Mapping[str, str | Mapping[bool, str]] = {
+_SHOWN: Mapping[str, str | Mapping[Any, str]] = {
     "pooling": "pooling {}",
     "similarity": "{}",
     "query_prompt": "queries {}",
@@ -198,10 +225,12 @@ _SHOWN: Mapping[str, str | Mapping[bool, str]] = {
     "document_prompt": "documents {}",
     "document_length": "documents of {:,} tokens",
     "dimensions": "{:,} dimensions",
+    "attention": {"bidirectional": "attention to all tokens"},
     "truncation_side": "cut on the {}",
     "end_token": {True: "an end token after each text"},
     "special_tokens": {False: "no special tokens"},
     "pool_prompt": {False: "prompts not pooled"},
+    "code": {True: "the model's own code"},
 }
 """Each value in words; of switches, only what is unusual."""
 

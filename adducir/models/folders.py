@@ -16,6 +16,8 @@ from adducir.models.sources import ADAPTER, ModelSource
 SENTENCE_SETTINGS = "config_sentence_transformers.json"
 MODULES, ROUTES = "modules.json", "router_config.json"
 Side = Literal["query", "document"]
+Attention = Literal["causal", "bidirectional"]
+"""Whether tokens attend to those before them, or to all; then the last one alone sees all."""
 FolderKind = Literal[
     "encoder",  # of sentence-transformers
     "transformer",  # a network without a head
@@ -113,17 +115,29 @@ def look(source: ModelSource) -> Look:
     return Look(found, name, source.name)
 
 
-def is_causal(config: Mapping[str, Any]) -> bool:
-    """Whether a network's tokens see only those before them, so that only the last sees all."""
+def attention_of(config: Mapping[str, Any]) -> Attention | None:
+    """Which tokens a decoder's tokens attend to; None for other networks, which attend to all."""
     from transformers import CONFIG_MAPPING, AutoModelForCausalLM, AutoModelForMaskedLM
 
     kind = str(config.get("model_type"))
-    both_ways = config.get("is_causal") is False or config.get("use_bidirectional_attention")
-    if kind not in CONFIG_MAPPING or both_ways:
-        return False
+    if kind not in CONFIG_MAPPING:
+        return None
     if CONFIG_MAPPING[kind] in AutoModelForMaskedLM._model_mapping or kind in _BOTH_WAYS:
-        return bool(config.get("is_decoder"))
-    return CONFIG_MAPPING[kind] in AutoModelForCausalLM._model_mapping
+        return "causal" if config.get("is_decoder") else None
+    if CONFIG_MAPPING[kind] not in AutoModelForCausalLM._model_mapping:
+        return None
+    is_both_ways = config.get("is_causal") is False or config.get("use_bidirectional_attention")
+    return "bidirectional" if is_both_ways else "causal"
+
+
+def config_of(source: ModelSource, side: Side = "query") -> dict[str, Any]:
+    """The configuration of a side's network, or of the model that an adapter changes."""
+    folder = source.described()
+    places = [place for kind, place in modules_of(folder, side) if kind.endswith("Transformer")]
+    config = object_in((places or [folder])[0] / "config.json")
+    if not config and (base := source.adapted) is not None:
+        return config_of(base, side)
+    return config
 
 
 def object_in(path: Path) -> dict[str, Any]:

@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adducir.core.config import load
-from adducir.models.sources import ModelSource
+
+if TYPE_CHECKING:
+    from adducir.models.sources import ModelSource
 
 _SNAPSHOT = re.compile(r"models--(.+?)--(.+)")
 """A repository's folder in the Hub's cache, ``models--OWNER--NAME/snapshots/COMMIT``."""
@@ -29,7 +31,7 @@ def _table() -> Mapping[str, Any]:
     return table
 
 
-def names_of(source: ModelSource) -> list[str]:
+def names_of(source: "ModelSource") -> list[str]:
     """The names on the Hub that a model may have: its own, or those that its folder shows."""
     if source.folder is None:
         return [source.name]
@@ -41,7 +43,7 @@ def names_of(source: ModelSource) -> list[str]:
     return list(dict.fromkeys(["/".join(parts[-2:]), joined, parts[-1]]))
 
 
-def known(source: ModelSource, section: str) -> Known | None:
+def known(source: "ModelSource", section: str) -> Known | None:
     """What is published about a model; a folder may lack the owner in its name."""
     for name in names_of(source):
         for entry in _table()[section]:

@@ -19,7 +19,7 @@ from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError, sorted_error
 from adducir.core.progress import progress
-from adducir.models.folders import SENTENCE_SETTINGS, object_in
+from adducir.models.folders import SENTENCE_SETTINGS, Attention, object_in
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         raise InputError(what, path=folder, hint=_NAME_A_TOKENIZER)
     rows = getattr(load_config(source).get_text_config(), "vocab_size", None)
     with explaining("tokenizer", folder):
-        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=False)
+        code = (source.tokenizer or source).code_options()
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, **code)
         if not isinstance(tokenizer, TokenizersBackend):
             raise InputError("its tokenizer lacks a fast version.", path=folder)
         tokenizer.model_max_length = int(tokenizer.model_max_length)
@@ -108,7 +109,7 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     folder = source.local()
     with explaining("configuration (config.json)", folder):
         config: PreTrainedConfig = AutoConfig.from_pretrained(
-            folder, trust_remote_code=False, **options
+            folder, **source.code_options(), **options
         )
     return config
 
@@ -142,6 +143,7 @@ def load_model(
     new_head: bool = False,  # for training: head and pooler may be new (torch is seeded)
     pooler: bool = False,  # whether an AutoModel's pooler is used
     used: Callable[[str], bool] = lambda name: False,  # weights that the caller reads itself
+    attention: Attention | None = None,  # of a decoder, if not as its files say
     **options: Any,  # changes to its configuration, such as num_labels
 ) -> "PreTrainedModel":
     """The model in single precision and evaluation mode, on the CPU, with all its weights.
@@ -152,18 +154,24 @@ def load_model(
     import transformers
 
     if (base := source.adapted) is not None:
-        network = load_model(base, kind, new_head=new_head, pooler=pooler, used=used, **options)
+        how: dict[str, Any] = {"new_head": new_head, "pooler": pooler, "used": used}
+        network = load_model(base, kind, **how, attention=attention, **options)
         return _merged(network, source)
     folder = source.local()
     config = load_config(source, **options)
+    if attention is not None:
+        for part in {id(part): part for part in (config, config.get_text_config())}.values():
+            part.is_causal = attention == "causal"
+            if hasattr(part, "use_bidirectional_attention"):
+                part.use_bidirectional_attention = attention != "causal"
     load = getattr(transformers, kind).from_pretrained
     with explaining("model", folder):
         is_safe = weight_files(folder)[0].suffix == ".safetensors"
         if not is_safe:
             for path in weight_files(folder):
                 _unpickled(path)  # reports what else it contains
-        how: dict[str, Any] = {"config": config, "new_head": new_head, "pooler": pooler}
-        safely = {"use_safetensors": is_safe, "trust_remote_code": False}
+        how = {"config": config, "new_head": new_head, "pooler": pooler}
+        safely = {"use_safetensors": is_safe, **source.code_options()}
         model, missing, others = _attempt(load, folder, **how, **safely)
         own = dict(read_weights(folder)) if missing else {}
         plain = {plain_name(name): weight for name, weight in own.items()}
@@ -195,7 +203,19 @@ def load_model(
                 path=folder,
                 hint="It is damaged or its training diverged: download or train it again.",
             )
+    if attention is not None and _attention(model.eval()) != attention:
+        what = f"transformers' {type(model).__name__} does not compute {attention} attention."
+        raise InputError(what, path=folder, hint="Leave `attention` out, or use another model.")
     return model.eval()
+
+
+def _attention(network: "PreTrainedModel") -> Attention:
+    """Whether the first of two tokens sees the second, by its state."""
+    import torch
+
+    with torch.inference_mode():
+        states = [network(torch.tensor([[1, other]]))[0][0, 0] for other in (2, 3)]
+    return "causal" if torch.equal(*states) else "bidirectional"
 
 
 def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel":

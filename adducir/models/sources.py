@@ -7,18 +7,20 @@ adapter, custom code) is refused, not ignored.
 import hashlib
 import importlib.util
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
 from adducir.core.packages import installing
-from adducir.core.planning import fetched_later, may_download, planning
+from adducir.core.planning import fetched_later, may_download, may_run_code, planning
 from adducir.core.texts import nearest
+from adducir.models.known import known
 
 RECIPES = (".yaml", ".yml")
 """Suffixes of recipes; a recipe's model is in the folder with its name."""
@@ -46,6 +48,7 @@ class ModelSource:
     revision: str | None = None  # the Hub's branch, tag or commit; None: the main branch
     tokenizer: "ModelSource | None" = None  # if the weights do not include it
     offline: str = MINILM  # what errors suggest instead, without a network
+    allows_code: bool = field(default_factory=may_run_code)  # of the model, where it needs it
 
     def identity(self) -> str:
         """This model's identity: a folder's content, or the name and commit on the Hub.
@@ -55,6 +58,13 @@ class ModelSource:
         if self.tokenizer is not None:
             own = replace(self, tokenizer=None).identity()
             return f"{own} tokenizer {self.tokenizer.identity()}"
+        code = self.code() if self.folder or self.commit else None
+        if code is None:
+            return self._identity()
+        self._refuse_code()
+        return " ".join([self._identity(), "code", *(source.identity() for source in code)])
+
+    def _identity(self) -> str:
         if self.folder is None:
             return f"hub:{self.name}@{self.commit or UNREAD}"
         if (self.folder / MANIFEST).is_file():
@@ -89,15 +99,19 @@ class ModelSource:
 
     def described(self) -> Path:
         """The folder with its small files, downloaded if necessary."""
-        return self.folder or self.fetched(_TEXTS)
+        return self.folder or self.fetched(self._texts)
+
+    @property
+    def _texts(self) -> tuple[str, ...]:
+        return (*_TEXTS, *(("*.py",) if self.allows_code else ()))
 
     def local(self) -> Path:
         """The folder with the model's files, downloaded from the Hub if necessary."""
-        folder = self.folder or self.fetched((*_TEXTS, *_SAFE))
+        folder = self.folder or self.fetched((*self._texts, *_SAFE))
         if self.folder is None and not any(folder.glob("*.safetensors")):
-            folder = self.fetched((*_TEXTS, *_SAFE, _PICKLED))
+            folder = self.fetched((*self._texts, *_SAFE, _PICKLED))
         refuse_damaged(folder)
-        _refuse_custom_code(folder / "config.json")
+        self._refuse_code("config.json")
         if self.adapted is None:
             weight_files(folder)
         return folder
@@ -132,8 +146,46 @@ class ModelSource:
         has_own = any(path.is_file() for name in TOKENIZERS for path in folder.glob(name))
         if not has_own and (base := source.adapted) is not None:
             return base.local_tokenizer()
-        _refuse_custom_code(folder / "tokenizer_config.json")
+        source._refuse_code("tokenizer_config.json")
         return folder
+
+    def code(self, *names: str) -> "list[ModelSource] | None":
+        """The repositories of the Python code that its files name, besides its own.
+
+        None if its files name no code, or only what transformers has classes for by now.
+        """
+        folder, found, sources = self.described(), False, dict[str, ModelSource]()
+        for name in names or ("config.json", "*/config.json", "tokenizer_config.json"):
+            for path in sorted(folder.glob(name)):
+                stated = json_object(path)
+                classes = stated.get("auto_map")
+                if not classes or _is_native(stated, self):
+                    continue
+                found = True
+                for text in re.findall(r"'([^']+)--", str(classes)):
+                    sources[text] = ModelSource(text)
+        return list(sources.values()) if found else None
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether its own code is allowed and needed."""
+        return self.allows_code and self.code() is not None
+
+    def code_options(self) -> dict[str, Any]:
+        """What transformers' loaders are told about code; of the Hub's, its commit."""
+        if not self.runs_code:
+            return {"trust_remote_code": False}
+        others = [source.commit for source in self.code() or ()]
+        return {"trust_remote_code": True, **({"code_revision": others[0]} if others else {})}
+
+    def _refuse_code(self, *names: str) -> None:
+        if not self.allows_code and self.code(*names) is not None:
+            raise InputError(
+                "it has Python code of its own (`auto_map`), which is not run.",
+                path=self.described() / "config.json",
+                hint="Read that code; if you trust it, add --allow-code. If a class of "
+                "transformers computes the same, remove `auto_map` from a copy of the model.",
+            )
 
     def fetched(self, patterns: Sequence[str]) -> Path:
         """The Hub's cached folder of this model with the files of some patterns."""
@@ -167,6 +219,27 @@ class ModelSource:
         except MachineError:
             return False
         return any(True for pattern in patterns for _ in folder.glob(pattern))
+
+
+_NATIVE = frozenset({"nomic_bert", "gte", "jina_embeddings_v3"})
+"""Architectures that were once custom code, and are classes of transformers now."""
+
+
+def _is_native(config: Mapping[str, Any], source: ModelSource) -> bool:
+    """Whether a class of transformers computes what the code that a configuration names does.
+
+    A decoder's code that only lets tokens attend to all others is what transformers' classes do if
+    the configuration, or what is published for the name, says so.
+    """
+    kind, published = config.get("model_type"), known(source, "encoders")
+    if kind in _NATIVE:
+        return True
+    says_so = published is not None and "attention" in published.facts
+    if config.get("is_causal") is not False and not says_so:
+        return False
+    from transformers import CONFIG_MAPPING
+
+    return kind in CONFIG_MAPPING
 
 
 def model_source(
@@ -262,19 +335,3 @@ def weight_files(folder: Path) -> list[Path]:
     raise InputError(
         f"this model lacks weights: neither {' nor '.join(_WEIGHTS)} exists.", path=folder
     )
-
-
-_NATIVE = frozenset({"nomic_bert", "gte", "jina_embeddings_v3"})
-"""Architectures that were once custom code, and are classes of transformers now."""
-
-
-def _refuse_custom_code(path: Path) -> None:
-    """Refuse a configuration that names Python code, which is never run."""
-    stated = json_object(path) if path.is_file() else {}
-    if stated.get("auto_map") and stated.get("model_type") not in _NATIVE:
-        raise InputError(
-            "it has custom code (`auto_map`), which would not be loaded.",
-            path=path,
-            hint="If a class of transformers computes the same, remove `auto_map` from a copy of "
-            "the model; otherwise wrap the model as a system or a new kind.",
-        )

@@ -259,6 +259,47 @@ def test_decoders_pool_their_last_token(side, tmp_path):
     close(short, peer[0].model(kept).last_hidden_state[:, -1].detach())
 
 
+@pytest.mark.parametrize("kind", ["Qwen2Model", "LlamaModel", "Gemma3TextModel"])
+def test_a_decoder_may_attend_to_all(kind, tmp_path):
+    """By its files, by what is published for its name, or by what is set."""
+    import transformers
+
+    plain = tiny_decoder(tmp_path / "plain", kind=kind)
+    config = transformers.AutoConfig.from_pretrained(plain)
+    config.is_causal = False
+    if hasattr(config, "use_bidirectional_attention"):
+        config.use_bidirectional_attention = True
+    network = transformers.AutoModel.from_pretrained(plain, config=config).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(plain)
+    with torch.inference_mode():
+        read = [tokenizer(text, return_tensors="pt") for text in TEXTS[:2]]
+        wanted = [network(**one).last_hidden_state[0].mean(0).numpy() for one in read]
+    how = {"pooling": "mean", "similarity": "dot"}
+    close(load(plain, attention="bidirectional", **how).encode_documents(TEXTS[:2]), wanted)
+    causal = load(plain, **how).encode_documents(TEXTS[:2])
+    assert np.abs(causal - wanted).max() > 0.01
+    network.save_pretrained(tmp_path / "files")
+    tokenizer.save_pretrained(tmp_path / "files")
+    source = source_of(tmp_path / "files", **how)
+    assert "attention to all tokens" in described(source)
+    close(DualEncoder.load(source).encode_documents(TEXTS[:2]), wanted)
+    close(load(tmp_path / "files", attention="causal", **how).encode_documents(TEXTS[:2]), causal)
+
+
+def test_gte_qwen2_is_the_class_of_transformers_that_attends_to_all(tmp_path):
+    place = tmp_path / "Alibaba-NLP" / "gte-Qwen2-1.5B-instruct"
+    tiny_decoder(place, kind="Qwen2Model")
+    wanted = load(place, attention="bidirectional", query_prompt="").encode_queries(TEXTS[:2])
+    configured(place, auto_map={"AutoModel": "Alibaba-NLP/gte--modeling_qwen.Qwen2Model"})
+    assert "attention to all tokens (known for" in described(source_of(place))
+    close(load(place, query_prompt="").encode_queries(TEXTS[:2]), wanted)
+
+
+def test_attention_of_what_is_not_a_decoder_cannot_be_set(tiny):
+    with pytest.raises(InputError, match="not a decoder"):
+        load(tiny, pooling="mean", similarity="dot", attention="causal")
+
+
 def test_lengths_and_dimensions_can_be_set(tiny, tmp_path):
     folder = as_encoder(tiny, tmp_path / "st")
     encoder = load(folder, query_length=5, document_length=7, dimensions=8, similarity="cosine")
@@ -327,5 +368,5 @@ def test_what_was_custom_code_once_is_a_class_of_transformers(tiny, tmp_path):
     with pytest.raises(InputError, match=r"encoder\.more\.weight"):
         load(folder)
     configured(folder, model_type="bert")
-    with pytest.raises(InputError, match="custom code"):
+    with pytest.raises(InputError, match="code of its own"):
         load(folder)

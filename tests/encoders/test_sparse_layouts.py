@@ -86,3 +86,61 @@ def test_what_is_no_sparse_encoder_is_refused(corpus, tiny, tmp_path, capsys):
         given = ["encode", "--sparse", "-m", str(folder), "-c", "c.jsonl", "-o", "w"]
         assert main(given) == 3
         assert word in capsys.readouterr().err
+
+
+def logits_pooled(folder, text, *, is_causal):
+    """SPLADE's weights of a decoder by transformers alone."""
+    import transformers
+
+    config = transformers.AutoConfig.from_pretrained(folder)
+    config.is_causal = is_causal
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder, config=config).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    with torch.inference_mode():
+        logits = network(**tokenizer(text, return_tensors="pt")).logits[0]
+    weights = logits.amax(dim=0).relu().log1p()
+    known = {n: token for token, n in tokenizer.get_vocab().items()}
+    return {known.get(n, f"#{n}"): float(w) for n, w in enumerate(weights) if w}
+
+
+def splade_code(folder, kind="Qwen3ForCausalLM", **config):
+    """naver/splade-code-06B's layout: a decoder that attends to all, with padded rows."""
+    tiny_decoder(folder, kind=kind, vocab_size=520)
+    stated = json.loads((folder / "config.json").read_text()) | {"is_causal": False, **config}
+    stated["auto_map"] = {"AutoModelForMaskedLM": "splade.Qwen3ForCausalLM"}
+    (folder / "config.json").write_text(json.dumps(stated))
+    module, pooling = "sentence_transformers.models.Transformer", "1_SpladePooling"
+    kinds = [("", module), (pooling, "sentence_transformers.sparse_encoder.models.SpladePooling")]
+    modules = [
+        {"idx": n, "name": str(n), "path": path, "type": kind}
+        for n, (path, kind) in enumerate(kinds)
+    ]
+    (folder / pooling).mkdir()
+    for name, content in {
+        "modules.json": modules,
+        f"{pooling}/config.json": {"pooling_strategy": "max", "activation_function": "relu"},
+        "config_sentence_transformers.json": {"model_type": "SparseEncoder", "prompts": {}},
+        "sentence_bert_config.json": {"transformer_task": "fill-mask", "max_seq_length": 64},
+    }.items():
+        (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["Qwen3ForCausalLM", "LlamaForCausalLM", "Gemma3ForCausalLM"])
+def test_a_decoder_that_attends_to_all_is_read_as_splade_code(kind, corpus, tmp_path):
+    folder = splade_code(tmp_path / "code", kind)
+    found = encoded(folder)
+    close(found["d1"], logits_pooled(folder, TEXTS["d1"], is_causal=False))
+    assert any(name.startswith("#") for name in found["d1"])
+
+
+@pytest.mark.parametrize("attention", ["causal", "bidirectional"])
+def test_a_plain_decoder_s_attention_is_asked_for(attention, corpus, tmp_path, capsys):
+    folder = tiny_decoder(tmp_path / "lm", kind="MistralForCausalLM")
+    line = ["encode", "--sparse", "-m", str(folder), "-c", "c.jsonl", "-o", "w"]
+    assert main(line) == 3
+    assert "attention" in capsys.readouterr().err
+    assert main([*line, "--set", f"attention={attention}"]) == 0
+    with gzip.open("w/weights.jsonl.gz", "rt") as file:
+        found = {row["docno"]: row["vector"] for row in map(json.loads, file)}
+    close(found["d1"], logits_pooled(folder, TEXTS["d1"], is_causal=attention == "causal"))

@@ -1,0 +1,118 @@
+"""A model's own Python code: refused, or run where the user allows it, and recorded."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from tiny import as_encoder
+
+import adducir as ad
+from adducir.cli.app import main
+from adducir.core.errors import InputError
+from adducir.core.planning import allowing_code
+from adducir.encoders.kinds import described, encoder_source
+from adducir.encoders.model import DualEncoder
+from adducir.encoders.settings import EncodingSettings
+
+CODE = """
+from pathlib import Path
+from transformers import BertConfig, BertModel
+
+Path(__file__).with_name("has-run").touch()
+Path({marker!r}).touch()
+
+class TwiceConfig(BertConfig):
+    model_type = "twice"
+
+class TwiceModel(BertModel):
+    config_class = TwiceConfig
+
+    def forward(self, *args, **kwargs):
+        found = super().forward(*args, **kwargs)
+        found.last_hidden_state = 2 * found.last_hidden_state
+        return found
+"""
+TEXTS = ["the cat runs", "nuclear energy", ""]
+
+
+@pytest.fixture
+def marker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "has-run"
+
+
+@pytest.fixture
+def twice(tiny, tmp_path, marker):
+    """A model whose own code doubles BERT's states."""
+    folder = tmp_path / "twice"
+    shutil.copytree(tiny, folder)
+    (folder / "modeling_twice.py").write_text(CODE.format(marker=str(marker)))
+    path = folder / "config.json"
+    classes = {"AutoConfig": "modeling_twice.TwiceConfig", "AutoModel": "modeling_twice.TwiceModel"}
+    changed = {"model_type": "twice", "architectures": ["TwiceModel"], "auto_map": classes}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    return folder
+
+
+HOW = EncodingSettings(pooling="mean", similarity="dot")
+
+
+def test_code_is_not_run_unless_it_is_allowed(twice, marker):
+    source = encoder_source(str(twice), encoding=HOW)
+    with pytest.raises(InputError, match="--allow-code"):
+        DualEncoder.load(source)
+    with pytest.raises(InputError, match="--allow-code"):
+        DualEncoder.load(encoder_source(str(as_encoder(twice, twice.parent / "st"))))
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["plain", "sentence-transformers"])
+def test_allowed_code_computes_as_in_sentence_transformers(saved, twice, tiny, marker):
+    from sentence_transformers import SentenceTransformer
+
+    folder = as_encoder(twice, twice.parent / "st") if saved else twice
+    of_bert = DualEncoder.load(encoder_source(str(tiny), encoding=HOW)).encode_documents(TEXTS)
+    before = encoder_source(str(folder), encoding=HOW)
+    with allowing_code():
+        source = encoder_source(str(folder), encoding=HOW)
+    found = DualEncoder.load(source).encode_documents(TEXTS)  # the source keeps the permission
+    np.testing.assert_allclose(found, 2 * of_bert, atol=1e-5)
+    assert marker.exists()
+    peer = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
+    np.testing.assert_allclose(found, peer.encode(TEXTS), atol=1e-5)
+    assert "the model's own code (allowed by --allow-code)" in described(source)
+    identity = source.query.identity()
+    assert identity != before.query.identity()
+    code = folder / "modeling_twice.py"
+    code.write_text(code.read_text().replace("2 *", "3 *"))
+    assert source.query.identity() != identity
+
+
+def test_the_three_doors(twice, marker, capsys):
+    corpus = twice.parent / "c.jsonl"
+    rows = [{"docno": f"d{n}", "text": text} for n, text in enumerate(TEXTS[:2])]
+    corpus.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    how = ["--engine", "dense", "--encoder", str(twice), "--set", "pooling=mean"]
+    how += ["--set", "similarity=dot", "-o", "idx"]
+    assert main(["index", str(corpus), *how]) == 3
+    assert "--allow-code" in capsys.readouterr().err
+    assert not marker.exists()
+    assert main(["index", str(corpus), *how, "--allow-code"]) == 0
+    assert "own code (allowed by --allow-code)" in capsys.readouterr().err
+    assert main(["search", "idx", "the cat"]) == 3
+    assert main(["search", "idx", "the cat", "--allow-code"]) == 0
+    (twice.parent / "t.tsv").write_text("q1\tthe cat\n")
+    (twice.parent / "q.txt").write_text("q1 0 d0 1\n")
+    text = """
+corpora: {{c: {{source: c.jsonl}}}}
+indexes: {{i: {{corpus: c, engine: dense, encoder: {}, pooling: mean, similarity: dot}}}}
+topics: {{t: {{source: t.tsv, qrels: q.txt}}}}
+systems: {{D: {{index: i}}}}
+measures: [RR]
+"""
+    file = twice.parent / "x.yaml"
+    file.write_text(text.format(twice))
+    with pytest.raises(InputError, match="--allow-code"):
+        ad.experiment(file)
+    assert ad.experiment(file, allow_code=True).table.to_polars()["system"].to_list() == ["D"]
