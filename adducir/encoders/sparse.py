@@ -45,7 +45,7 @@ def load_sparse_encoder(source: ModelSource, attention: Attention | None = None)
         check_modules(source)
         if is_decoder:
             settings = object_in(folder / SENTENCE_SETTINGS)
-            named = {key: settings.get(key) for key in ("prompts", "default_prompt_name")}
+            named: Any = {key: settings.get(key) for key in ("prompts", "default_prompt_name")}
             modules = _decoder_and_pooling(source, attention)
             model = SparseEncoder(modules=modules, device="cpu", **named)
         else:
