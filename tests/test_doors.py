@@ -10,6 +10,7 @@ import yaml
 from every_command import load_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tiny import tiny_decoder
 
 import adducir as ad
 from adducir.cli.app import main
@@ -49,6 +50,7 @@ VALUES: dict[str, list[Any]] = {
     "query_length": [32, 1],
     "document_length": [64, 0],
     "dimensions": [128, 0],
+    "attention": ["bidirectional", "left"],
     "truncation_side": ["left", "top"],
     "end_token": [True],
     "special_tokens": [False],
@@ -74,6 +76,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "experiments").mkdir()
     (folder / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     (folder / "stop.txt").write_text("dogs\n")
+    tiny_decoder(folder / "decoder")
     (folder / "weights.jsonl").write_text('{"id": "a", "vector": {"cat": 2}}\n')
     (folder / "topics.tsv").write_text("1\tcats sleep\n2\tdogs bark\n")
     (folder / "qrels.txt").write_text("1 0 a 1\n2 0 b 1\n")
@@ -189,6 +192,8 @@ def test_every_setting_reaches_every_door(name: str, study: Path, monkeypatch: A
     for key in kind.model_fields:
         entry = {"engine": name, **NEEDED.get(name, {}), key: VALUES[key][0]}
         entry |= {key: "lucene"} if name == "weights" and key == "stemmer" else {}
+        if key == "attention":  # of decoders alone
+            entry |= {"encoder": "decoder", "pooling": "last", "similarity": "dot"}
         in_file = IndexEntry.model_validate({"corpus": "c", **entry}).settings
         assert type(in_file) is kind
         values = {one: value for one, value in entry.items() if one != "engine"}
