@@ -33,7 +33,7 @@ FAMILIES = {
     "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
     "training": "adducir.training.trainable:KINDS",
-    **{one.name: one.value for one in sorted(points_of("families"))},
+    **{point.name: point.value for point in sorted(points_of("families"))},
 }
 """Each family's location by its entry-point group without ``adducir.``; the studies' families are
 themselves entry points of the group ``adducir.families``."""
@@ -63,16 +63,16 @@ def meaning(kind: "type[Recipe]", field: str) -> str:
     if details := kind.model_fields[field].description:
         return " ".join(details.split()).replace("``", "`")
     beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
-    for one in kind.__mro__[:-1]:
-        code, doc = "", inspect.cleandoc(vars(one).get("__doc__") or "")
+    for base in kind.__mro__[:-1]:
+        code, doc = "", inspect.cleandoc(vars(base).get("__doc__") or "")
         with suppress(OSError, TypeError):  # not defined in a file
-            code = inspect.getsource(one) if field in vars(one).get("__annotations__", ()) else ""
+            code = inspect.getsource(base) if field in vars(base).get("__annotations__", ()) else ""
         in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
         for pattern, text in ((beside, code), (above, code), (in_doc, doc)):
-            found = re.search(pattern, text, re.MULTILINE)
-            if found and not found[1].startswith(("type: ", "noqa")):
-                told = " ".join(found[1].replace("# ", "").split())
-                return told[0].upper() + told[1:]
+            comment = re.search(pattern, text, re.MULTILINE)
+            if comment and not comment[1].startswith(("type: ", "noqa")):
+                meaning = " ".join(comment[1].replace("# ", "").split())
+                return meaning[0].upper() + meaning[1:]
     return ""
 
 
@@ -96,7 +96,7 @@ def settings_table(name: str) -> str:
     kinds, rows = family(name).kinds(), dict[str, str]()
     for kind in kinds.values():
         for key, field in kind.model_fields.items():
-            holders = [f"`{one}`" for one, other in kinds.items() if key in other.model_fields]
+            holders = [f"`{name}`" for name, kind in kinds.items() if key in kind.model_fields]
             only = f" ({', '.join(holders)})" if len(holders) < len(kinds) else ""
             extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
             default = "required" if field.is_required() else extra.get("shown") or field.default
@@ -106,29 +106,29 @@ def settings_table(name: str) -> str:
     return "\n".join(["| Key | Default | Meaning |", "| --- | --- | --- |", *rows.values()])
 
 
-def _lines(of: "Family[Any]") -> Iterator[str]:
-    one, many, rest = of.what.partition("kind of ")
-    yield f"## Kinds of {rest}" if many else f"## {one[0].upper()}{one[1:]}s"
+def _lines(family: "Family[Any]") -> Iterator[str]:
+    prefix, separator, members = family.what.partition("kind of ")
+    yield f"## Kinds of {members}" if separator else f"## {prefix[0].upper()}{prefix[1:]}s"
     yield ""
-    yield f"Entry points `adducir.{of.name}`."
-    base = recipe_of(of.base)
+    yield f"Entry points `adducir.{family.name}`."
+    base = recipe_of(family.base)
     if shared := getattr(base, "model_fields", {}):
         fields = "; ".join(_field(base, key) for key in shared)
         yield _markdown(f"All have {fields}.")
     yield ""
     yield "| Kind | What it is | Hyperparameters |"
     yield "| --- | --- | --- |"
-    for name, kind in of.states().items():
-        origin = " ".join(of.origin(name).values())
+    for name, kind in family.states().items():
+        origin = " ".join(family.origin(name).values())
         if isinstance(kind, MachineError):
-            what, fields = f"Not available: {kind.paragraph()}", ""
+            description, fields = f"Not available: {kind.paragraph()}", ""
         else:
-            what = (kind.__doc__ or "").strip().partition("\n")[0]
+            description = (kind.__doc__ or "").strip().partition("\n")[0]
             recipe = recipe_of(kind)
             keys = [key for key in recipe.model_fields if key not in shared]
             fields = "; ".join(_field(recipe, key) for key in keys)
-        cells = (f"`{name}`", what + (f" ({origin})" if origin else ""), fields)
-        yield _markdown(f"| {' | '.join(_cell(one) for one in cells)} |")
+        cells = (f"`{name}`", description + (f" ({origin})" if origin else ""), fields)
+        yield _markdown(f"| {' | '.join(_cell(text) for text in cells)} |")
     yield ""
 
 

@@ -48,53 +48,59 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
         MachineError: It cannot be imported, or does not belong to the family.
         UsageError: The family or kind is unknown.
     """
-    known = family_of(family)
-    kind = known.kind(name)
+    registry = family_of(family)
+    kind = registry.kind(name)
     recipe = recipe_of(kind)
     fields = recipe.model_fields
     types = {
         key: get_args(field.annotation) or (field.annotation,) for key, field in fields.items()
     }
     examples = {int: 10, float: 0.5, str: "x"}
-    given = {
-        key: next((examples[one] for one in types[key] if one in examples), None)
+    hyperparameters = {
+        key: next((examples[type_] for type_ in types[key] if type_ in examples), None)
         for key, field in fields.items()
         if field.is_required()
     }
-    given |= settings or {}
+    hyperparameters |= settings or {}
 
-    own = str(vars(kind).get("__doc__") or "").strip()
-    _must(own.partition("\n")[0].endswith("."), f"{name}: its docstring lacks a sentence.")
+    docstring = str(vars(kind).get("__doc__") or "").strip()
+    _must(docstring.partition("\n")[0].endswith("."), f"{name}: its docstring lacks a sentence.")
     _must(bool(sys.modules[kind.__module__].__doc__), f"{name}: its module lacks a docstring.")
     left = ", ".join(sorted(getattr(kind, "__abstractmethods__", ())))
     _must(not left, f"{name}: {left} must be defined.")
     if recipe is not kind:  # of training: it needs data
         return
-    made = known.make(name, given)
+    instance = registry.make(name, hyperparameters)
     for key in fields:
         _must(bool(meaning(kind, key)), f"{name}: {key} lacks a description.")
         _must(types[key] not in ((None,), (Any,)), f"{name}: {key} lacks a type.")
-        told = _refusal(known, name, {**given, f"{key}_x": 1})
-        _must(f"{key}_x" in told and f"`{key}`" in told, f"{name}: the key {key}_x is not refused.")
+        message = _refusal(registry, name, {**hyperparameters, f"{key}_x": 1})
+        _must(
+            f"{key}_x" in message and f"`{key}`" in message,
+            f"{name}: the key {key}_x is not refused.",
+        )
         if str not in types[key] and {int, float, bool} & {*types[key]}:
-            told = _refusal(known, name, {**given, key: "no such value"})
+            message = _refusal(registry, name, {**hyperparameters, key: "no such value"})
             _must(
-                key in told,
+                key in message,
                 f"{name}: {key} accepts 'no such value', or its error does not name the key.",
             )
-    written = made.model_dump(mode="json")
-    _must(known.make(name, written) == made, f"{name}: its recipe changes when it is read back.")
+    written = instance.model_dump(mode="json")
+    _must(
+        registry.make(name, written) == instance,
+        f"{name}: its recipe changes when it is read back.",
+    )
     texts = {
         key: str(written[key])
         for key in fields
         if {int, float} & {*types[key]} and isinstance(written[key], int | float)
     }
     _must(
-        known.make(name, {**written, **texts}) == made,
+        registry.make(name, {**written, **texts}) == instance,
         f"{name}: its recipe written as text changes when it is read back.",
     )
-    for holds, what in _USES[family](made) if family in _USES else ():
-        _must(holds, f"{name}: {what}.")
+    for holds, failure in _USES[family](instance) if family in _USES else ():
+        _must(holds, f"{name}: {failure}.")
 
 
 def _finite(values: Any, *shape: int) -> bool:
@@ -102,17 +108,17 @@ def _finite(values: Any, *shape: int) -> bool:
     return array.shape == shape and bool(np.isfinite(array).all())
 
 
-def _fusion(made: Any) -> Checks:
+def _fusion(method: Any) -> Checks:
     run = Run.of({"1": {"a": 2.0, "b": 1.0}, "2": {"a": 1.0}}, tag="run")
-    yield _finite(made.contributions(run), 3), "contributions() does not return a number per row"
-    sums = made.combined(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
+    yield _finite(method.contributions(run), 3), "contributions() does not return a number per row"
+    sums = method.combined(np.array([2.0, 1.0]), np.array([2.0, 1.0]))
     yield _finite(sums, 2), "combined() does not return a score per sum"
 
 
-def _measure(made: Any) -> Checks:
+def _measure(measure: Any) -> Checks:
     run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0}}, tag="run")
     qrels = Qrels.of({"1": {"a": 0, "b": 1}, "2": {"a": 1}, "3": {"c": 1}})
-    values = made.values(Lists.find(run, Judgements.prepare(qrels, "zero")))
+    values = measure.values(Lists.find(run, Judgements.prepare(qrels, "zero")))
     yield _finite(values, 3), "values() does not return a number per topic of the qrels"
 
 
@@ -120,71 +126,71 @@ _SCORES = np.array([[0.1, 0.5, 0.2, 0.9], [0.3, 0.4, 0.6, 0.8], [0.2, 0.6, 0.7, 
 _PAIRS = np.array([0, 0]), np.array([1, 2])
 
 
-def _test(made: Any) -> Checks:
-    statistics, p = made.pairs(_SCORES, *_PAIRS)
+def _test(test: Any) -> Checks:
+    statistics, p = test.pairs(_SCORES, *_PAIRS)
     yield np.shape(statistics) == (2,), "it does not return one statistic per pair"
     yield _finite(p, 2) and 0 < p.min() <= p.max() <= 1, "a p-value is not in (0, 1]"
-    yield bool(made.title), "its title is empty"
+    yield bool(test.title), "its title is empty"
 
 
-def _correction(made: Any) -> Checks:
+def _correction(correction: Any) -> Checks:
     p = np.array([0.04, 0.01])
-    adjusted = made.of_pairs(PairFamily(p, _SCORES, *_PAIRS))
+    adjusted = correction.of_pairs(PairFamily(p, _SCORES, *_PAIRS))
     yield (
         _finite(adjusted, 2) and 0 <= adjusted.min() <= adjusted.max() <= 1,
         ("its adjusted p-values are not between 0 and 1"),
     )
 
 
-def _table(made: Any) -> Checks:
+def _table(format_: Any) -> Checks:
     scores = Scores.of("A", ["1", "2"], ["AP"], np.array([[0.5], [0.25]]))
     table = build_table(compare(scores))
-    text = made.render(table)
+    text = format_.render(table)
     yield (
         isinstance(text, str) and "A" in text and text.endswith("\n"),
         ("render() does not return the table's text with a final line break"),
     )
-    yield made.ending.startswith("."), "its ending does not begin with a dot"
+    yield format_.ending.startswith("."), "its ending does not begin with a dot"
 
 
-def _model(made: Any) -> Checks:
-    if "memory" not in made.engines():
+def _model(model: Any) -> Checks:
+    if "memory" not in model.engines():
         return
     texts = CandidateSet.of_texts(["cats and dogs", "cats", "birds"])
-    found = texts.scores(["cats"], made)
-    yield _finite(found, 1, 3), "its scores are not numbers"
-    yield found[0, 2] == 0, "a document without any query term has a score other than 0"
+    scores = texts.scores(["cats"], model)
+    yield _finite(scores, 1, 3), "its scores are not numbers"
+    yield scores[0, 2] == 0, "a document without any query term has a score other than 0"
 
 
-def _feedback(made: Any) -> Checks:
-    if type(made).expanded is not FeedbackMethod.expanded:
+def _feedback(method: Any) -> Checks:
+    if type(method).expanded is not FeedbackMethod.expanded:
         documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
-        known: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
-        weights = made.expanded({"cats": 1}, documents[: made.depth], known)
+        collection: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
+        weights = method.expanded({"cats": 1}, documents[: method.depth], collection)
         yield (
             bool(weights) and min(weights.values()) >= 0,
             "expanded() does not return weights of 0 or more",
         )
 
 
-def _encoder(made: Any) -> Checks:
-    both = made.encode_documents(["cats and dogs", "birds"])
+def _encoder(encoder: Any) -> Checks:
+    both = encoder.encode_documents(["cats and dogs", "birds"])
     yield (
         both.ndim == 2 and _finite(both, 2, both.shape[1]),
         "encode() does not return a vector per text",
     )
-    alone = made.encode_documents(["birds"])
+    alone = encoder.encode_documents(["birds"])
     yield np.allclose(alone, both[1:], atol=1e-4), "a vector depends on the other texts"
 
 
-def _reranker(made: Any) -> Checks:
-    if made.base == "":  # others need model weights, which are not known here
+def _reranker(reranker: Any) -> Checks:
+    if reranker.base == "":  # others need model weights, which are not known here
         pairs = [("cats", "cats and dogs"), ("birds", "")]
         yield (
-            _finite(made.load(None).scores(pairs), 2),
+            _finite(reranker.load(None).scores(pairs), 2),
             "scores() does not return a number per pair",
         )
-        yield bool(made.scale(None)), "scale() does not name its scores"
+        yield bool(reranker.scale(None)), "scale() does not name its scores"
 
 
 _USES: dict[str, Callable[[Any], Checks]] = {
@@ -201,14 +207,14 @@ _USES: dict[str, Callable[[Any], Checks]] = {
 """How to run a kind of each family once, on a little data."""
 
 
-def _must(holds: bool, what: str) -> None:
+def _must(holds: bool, message: str) -> None:
     if not holds:
-        raise AssertionError(what)
+        raise AssertionError(message)
 
 
-def _refusal(known: Family[Any], name: str, given: Mapping[str, Any]) -> str:
+def _refusal(registry: Family[Any], name: str, settings: Mapping[str, Any]) -> str:
     try:
-        known.make(name, given)
+        registry.make(name, settings)
     except UsageError as error:
         return str(error)
     return ""

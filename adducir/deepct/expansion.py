@@ -117,23 +117,25 @@ class _Weighting(ModelWork):
         def arrays(documents: Sequence[Document]) -> Arrays:
             names = weighter.settings.text
             texts = [document.fields.get(name, "") for document in documents for name in names]
-            found = weighter.weigh(texts, self.running)
+            passages = weighter.weigh(texts, self.running)
             none = np.zeros(0, dtype=np.float32)
             return {
-                "values": np.concatenate([none, *(one.weights for one in found)]),
-                "passages": np.array([n for one in found for n in one.owned], dtype=np.int32),
-                "texts": np.array([len(one.owned) for one in found], dtype=np.int32),
+                "values": np.concatenate([none, *(passage.weights for passage in passages)]),
+                "passages": np.array(
+                    [n for passage in passages for n in passage.owned], dtype=np.int32
+                ),
+                "texts": np.array([len(passage.owned) for passage in passages], dtype=np.int32),
             }
 
         return arrays
 
-    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        found = Counter[str]()
-        for path in made.files:
-            found.update({name: len(values) for name, values in read_shard(path).items()})
-        made.keep(folder, _NAME)
-        counts = {"documents": made.items, "shards": len(made.files), "words": found["values"]}
-        return counts | {name: found[name] for name in ("passages", "texts")}
+    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+        tally = Counter[str]()
+        for path in chunks.files:
+            tally.update({name: len(values) for name, values in read_shard(path).items()})
+        chunks.keep(folder, _NAME)
+        counts = {"documents": chunks.items, "shards": len(chunks.files), "words": tally["values"]}
+        return counts | {name: tally[name] for name in ("passages", "texts")}
 
 
 def stored_weights(
@@ -151,7 +153,7 @@ def stored_weights(
 
     stored = texts()
     for document in corpus:
-        found = []
+        passages = []
         for name in settings.text:
             inside = words(document.fields.get(name, ""), whole=settings.tokenization == "lucene")
             weights, owned = next(stored, (None, []))
@@ -162,8 +164,8 @@ def stored_weights(
                     path=folder,
                     hint="Predict the weights of the corpus again.",
                 )
-            found.append(Weighted(inside, weights, owned))
-        yield document, found
+            passages.append(Weighted(inside, weights, owned))
+        yield document, passages
 
 
 class Rendering(Recipe):
@@ -190,13 +192,13 @@ class Rendering(Recipe):
         for text in texts:
             counts, start = self.repetitions(text.weights).tolist(), 0
             for size in text.owned:
-                found: dict[str, int] = {}
-                here = slice(start, start + size)
-                for word, count in zip(text.words[here], counts[here], strict=True):
+                repetitions: dict[str, int] = {}
+                window = slice(start, start + size)
+                for word, count in zip(text.words[window], counts[window], strict=True):
                     key = word.text.lower()
-                    if count > found.get(key, 0):  # seen words keep their position
-                        found[key] = count
-                yield found
+                    if count > repetitions.get(key, 0):  # seen words keep their position
+                        repetitions[key] = count
+                yield repetitions
                 start += size
 
 
@@ -220,18 +222,18 @@ class ExpandedCorpus:
         return (*kept, WEIGHTED)
 
     def __iter__(self) -> Iterator[Document]:
-        for document, found in stored_weights(self.weights, self.settings, self.base):
-            yield self._expanded(document, found)
+        for document, passages in stored_weights(self.weights, self.settings, self.base):
+            yield self._expanded(document, passages)
 
-    def _expanded(self, document: Document, found: Sequence[Weighted]) -> Document:
+    def _expanded(self, document: Document, passages: Sequence[Weighted]) -> Document:
         if WEIGHTED in document.fields:
             raise InputError(
                 f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
                 path=self.source,
                 hint="Expand the original corpus.",
             )
-        counts = self.rendering.counts(found)
-        words_of = ([word] * count for one in counts for word, count in one.items())
+        counts = self.rendering.counts(passages)
+        words_of = ([word] * count for repetitions in counts for word, count in repetitions.items())
         text = " ".join(" ".join(some) for some in words_of)
         return Document(document.docno, {**document.fields, WEIGHTED: text})
 
@@ -262,17 +264,17 @@ class ExpandedCorpus:
             progress().doing("expanding", self.size_hint(), "documents"),
             writing_bytes(output) as file,
         ):
-            for document, found in stored_weights(self.weights, self.settings, self.base):
+            for document, passages in stored_weights(self.weights, self.settings, self.base):
                 if pairs:
                     total = Counter[str]()
-                    for counts in self.rendering.counts(found):
+                    for counts in self.rendering.counts(passages):
                         total.update(counts)
                     for text in (document.fields.get(name, "") for name in keep):
                         total.update(match_key(word.text) for word in words(text))
                     line: dict[str, Any] = {"docno": document.docno, "weights": total}
                 else:
-                    line = {"docno": document.docno, **self._expanded(document, found).fields}
+                    line = {"docno": document.docno, **self._expanded(document, passages).fields}
                 file.write(orjson.dumps(line) + b"\n")
-                count, lost = count + 1, lost + self.rendering.is_lost(found)
+                count, lost = count + 1, lost + self.rendering.is_lost(passages)
                 progress().advance(1)
         return count, lost

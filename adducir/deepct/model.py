@@ -75,7 +75,7 @@ class Reader:
         """The word pieces of chunks of text; the first 262,144 are cached."""
         new = list(dict.fromkeys(chunk for chunk in chunks if chunk not in self._counts))
         encodings = self.tokenizer.backend_tokenizer.encode_batch(new, add_special_tokens=False)
-        counts = {chunk: len(one) for chunk, one in zip(new, encodings, strict=True)}
+        counts = {chunk: len(encoding) for chunk, encoding in zip(new, encodings, strict=True)}
         if len(self._counts) < _REMEMBERED:
             self._counts |= counts
         return [counts[c] if c in counts else self._counts[c] for c in chunks]
@@ -85,35 +85,35 @@ class Reader:
         settings, count = self.settings, self.count_pieces
         inside = words(text, whole=settings.tokenization == "lucene")
         starts = np.array([word.start for word in inside], dtype=np.int64)
-        part, found = settings.passages, []
-        given: Any = {"length": part.length, "unit": part.unit, "blanks": self._has_blanks}
-        for start, end in passages(text, count, **given):
+        part, cuts = settings.passages, []
+        options: Any = {"length": part.length, "unit": part.unit, "blanks": self._has_blanks}
+        for start, end in passages(text, count, **options):
             first, last = np.searchsorted(starts, [start, end])
             moved = [Word(w.start - start, w.end - start, w.text) for w in inside[first:last]]
-            found.append(Cut(text[start:end], moved))
-        return found
+            cuts.append(Cut(text[start:end], moved))
+        return cuts
 
     def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[Encoded]:
         """Token ids of passages, at most ``longest``, and where each word begins in them."""
-        longest, found = min(longest or self.longest, self.longest), []
-        encodings = self.tokenizer.backend_tokenizer.encode_batch([one.text for one in cuts])
-        for encoding, one in zip(encodings, cuts, strict=True):
+        longest, rows = min(longest or self.longest, self.longest), []
+        encodings = self.tokenizer.backend_tokenizer.encode_batch([cut.text for cut in cuts])
+        for encoding, cut in zip(encodings, cuts, strict=True):
             ids = np.array(encoding.ids, dtype=np.int64)
             offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
             special = np.array(encoding.special_tokens_mask, dtype=np.int64)
             if len(ids) > longest:  # keep the closing special token
                 kept = np.r_[: longest - 1, len(ids) - 1]
                 ids, offsets, special = ids[kept], offsets[kept], special[kept]
-            places, firsts = np.flatnonzero(special == 0), np.full(len(one.words), -1)
+            places, firsts = np.flatnonzero(special == 0), np.full(len(cut.words), -1)
             if len(places):
                 starts, ends = offsets[places].T
-                spans = np.array([word[:2] for word in one.words], dtype=np.int64).reshape(-1, 2)
+                spans = np.array([word[:2] for word in cut.words], dtype=np.int64).reshape(-1, 2)
                 index = np.searchsorted(ends, spans[:, 0], side="right")
                 clipped = np.minimum(index, len(places) - 1)
                 has_piece = (index < len(places)) & (starts[clipped] < spans[:, 1])
                 firsts = np.where(has_piece, places[clipped], -1)
-            found.append(Encoded(ids, firsts))
-        return found
+            rows.append(Encoded(ids, firsts))
+        return rows
 
 
 class TermWeighter:
@@ -137,23 +137,23 @@ class TermWeighter:
 
         def compute(numbers: Numbers) -> list[Floats]:
             some = [encoded[number] for number in numbers]
-            ids, mask = padded([one.ids for one in some], filler, network.device)
+            ids, mask = padded([piece.ids for piece in some], filler, network.device)
             values = network(input_ids=ids, attention_mask=mask).logits[..., 0].float()
             values = values.sigmoid() if self.settings.activation == "sigmoid" else values
             return [
-                np.where(one.firsts >= 0, row[one.firsts], np.float32(0.0))
-                for one, row in zip(some, values.cpu().numpy(), strict=True)
+                np.where(piece.firsts >= 0, row[piece.firsts], np.float32(0.0))
+                for piece, row in zip(some, values.cpu().numpy(), strict=True)
             ]
 
-        return computed(network, [len(one.ids) for one in encoded], compute, running)
+        return computed(network, [len(piece.ids) for piece in encoded], compute, running)
 
     def weigh(self, texts: Sequence[str], running: Running = PLAIN) -> list[Weighted]:
         """The weights of texts' words, for texts of any length."""
         cuts = [self.reader.cut(text) for text in texts]
         encoded = self.reader.encode([passage for some in cuts for passage in some])
-        found, weighted = iter(self.weights(encoded, running)), []
+        weights_of_passages, weighted = iter(self.weights(encoded, running)), []
         for text, some in zip(texts, cuts, strict=True):
-            values = [np.zeros(0, dtype=np.float32), *(next(found) for _ in some)]
+            values = [np.zeros(0, dtype=np.float32), *(next(weights_of_passages) for _ in some)]
             inside = words(text, whole=self.settings.tokenization == "lucene")
             weights = np.concatenate(values)
             if silent := self.settings.silent:  # the model was not trained on them

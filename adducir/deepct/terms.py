@@ -67,12 +67,12 @@ def words(text: str, *, whole: bool = True) -> list[Word]:
         return basic_words(text)
     # A pattern of Unicode properties takes five times as long, and most texts need none.
     matches: Iterable[Any] = (_ASCII if text.isascii() else _UNICODE).finditer(text)
-    found = [Word(match.start(), match.end(), match.group()) for match in matches]
-    if all(len(word.text) <= LONGEST for word in found):
-        return found
+    tokens = [Word(match.start(), match.end(), match.group()) for match in matches]
+    if all(len(word.text) <= LONGEST for word in tokens):
+        return tokens
     return [
         Word(at, min(at + LONGEST, end), text[at : min(at + LONGEST, end)])
-        for start, end, _ in found
+        for start, end, _ in tokens
         for at in range(start, end, LONGEST)
     ]
 
@@ -172,17 +172,17 @@ def stop_words(name: str | Path) -> frozenset[str]:
             f"{str(name)!r} is not a stop list.",
             hint=f"Give one of {', '.join(STOP_LISTS)}, or a file with one stop word per line.",
         )
-    found = set()
+    stop_words = set()
     for number, line in read_lines(path):
         word = line.strip().lower().replace("’", "'")
         if not word or word.startswith("#"):
             continue
         if len(word.split()) > 1:
-            what = f"this line has several words: {word!r}."
+            message = f"this line has several words: {word!r}."
             hint = "Write one stop word per line."
-            raise InputError(what, path=path, line=number, hint=hint)
-        found.add(word)
-    return frozenset(found)
+            raise InputError(message, path=path, line=number, hint=hint)
+        stop_words.add(word)
+    return frozenset(stop_words)
 
 
 class Targets(NamedTuple):
@@ -211,8 +211,8 @@ class Matcher:
     ) -> tuple[list[float], list[bool]]:
         """The target of each word of a passage, and whether it is a stop word."""
         if self.tokenization == "bert":
-            known = set(self._forms(passage))
-            stems = [porter(word.text) if word.text in known else None for word in inside]
+            forms = set(self._forms(passage))
+            stems = [porter(word.text) if word.text in forms else None for word in inside]
             is_stop = [word.text in self.stop_words for word in inside]
         else:
             keys = [match_key(word.text) for word in inside]

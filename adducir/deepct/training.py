@@ -84,14 +84,14 @@ The network is a token classifier with one label:
         super().__init__(recipe, folder)
         named, self._reference = recipe.stopwords, as_tuple(recipe.reference)
         self._queries_of: dict[str, list[str]] = {}
-        with gathering() as each:
-            self.corpus = each(partial(recipe.corpus.open, folder))
-            self._supervision = each(self._known_queries)
-            self.without = each(partial(recipe.without.excluded, folder))
-            self.stop_words = each(
+        with gathering() as opening:
+            self.corpus = opening(partial(recipe.corpus.open, folder))
+            self._supervision = opening(self._known_queries)
+            self.without = opening(partial(recipe.without.excluded, folder))
+            self.stop_words = opening(
                 lambda: stop_words(named if named in STOP_LISTS else file_path(named, folder))
             )
-            self.base = each(partial(recipe.source, folder))
+            self.base = opening(partial(recipe.source, folder))
         shared = sorted(set(as_tuple(recipe.text)) & set(self._reference))
         if shared:
             raise UsageError(
@@ -161,7 +161,7 @@ The network is a token classifier with one label:
                 hint="Lower `passages.length`.",
             )
         matcher = Matcher(self.stop_words, recipe.tokenization)
-        found = Counter[str]()
+        tally = Counter[str]()
         documents = self._documents(counts)
         while some := list(islice(documents, _TOGETHER)):
             cuts = [reader.cut(text_of(document, as_tuple(recipe.text))) for document in some]
@@ -171,21 +171,21 @@ The network is a token classifier with one label:
                 recall = matcher.recall(self._queries(document))
                 name = document.fields.get(recipe.held_out.by or "", "") or document.docno
                 part = recipe.held_out.part_of(name)
-                found["without_reference"] += not recall
+                tally["without_reference"] += not recall
                 for passage in passages:
                     read = next(encoded)
                     if not recall:
                         continue
                     targets, is_stop = matcher.targets(passage.text, passage.words, recall)
                     positives = sum(value > 0 for value in targets)
-                    found["passages"] += 1
-                    found["without_words"] += not targets
-                    found["without_positive"] += bool(targets) and not positives
+                    tally["passages"] += 1
+                    tally["without_words"] += not targets
+                    tally["without_positive"] += bool(targets) and not positives
                     if targets and (positives or recipe.keep_empty):
-                        found["examples"] += 1
-                        found["words"] += len(targets)
-                        found["stop_words"] += sum(is_stop)
-                        found["positives"] += positives
+                        tally["examples"] += 1
+                        tally["words"] += len(targets)
+                        tally["stop_words"] += sum(is_stop)
+                        tally["positives"] += positives
                         row = {
                             "docno": document.docno,
                             "keys": [match_key(word.text) for word in passage.words],
@@ -195,18 +195,18 @@ The network is a token classifier with one label:
                             "length": len(read.ids),
                         }
                         yield part, row
-        counts.update({name: found[name] for name in _COUNTED})
-        if not found["examples"]:
+        counts.update({name: tally[name] for name in _COUNTED})
+        if not tally["examples"]:
             raise InputError(
                 f"{counts['documents']:,} documents leave no training examples: "
                 f"{counts['excluded']:,} are left out by leak control, "
-                f"{found['without_reference']:,} lack a reference.",
+                f"{tally['without_reference']:,} lack a reference.",
                 path=self.corpus.source,
                 hint="Check the fields and what is left out.",
             )
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
-        by, known = self.recipe.held_out.by, set[str]()
+        by, fields = self.recipe.held_out.by, set[str]()
         missing = {*as_tuple(self.recipe.text), *self._reference, *as_tuple(by or ())}
 
         text = partial(text_of, fields=as_tuple(self.recipe.text))
@@ -214,13 +214,13 @@ The network is a token classifier with one label:
         for document in documents_left(self.corpus, self.without, text, counts, judged):
             if missing:
                 missing -= document.fields.keys()
-                known |= document.fields.keys()
+                fields |= document.fields.keys()
             yield document
-        if missing and known:
+        if missing and fields:
             raise InputError(
                 f"the documents lack the field {min(missing)!r}.",
                 path=self.corpus.source,
-                hint=f"The fields are {', '.join(sorted(known))}.",
+                hint=f"The fields are {', '.join(sorted(fields))}.",
             )
 
     def model(self) -> "torch.nn.Module":
@@ -240,8 +240,8 @@ The network is a token classifier with one label:
             tensors = [torch.from_numpy(np.array(some)) for some in values]
             return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True)
 
-        own = [row["ids"].astype(np.int64) for row in rows]
-        ids, mask = padded(own, self._filler, torch.device("cpu"))
+        ids_of_rows = [row["ids"].astype(np.int64) for row in rows]
+        ids, mask = padded(ids_of_rows, self._filler, torch.device("cpu"))
         counted = [row["firsts"] >= 0 for row in rows]
         if not self.recipe.stop_words_in_loss:
             counted = [mask & ~row["is_stop"] for mask, row in zip(counted, rows, strict=True)]
@@ -285,7 +285,7 @@ The network is a token classifier with one label:
         ways: Mapping[str, Callable[[Any], Any]],
         data: TrainingData,
         measured: int | None = None,
-        known: int | None = None,
+        sample_size: int | None = None,
     ) -> dict[str, Any] | None:
         part, held_out = ("test", data.test) if len(data.test) else ("validation", data.validation)
         can_be = [number for number, row in enumerate(held_out) if row["targets"].any()]
@@ -293,9 +293,9 @@ The network is a token classifier with one label:
         if not rows:
             return None
         progress().note(f"evaluating the model on {len(rows):,} {part} passages")
-        tf_idf = by_tf_idf(sample(data.train, known, 0)["keys"])
-        found = recoveries({**ways, "tf-idf": tf_idf, "constant": constant}, rows)
-        return {"part": part, "ways": [asdict(one) for one in found]}
+        tf_idf = by_tf_idf(sample(data.train, sample_size, 0)["keys"])
+        results = recoveries({**ways, "tf-idf": tf_idf, "constant": constant}, rows)
+        return {"part": part, "ways": [asdict(result) for result in results]}
 
     def report(self, counts: Mapping[str, Any]) -> list[str]:
         if not (measured := counts.get("recovery")):
@@ -312,10 +312,10 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
     """How well a model, the untrained one, tf-idf and chance recover terms of held-out passages."""
     place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
-    own = Reader.of(training.base, training.model_settings)
+    reader = Reader.of(training.base, training.model_settings)
     if (trained.reader.tokenizer.get_vocab(), trained.reader.longest) != (
-        own.tokenizer.get_vocab(),
-        own.longest,
+        reader.tokenizer.get_vocab(),
+        reader.longest,
     ):
         raise InputError(
             "the model's tokenizer or its longest input is not that of the recipe's base.",
@@ -326,13 +326,13 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
         data = training.dataset(folder)
         untrained = TermWeighter(training.model(), trained.reader).to(place)
         weighters = {"trained": trained, "untrained": untrained}
-        ways = {name: by_model(one, running) for name, one in weighters.items()}
-        found = training.recovery(ways, data)
-    if found is None:
+        ways = {name: by_model(weighter, running) for name, weighter in weighters.items()}
+        recovery = training.recovery(ways, data)
+    if recovery is None:
         raise InputError(
             "none of the held-out passages has a reference term.", path=training.corpus.source
         )
-    return training.report({"recovery": found})
+    return training.report({"recovery": recovery})
 
 
 @dataclass(frozen=True)
@@ -360,18 +360,18 @@ def expected_average_precision(weights: NDArray[Any], relevant: NDArray[np.bool_
     inside = np.add.reduceat(hits.astype(np.int64), starts)
     before = np.cumsum(inside) - inside
     total = 0.0
-    for m, g, r, found in zip(starts, sizes, inside, before, strict=True):
+    for m, g, r, seen in zip(starts, sizes, inside, before, strict=True):
         if r:
             i = np.arange(1, g + 1)
-            rest = (i - 1) * (r - 1) / max(g - 1, 1)
-            total += float((r / g * (found + 1 + rest) / (m + i)).sum())
+            remaining = (i - 1) * (r - 1) / max(g - 1, 1)
+            total += float((r / g * (seen + 1 + remaining) / (m + i)).sum())
     return total / int(hits.sum())
 
 
 def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]:
     counted = [row for row in rows if (row["targets"][~row["is_stop"]] > 0).any()]
     _, codes = np.unique([str(row["docno"]) for row in counted], return_inverse=True)
-    counts, found = np.bincount(codes), []
+    counts, results = np.bincount(codes), []
     draw = np.random.default_rng(seed_of(0, "bootstrap"))
     drawn = draw.integers(0, len(counts), size=(RESAMPLES, len(counts)))
     for name, weigh in ways.items():
@@ -379,14 +379,14 @@ def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]
         for row, weights in zip(rows, weigh(rows), strict=True):
             relevant = row["targets"][~row["is_stop"]] > 0
             if relevant.any():
-                own = weights[~row["is_stop"]].astype(np.float64)
-                values.append(expected_average_precision(own, relevant))
+                content_weights = weights[~row["is_stop"]].astype(np.float64)
+                values.append(expected_average_precision(content_weights, relevant))
         sums = np.bincount(codes, weights=values)
         means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
         low, high = np.quantile(means, [0.025, 0.975]).tolist()
         mean = float(np.mean(values))
-        found.append(Recovery(name, mean, low, high, len(values), len(counts)))
-    return found
+        results.append(Recovery(name, mean, low, high, len(values), len(counts)))
+    return results
 
 
 def by_model(weighter: TermWeighter, running: Running = PLAIN) -> Weigh:
@@ -402,20 +402,20 @@ def constant(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
     return [np.ones(len(row["targets"])) for row in rows]
 
 
-def by_tf_idf(known: Iterable[Sequence[str]]) -> Weigh:
+def by_tf_idf(samples: Iterable[Sequence[str]]) -> Weigh:
     """Term frequency in the passage times inverse document frequency in other passages."""
     seen: Counter[str] = Counter()
     count = 0
-    for keys in known:
+    for keys in samples:
         seen.update(set(keys))
         count += 1
 
     def weigh(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
-        found = []
+        weights = []
         for keys in (row["keys"] for row in rows):
             frequencies = Counter(keys)
             idf = [frequencies[k] * math.log((count + 1) / (seen[k] + 0.5)) for k in keys]
-            found.append(np.array(idf, dtype=np.float64))
-        return found
+            weights.append(np.array(idf, dtype=np.float64))
+        return weights
 
     return weigh

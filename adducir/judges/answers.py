@@ -122,13 +122,13 @@ class AnswerCache:
             ) from error
 
     def find(self, keys: Sequence[str]) -> dict[str, Answer]:
-        found: dict[str, Answer] = {}
+        answers: dict[str, Answer] = {}
         query = "SELECT answer FROM answers WHERE key = ?"
         with self._used():
             for key in keys:
                 for (text,) in self._database.execute(query, (key,)):
-                    found[key] = Answer(**json.loads(text))
-        return found
+                    answers[key] = Answer(**json.loads(text))
+        return answers
 
     def add(self, key: str, body: Mapping[str, Any], answer: Answer) -> None:
         """Keep an answer; one that is there already stays."""
@@ -164,16 +164,16 @@ class Asked:
 def plan(model: LanguageModel, requests: Sequence[Request], cache: AnswerCache) -> str:
     """What asking would take, in a sentence, before anything is sent."""
     keys = dict.fromkeys(request.key(model) for request in requests)
-    known = cache.find(list(keys))
-    rest = {key: one for one in requests if (key := one.key(model)) not in known}
+    cached = cache.find(list(keys))
+    missing = {key: request for request in requests if (key := request.key(model)) not in cached}
     # At least two characters a token in English; other scripts may take one or more a character.
-    tokens_in = sum(one.characters for one in rest.values()) // 2
-    tokens_out = len(rest) * (model.max_tokens or 0)
+    tokens_in = sum(request.characters for request in missing.values()) // 2
+    tokens_out = len(missing) * (model.max_tokens or 0)
     cost = model.cost(tokens_in, tokens_out)
-    sent = counted(len(rest), "request")
+    sent = counted(len(missing), "request")
     priced = "" if cost is None else f", {cost:,.2f} by the stated price"
     return (
-        f"{sent} to {model.name}, {len(keys) - len(rest):,} cached; at most about "
+        f"{sent} to {model.name}, {len(keys) - len(missing):,} cached; at most about "
         f"{tokens_in:,} tokens in and {tokens_out:,} out{priced}"
     )
 
@@ -202,21 +202,23 @@ def ask(
         MachineError: The key is missing, or wrong; or a limit is reached.
     """
     keys = [request.key(model) for request in requests]
-    known = cache.find(list(dict.fromkeys(keys)))
-    missing = {key: one for key, one in zip(keys, requests, strict=True) if key not in known}
+    answers = cache.find(list(dict.fromkeys(keys)))
+    missing = {
+        key: request for key, request in zip(keys, requests, strict=True) if key not in answers
+    }
     if missing and offline:
         raise UsageError(
             f"{counted(len(missing), 'answer')} of {len(set(keys)):,} are not in {cache.path}.",
             hint="Ask for them without --offline, or use the cache that has them.",
         )
-    asked = Asked([], cached=len(keys) - len(missing))
+    record = Asked([], cached=len(keys) - len(missing))
     if missing:
         _refuse_above(model, len(missing))
         with progress().doing("asking", len(missing), "requests"):
-            new = asyncio.run(_ask_all(model, missing, cache, asked, transport))
-        known |= new
-    asked.answers = [known[key] for key in keys]
-    return asked
+            new = asyncio.run(_ask_all(model, missing, cache, record, transport))
+        answers |= new
+    record.answers = [answers[key] for key in keys]
+    return record
 
 
 def _refuse_above(model: LanguageModel, requests: int) -> None:
@@ -232,11 +234,11 @@ async def _ask_all(
     model: LanguageModel,
     missing: Mapping[str, Request],
     cache: AnswerCache,
-    asked: Asked,
+    record: Asked,
     transport: Any,
 ) -> dict[str, Answer]:
     httpx2 = required("httpx2")
-    found, waiting = dict[str, Answer](), iter(missing.items())
+    answers, waiting = dict[str, Answer](), iter(missing.items())
     limits = httpx2.Limits(max_connections=model.concurrency)
     async with httpx2.AsyncClient(
         headers=model.headers(), timeout=model.timeout, transport=transport, limits=limits
@@ -245,14 +247,14 @@ async def _ask_all(
         async def work() -> None:
             for key, request in waiting:
                 answer = await _ask_one(client, model, request)
-                found[key] = answer
+                answers[key] = answer
                 if answer.status != FAILED:
                     cache.add(key, request.body(model), answer)
-                asked.tokens_in += answer.tokens_in
-                asked.tokens_out += answer.tokens_out
+                record.tokens_in += answer.tokens_in
+                record.tokens_out += answer.tokens_out
                 progress().advance(1)
                 most = model.limits.tokens
-                if most is not None and asked.tokens_in + asked.tokens_out > most:
+                if most is not None and record.tokens_in + record.tokens_out > most:
                     raise MachineError(
                         f"`limits.tokens` of {model.name} is reached: {most:,}.",
                         hint="What was answered is kept. Raise the limit, and run it again.",
@@ -264,7 +266,7 @@ async def _ask_all(
                     group.create_task(work())
         except BaseExceptionGroup as several:  # the first stopped the others
             raise several.exceptions[0] from None
-    return found
+    return answers
 
 
 async def _ask_one(client: Any, model: LanguageModel, request: Request) -> Answer:
@@ -295,8 +297,8 @@ def _now() -> str:
 
 def _reason(response: Any) -> str:
     try:
-        found = response.json()
-        error = found.get("error", found)
+        body = response.json()
+        error = body.get("error", body)
         return shortened(str(error.get("message", error) if isinstance(error, dict) else error))
     except (ValueError, AttributeError):
         return shortened(response.text)
@@ -351,7 +353,10 @@ def _read(data: Any, date: str) -> Answer:
         status,
         text=text,
         reasoning=said.get("reasoning_content") or said.get("reasoning") or "",
-        top={str(one["token"]): float(one["logprob"]) for one in first.get("top_logprobs") or []},
+        top={
+            str(token["token"]): float(token["logprob"])
+            for token in first.get("top_logprobs") or []
+        },
         tokens_in=int(usage.get("prompt_tokens", 0)),
         tokens_out=int(usage.get("completion_tokens", 0)),
         model=" ".join(filter(None, [data.get("model"), data.get("system_fingerprint")])),

@@ -34,13 +34,13 @@ def linear_kind(measure: Measure) -> Linear:
             "one document adds depends on the grades of others.",
             hint=f"Use a measure that is, such as {LINEAR}.",
         )
-    made = MEASURES.make(str(measure.NAME), measure.params)
-    if not isinstance(made, Linear) or made.cutoff is None:
+    formula = MEASURES.make(str(measure.NAME), measure.params)
+    if not isinstance(formula, Linear) or formula.cutoff is None:
         raise UsageError(
             f"{measure} needs a cutoff, as documents beyond the pool were not judged.",
             hint=f"Write {measure}@10.",
         )
-    return made
+    return formula
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +114,10 @@ class CorrectedEvaluator:
         for measure in self.measures:
             kind = linear_kind(measure)
             top = ranked.filter(pl.col("rank") < kind.cutoff)
-            found = top.join(
+            graded = top.join(
                 self._gains(kind), on=["qid", "docno"], how="left", maintain_order="left"
             )
-            outside = found.filter(pl.col("gain").is_null())
+            outside = graded.filter(pl.col("gain").is_null())
             if len(outside):
                 raise UsageError(
                     f"{counted(len(outside), 'document')} in the top {kind.cutoff} of {name} "
@@ -125,8 +125,8 @@ class CorrectedEvaluator:
                     f"{outside['docno'][0]} of topic {outside['qid'][0]}.",
                     hint="Draw a sample for all runs, including this one: adducir sample.",
                 )
-            gained = found["gain"].to_numpy() * kind.discounts(found["rank"].to_numpy())
-            topic = np.array([number[qid] for qid in found["qid"]], dtype=np.int64)
+            gained = graded["gain"].to_numpy() * kind.discounts(graded["rank"].to_numpy())
+            topic = np.array([number[qid] for qid in graded["qid"]], dtype=np.int64)
             columns.append(np.bincount(topic, gained, minlength=len(qids)).astype(np.float64))
         scores = Scores.of(name, qids, self.measures, np.column_stack(columns), topic_set=topic_set)
         retrieved = set(ranked["qid"].unique())

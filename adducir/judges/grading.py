@@ -80,10 +80,13 @@ class Judged:
 
     def facts(self) -> dict[str, Any]:
         """For the metadata: everything that decides or explains the grades, but no key."""
-        model, said = self.model, Counter(one.model for one in self.asked.answers if one.model)
-        dates = [one.date for one in self.asked.answers if one.date]
-        tokens_in = sum(one.tokens_in for one in self.asked.answers)
-        tokens_out = sum(one.tokens_out for one in self.asked.answers)
+        model, said = (
+            self.model,
+            Counter(answer.model for answer in self.asked.answers if answer.model),
+        )
+        dates = [answer.date for answer in self.asked.answers if answer.date]
+        tokens_in = sum(answer.tokens_in for answer in self.asked.answers)
+        tokens_out = sum(answer.tokens_out for answer in self.asked.answers)
         cost = model.cost(tokens_in, tokens_out)
         return {
             "name": model.name,
@@ -104,8 +107,8 @@ class Judged:
 def pooled(runs: Sequence[Run], qids: Sequence[str], depth: int) -> pl.DataFrame:
     """Columns qid and docno: the top documents of any run for these topics, in a fixed order."""
     tops = [run.top(depth).frame.select("qid", "docno") for run in runs]
-    wanted = pl.Series("qid", list(qids), dtype=pl.String)
-    pairs = pl.concat(tops).unique().filter(pl.col("qid").is_in(wanted.implode()))
+    asked_qids = pl.Series("qid", list(qids), dtype=pl.String)
+    pairs = pl.concat(tops).unique().filter(pl.col("qid").is_in(asked_qids.implode()))
     return pairs.sort("qid", "docno")
 
 
@@ -154,15 +157,15 @@ def judge(
         transport: For tests.
     """
     requests, is_cut = requests_for(pairs, topics, texts, model, prompt, repeat=repeat)
-    asked = ask(model, requests, cache, offline=offline, transport=transport)
+    record = ask(model, requests, cache, offline=offline, transport=transport)
     rows = []
-    for (qid, docno), answer, cut in zip(pairs.iter_rows(), asked.answers, is_cut, strict=True):
+    for (qid, docno), answer, cut in zip(pairs.iter_rows(), record.answers, is_cut, strict=True):
         is_answer = answer.status in ("ok", "cut")
         grade = prompt.grade(answer.text) if is_answer else None
         status = answer.status if not is_answer else "unparsed" if grade is None else "ok"
         mass, expected = _expected(prompt, answer.top)
         rows.append((qid, docno, grade, status, mass, expected, cut, answer.text))
-    return Judged(pl.DataFrame(rows, schema=SCHEMA, orient="row"), model, prompt, asked)
+    return Judged(pl.DataFrame(rows, schema=SCHEMA, orient="row"), model, prompt, record)
 
 
 def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, float | None]:
@@ -170,10 +173,10 @@ def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, f
     if not top:
         return None, None
     folded = {answer.lower(): grade for answer, grade in prompt.answers.items()}
-    found = [
+    masses = [
         (exp(value), folded[spelling.strip().lower()])
         for spelling, value in top.items()
         if spelling.strip().lower() in folded
     ]
-    mass = sum(one for one, _ in found)
-    return mass, sum(one * grade for one, grade in found) / mass if mass else None
+    mass = sum(share for share, _ in masses)
+    return mass, sum(share * grade for share, grade in masses) / mass if mass else None

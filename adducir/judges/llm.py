@@ -93,13 +93,13 @@ class LanguageModel(Recipe):
     @property
     def parameters(self) -> dict[str, Any]:
         """What is sent besides the messages."""
-        wanted = {
+        options = {
             "temperature": self.temperature,
             "top_p": self.top_p,
             "seed": self.seed,
             self.max_tokens_key: self.max_tokens,
         }
-        return {key: value for key, value in wanted.items() if value is not None} | self.extra
+        return {key: value for key, value in options.items() if value is not None} | self.extra
 
     def headers(self) -> dict[str, str]:
         if self.key_from is None:

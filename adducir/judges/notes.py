@@ -29,12 +29,12 @@ def titled(caption: str, alone: str | None) -> str:
 
 def alone_note(judge: str, *, tested: bool) -> str:
     """The note of a table that rests on a model's word alone."""
-    known = (
+    claim = (
         "A model's grades alone often give wrong differences with small p-values"
         if tested
         else "Differences are not tested"
     )
-    return f"All grades are by {judge}. {known}; people's grades of a random sample correct them."
+    return f"All grades are by {judge}. {claim}; people's grades of a random sample correct them."
 
 
 def corrected_notes(

@@ -45,14 +45,14 @@ class Prompt(Recipe):
     @field_validator("user")
     @classmethod
     def _has_places(cls, value: str) -> str:
-        if missing := [one for one in ("{query}", "{text}") if one not in value]:
+        if missing := [place for place in ("{query}", "{text}") if place not in value]:
             raise ValueError(f"lacks the place {missing[0]}")
         return value
 
     @field_validator("answers")
     @classmethod
     def _are_distinct(cls, value: dict[str, int]) -> dict[str, int]:
-        if len(value) < 2 or any(one != one.strip() or not one for one in value):
+        if len(value) < 2 or any(text != text.strip() or not text for text in value):
             raise ValueError("must be at least two texts without blanks around them")
         return value
 
@@ -78,7 +78,7 @@ class Prompt(Recipe):
     @property
     def constraint(self) -> dict[str, object]:
         """The parameter that asks a server for one of the answers."""
-        numbers = all(one == str(grade) for one, grade in self.answers.items())
+        numbers = all(text == str(grade) for text, grade in self.answers.items())
         allowed = list(self.answers.values()) if numbers else list(self.answers)
         schema = {"name": "answer", "strict": True, "schema": {"enum": allowed}}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}

@@ -45,8 +45,10 @@ def inclusion_probabilities(
     expected = _filled(np.ones(len(sizes)), sizes, float(documents))
     probability = np.empty(len(topic))
     for number in range(len(sizes)):
-        own = topic == number
-        probability[own] = _filled(weights[own], np.ones(int(own.sum())), expected[number])
+        is_topic = topic == number
+        probability[is_topic] = _filled(
+            weights[is_topic], np.ones(int(is_topic.sum())), expected[number]
+        )
     return probability
 
 
@@ -54,9 +56,9 @@ def _filled(weights: Floats, limits: Floats, total: float) -> Floats:
     """Parts of ``total`` in proportion to ``weights``, none above its limit."""
     parts, is_full = np.zeros(len(weights)), np.zeros(len(weights), dtype=bool)
     while True:
-        rest = total - limits[is_full].sum()
+        remaining = total - limits[is_full].sum()
         parts[is_full] = limits[is_full]
-        parts[~is_full] = rest * weights[~is_full] / max(weights[~is_full].sum(), 1e-300)
+        parts[~is_full] = remaining * weights[~is_full] / max(weights[~is_full].sum(), 1e-300)
         above = ~is_full & (parts >= limits * (1 - 1e-12))
         if not above.any():
             return np.minimum(parts, limits)

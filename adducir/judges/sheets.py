@@ -130,8 +130,8 @@ class Design:
 def _discounts(pairs: pl.DataFrame, top: pl.DataFrame) -> np.ndarray:
     """(J,) DCG's discount of each pair in a ranking; 0 where it is not in it."""
     ranks = pairs.join(top, on=["qid", "docno"], how="left", maintain_order="left")["rank"]
-    found: np.ndarray = (1.0 / np.log2(ranks.to_numpy().astype(np.float64) + 2.0)).copy()
-    return np.nan_to_num(found, nan=0.0)
+    discounts: np.ndarray = (1.0 / np.log2(ranks.to_numpy().astype(np.float64) + 2.0)).copy()
+    return np.nan_to_num(discounts, nan=0.0)
 
 
 def write_sheet(
@@ -176,10 +176,10 @@ def read_sheet(sheet: Path) -> tuple[Design, pl.DataFrame]:
             wrong = f"the grade {grade!r} is not an integer." if grade else "the grade is missing."
             raise InputError(wrong, path=sheet, line=line, hint="Grade every row, such as 0 or 1.")
         graded[pair] = int(grade)
-    if rest := sorted(expected - graded.keys()):
+    if absent := sorted(expected - graded.keys()):
         raise InputError(
-            f"{counted(len(rest), 'drawn document')} of {len(expected)} are not in the sheet, such "
-            f"as {rest[0][1]} of topic {rest[0][0]}.",
+            f"{counted(len(absent), 'drawn document')} of {len(expected)} are not in the sheet, "
+            f"such as {absent[0][1]} of topic {absent[0][0]}.",
             path=sheet,
             hint="Grade all of them: those left out are not a random choice.",
         )

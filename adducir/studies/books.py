@@ -56,14 +56,14 @@ def files_in(paths: Iterable[Path], endings: Sequence[str]) -> Iterator[tuple[Pa
         if not path.is_dir():
             yield path.parent, path
             continue
-        every = sorted(files_below(path))
-        found = [each for each in every if each.name.endswith(tuple(endings))]
+        files = sorted(files_below(path))
+        books = [file for file in files if file.name.endswith(tuple(endings))]
         plain = " or ".join(dict.fromkeys(map(plain_name, endings)))
-        if not found:
+        if not books:
             raise InputError(f"this folder does not contain a {plain} file.", path=path)
-        if others := [each for each in every if not each.name.endswith(tuple(endings))]:
+        if others := [file for file in files if not file.name.endswith(tuple(endings))]:
             progress().note(skipped_note(path, others, f"not {plain}"))
-        yield from ((path, each) for each in found)
+        yield from ((path, file) for file in books)
 
 
 def read_plain(path: Path) -> str:
@@ -71,16 +71,16 @@ def read_plain(path: Path) -> str:
     text = read_text(path)
     head = text[:_LOOK].lstrip("\ufeff \t\r\n")
     tabs = [line.count("\t") for line in head.split("\n")[:-1] if line.strip()][:_ROWS]
-    what = None
+    format_name = None
     if is_json(head):
-        what = "JSON"
+        format_name = "JSON"
     elif _MARKUP.match(head):
-        what = "markup (HTML, XML or SGML)"
+        format_name = "markup (HTML, XML or SGML)"
     elif len(tabs) == _ROWS and tabs[0] > 0 and len(set(tabs)) == 1:
-        what = "a table with tabs"
-    if what is not None:
+        format_name = "a table with tabs"
+    if format_name is not None:
         raise InputError(
-            f"this should be the plain text of a book, not {what}.",
+            f"this should be the plain text of a book, not {format_name}.",
             path=path,
             line=1,
             hint="Extract the text first, or name the format of its records.",
@@ -108,7 +108,7 @@ def body_bounds(text: str, path: Path | None = None) -> tuple[int, int]:
     opening = _START.search(text) or _OLD_START.search(text)
     start = opening.end() if opening else 0
     endings = (_END.search(text, start), _OLD_END.search(text, start))
-    end = min((found.start() for found in endings if found), default=len(text))
+    end = min((ending.start() for ending in endings if ending), default=len(text))
     # Credits are paragraphs with a blank line after them.
     while (first := _INK.search(text, start, end)) and _CREDITS.match(text, first.start(), end):
         blank = _BLANK_LINE.search(text, first.start(), end)

@@ -57,18 +57,18 @@ def _cuts(paragraph: str) -> list[int]:
     from syntok import segmenter
 
     items = {match.end() for match in _LIST_ITEM.finditer(paragraph)}
-    found = {
+    cuts = {
         sentence[0].offset
         for part in segmenter.analyze(paragraph)
         for sentence in part
         if sentence[0].offset
     }
     for pattern in (_NO_CAPITAL, _AFTER_BRACKET):
-        found |= {match.end() for match in pattern.finditer(paragraph)}
+        cuts |= {match.end() for match in pattern.finditer(paragraph)}
     # A lone closing mark belongs to the sentence before it.
-    found = {mark.end() if (mark := _CLOSING.match(paragraph, cut)) else cut for cut in found}
+    cuts = {mark.end() if (mark := _CLOSING.match(paragraph, cut)) else cut for cut in cuts}
     kept: list[int] = []
-    for cut in sorted(items | found):
+    for cut in sorted(items | cuts):
         if cut in items or _ends_a_sentence(paragraph, kept[-1] if kept else 0, cut):
             kept.append(cut)
     return kept
@@ -98,11 +98,11 @@ _LETTER = re.compile(r"[^\W_]")
 
 def literary_sentences(paragraphs: Iterable[str]) -> list[str]:
     """Sentences as scholars quote them, also ended by (semi)colons (Thai et al., 2022, note 5)."""
-    found: list[str] = []
+    sentences: list[str] = []
     for paragraph in paragraphs:
         for start, end in sentence_bounds(paragraph):
-            found += [" ".join(piece.split()) for piece in cut_sentence(paragraph[start:end])]
-    return found
+            sentences += [" ".join(piece.split()) for piece in cut_sentence(paragraph[start:end])]
+    return sentences
 
 
 def cut_sentence(sentence: str) -> list[str]:

@@ -53,12 +53,12 @@ def split(
     An item's part depends on its key, the seed and the shares alone, and is the same in every file;
     the shares (by default 0.8, 0.1 and 0.1) hold on average only.
     """
-    wanted = DEFAULT_SHARES if shares is None else shares
-    check_shares(wanted)
-    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in wanted}
+    proportions = DEFAULT_SHARES if shares is None else shares
+    check_shares(proportions)
+    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in proportions}
     for item in items:
-        parts[part_of(key(item), wanted, seed)].append(item)
-    if empty := [name for name in parts if wanted[name] and not parts[name]]:
+        parts[part_of(key(item), proportions, seed)].append(item)
+    if empty := [name for name in parts if proportions[name] and not parts[name]]:
         hint = "Use another seed or other shares, or more data."
         raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
     return parts
@@ -145,9 +145,9 @@ class DataPart(GroupShares):
         if not as_tuple(self.train):
             raise ValueError("`train` must name a file")
         ways = ("validation", "shares", "held_out")
-        given = [f"`{name}`" for name in ways if getattr(self, name)]
-        if len(given) > 1:
-            raise ValueError(f"{given[1]} has no effect with {given[0]}")
+        stated = [f"`{name}`" for name in ways if getattr(self, name)]
+        if len(stated) > 1:
+            raise ValueError(f"{stated[1]} has no effect with {stated[0]}")
         return self
 
     def part_of(self, name: str) -> str:
@@ -165,9 +165,9 @@ class DataPart(GroupShares):
         }
 
     def identity(self, folder: Path) -> dict[str, str]:
-        with gathering() as each:
+        with gathering() as opening:
             digests = {
-                key: [each(partial(source_digest, path)) for path in paths]
+                key: [opening(partial(source_digest, path)) for path in paths]
                 for key, paths in self.files(folder).items()
             }
         return {key: fingerprint(of_files) for key, of_files in digests.items()}

@@ -73,24 +73,24 @@ def documents_left(
     def digest(document: Document) -> str:
         return digest_of([same_text(text(document))])
 
-    named = (one for one in corpus if one.docno in excluded) if len(excluded) else ()
+    named = (document for document in corpus if document.docno in excluded) if len(excluded) else ()
     copies = frozenset(map(digest, named)) - {digest_of([""])}
-    found, unseen_judged = Counter[str](), set(judged)
+    tally, unseen_judged = Counter[str](), set(judged)
     by_source = {source: set(docnos) for source, docnos in excluded.by_source.items()}
     with progress().doing("reading documents", corpus.size_hint(), "documents"):
         for document in refuse_duplicates(corpus):
             progress().advance(1)
-            found["documents"] += 1
+            tally["documents"] += 1
             unseen_judged.discard(document.docno)
             if document.docno in excluded:
-                found["excluded"] += 1
+                tally["excluded"] += 1
                 for unseen in by_source.values():
                     unseen.discard(document.docno)
             elif copies and digest(document) in copies:
-                found["copies"] += 1
+                tally["copies"] += 1
             else:
                 yield document
-    counts.update({name: found[name] for name in ("documents", "excluded", "copies")})
+    counts.update({name: tally[name] for name in ("documents", "excluded", "copies")})
     counts["excluded_by_source"] = {
         source: len(docnos) - len(by_source[source])
         for source, docnos in excluded.by_source.items()
@@ -101,8 +101,8 @@ def documents_left(
         if not counts["excluded_by_source"][source]:
             progress().note(f"{source} and the corpus share no docnos: is it for another version?")
         elif by_source[source]:
-            what = absent(by_source[source], len(docnos), "named", "the corpus")
-            progress().note(f"{source}: {what}")
+            message = absent(by_source[source], len(docnos), "named", "the corpus")
+            progress().note(f"{source}: {message}")
 
 
 class WithoutPart(Recipe):
@@ -114,7 +114,7 @@ class WithoutPart(Recipe):
     depth: Annotated[int, Field(ge=1)] = 50  # of runs
 
     def excluded(self, folder: Path) -> Excluded:
-        found: dict[str, frozenset[str]] = {}
+        by_source: dict[str, frozenset[str]] = {}
 
         def add(kind: str, source: str) -> None:
             if kind == "qrels":
@@ -123,13 +123,13 @@ class WithoutPart(Recipe):
                 named = [pool_docnos(path) for path in _files(source, folder)]
             else:
                 named = [run_docnos(path, self.depth) for path in _files(source, folder)]
-            found[source] = found.get(source, frozenset()).union(*named)
+            by_source[source] = by_source.get(source, frozenset()).union(*named)
 
-        with gathering() as each:
+        with gathering() as opening:
             for kind in ("qrels", "pools", "runs"):
                 for source in as_tuple(getattr(self, kind)):
-                    each(partial(add, kind, source))
-        return Excluded(found)
+                    opening(partial(add, kind, source))
+        return Excluded(by_source)
 
 
 def pool_docnos(path: Path) -> frozenset[str]:
@@ -177,7 +177,7 @@ def _files(source: str, start: Path) -> Sequence[Path]:
         return [Path(source_path(source, start)).expanduser()]
     folder, _, name = source.rpartition("/")
     place = Path(source_path(folder or ".", start)).expanduser()
-    found = sorted(path for path in place.glob(name) if path.is_file())
-    if not found:
+    paths = sorted(path for path in place.glob(name) if path.is_file())
+    if not paths:
         raise InputError(f"no file matches {name!r}.", path=place, absent=True)
-    return found
+    return paths

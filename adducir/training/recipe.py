@@ -78,9 +78,9 @@ def kind_of(document: Document, family: Family[K], *keys: str) -> type[K]:
     key = next((key for key in keys if key in document.data), keys[0])
     name = document.data.get(key)
     if name not in [*family]:
-        what = f"the recipe lacks `{key}`" if name is None else f"unknown {family.what} {name!r}"
+        message = f"the recipe lacks `{key}`" if name is None else f"unknown {family.what} {name!r}"
         raise InputError(
-            f"{what}.",
+            f"{message}.",
             path=document.path,
             line=document.line_of((key,)) if key in document.data else None,
             hint=f"Set `{key}` to one of: {', '.join(family)}.",

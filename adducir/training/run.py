@@ -61,18 +61,18 @@ def train_model(
         first_says(True, recipe, chosen)
         work = parts_folder(output, trainable.fingerprint)
         all_parts = f"{glob.escape(work.name.rpartition('-')[0])}-*"
-        if {one.parents[1] for one in work.parent.glob(f"{all_parts}/*/checkpoint-*")} - {work}:
-            what = "an interrupted training with other settings is discarded"
-            progress().note(f"{what} when this one is complete")
+        if {path.parents[1] for path in work.parent.glob(f"{all_parts}/*/checkpoint-*")} - {work}:
+            message = "an interrupted training with other settings is discarded"
+            progress().note(f"{message} when this one is complete")
         try:
             model, data, history = trained()
         except KeyboardInterrupt as error:
             last = last_checkpoint(checkpoints_in(work)) or ""
-            what = (
+            message = (
                 f"resumes after step {int(last.rpartition('-')[2]):,}" if last else "starts again"
             )
             when = "" if last else " before the first checkpoint"
-            raise KeyboardInterrupt(f"interrupted{when}; the same command {what}") from error
+            raise KeyboardInterrupt(f"interrupted{when}; the same command {message}") from error
         counts = data.counts | {
             "training_examples": len(data.train),
             "held_out_examples": len(data.validation),

@@ -163,7 +163,7 @@ def open_training(
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     kind = kind_of(document, KINDS, "kind")
-    made = validate(document, kind.recipe_type, changes)
-    trainable = kind(made, folder or study_folder(document.path))
+    parsed = validate(document, kind.recipe_type, changes)
+    trainable = kind(parsed, folder or study_folder(document.path))
     trainable.origin = KINDS.origin(document.data["kind"])
     return trainable

@@ -83,11 +83,11 @@ def fit(
     data = {"train_dataset": train, "eval_dataset": validation}
     trainer = _Trainer(objective, recipe, model, arguments, callbacks=callbacks, **data)
     began = time.monotonic()
-    what = f"training for {recipe.epochs} epoch{'s' * (recipe.epochs != 1)}"
+    label = f"training for {recipe.epochs} epoch{'s' * (recipe.epochs != 1)}"
     if recipe.gradient_checkpointing:
         checkpoint_layers(model)
     last = last_checkpoint(checkpoints)
-    with quiet(), progress().doing(what, recipe.epochs * len(train), objective.unit):
+    with quiet(), progress().doing(label, recipe.epochs * len(train), objective.unit):
         if last and recipe.patience and _had_stopped(last, recipe.patience):
             trainer.load_stopped(last)
         else:
@@ -159,32 +159,32 @@ def freeze(model: torch.nn.Module, patterns: Sequence[str]) -> None:
     for name in _fitting(patterns, named, "freeze"):
         named[name].requires_grad_(False)
     if not any(parameter.requires_grad for parameter in named.values()):
-        what = "all parameters are frozen, so nothing can be trained."
-        raise InputError(what, hint="Remove a pattern from `training.freeze`.")
+        message = "all parameters are frozen, so nothing can be trained."
+        raise InputError(message, hint="Remove a pattern from `training.freeze`.")
 
 
 def adamw(model: torch.nn.Module, recipe: TrainingRecipe) -> torch.optim.AdamW:
     """AdamW over trained parameters, without decay for biases and layer norms (one dimension)."""
     named = dict(model.named_parameters())
-    rest = {name: one for name, one in named.items() if one.requires_grad}
+    unassigned = {name: parameter for name, parameter in named.items() if parameter.requires_grad}
     groups = list[dict[str, Any]]()
     for part in (*recipe.parameter_groups, GroupPart(match="*")):
         fitting = _fitting(as_tuple(part.match), named, "parameter_groups")
-        chosen = [rest.pop(name) for name in [*rest] if name in fitting]
+        chosen = [unassigned.pop(name) for name in [*unassigned] if name in fitting]
         rate = recipe.learning_rate if part.learning_rate is None else part.learning_rate
         decay = recipe.weight_decay if part.weight_decay is None else part.weight_decay
         for is_flat in (False, True):
-            parameters = [one for one in chosen if (one.ndim <= 1) == is_flat]
+            parameters = [parameter for parameter in chosen if (parameter.ndim <= 1) == is_flat]
             if parameters:
-                own = {"weight_decay": 0.0 if is_flat else decay, "lr": rate}
-                groups.append({"params": parameters, **own})
+                options = {"weight_decay": 0.0 if is_flat else decay, "lr": rate}
+                groups.append({"params": parameters, **options})
     return torch.optim.AdamW(groups, lr=recipe.learning_rate)
 
 
 def _fitting(patterns: Sequence[str], names: Any, key: str) -> set[str]:
     fitting = [{name for name in names if fnmatchcase(name, pattern)} for pattern in patterns]
-    for pattern, found in zip(patterns, fitting, strict=True):
-        if not found:
+    for pattern, matches in zip(patterns, fitting, strict=True):
+        if not matches:
             raise InputError(
                 f"{pattern!r} (`training.{key}`) does not match any parameter of this model.",
                 hint=f"Its {len(names)} parameters are named {', '.join([*names][:3])} and so on.",
@@ -194,13 +194,13 @@ def _fitting(patterns: Sequence[str], names: Any, key: str) -> set[str]:
 
 def checkpoint_layers(model: torch.nn.Module) -> None:
     """Let a model's layers store only their input, and recompute the rest in the backward pass."""
-    networks = (one for one in model.modules() if isinstance(one, PreTrainedModel))
-    able: list[Any] = [one for one in networks if one.supports_gradient_checkpointing]
+    networks = (module for module in model.modules() if isinstance(module, PreTrainedModel))
+    able: list[Any] = [network for network in networks if network.supports_gradient_checkpointing]
     if not able:
-        what = f"a {type(model).__name__} does not support gradient checkpointing."
-        raise InputError(what, hint="Leave `training.gradient_checkpointing` out.")
-    for one in able:
-        one.gradient_checkpointing_enable({"use_reentrant": False})
+        message = f"a {type(model).__name__} does not support gradient checkpointing."
+        raise InputError(message, hint="Leave `training.gradient_checkpointing` out.")
+    for network in able:
+        network.gradient_checkpointing_enable({"use_reentrant": False})
 
 
 class _Batches(list[list[int]]):
@@ -231,9 +231,11 @@ class _Trainer(Trainer):
     objective: Any
     recipe: TrainingRecipe
 
-    def __init__(self, objective: Any, recipe: TrainingRecipe, *given: Any, **more: Any) -> None:
+    def __init__(
+        self, objective: Any, recipe: TrainingRecipe, *arguments: Any, **more: Any
+    ) -> None:
         self.objective, self.recipe = objective, recipe
-        super().__init__(*given, **more)
+        super().__init__(*arguments, **more)
         self.model_accepts_loss_kwargs = False  # losses are means, divided by the accumulation
         self.remove_callback(PrinterCallback)
 
@@ -313,8 +315,8 @@ class _Watch(TrainerCallback):
         return float(self._examples * args.num_train_epochs / state.max_steps)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        each, step = self._per_step(args, state), state.global_step
-        progress().advance(round(each * step) - round(each * (step - 1)))
+        per_step, step = self._per_step(args, state), state.global_step
+        progress().advance(round(per_step * step) - round(per_step * (step - 1)))
         per_epoch = round(state.max_steps / args.num_train_epochs)
         within = {round(n * per_epoch / self._validations) for n in range(1, self._validations)}
         if step % per_epoch in within - {0} and args.eval_strategy != "no":
@@ -346,7 +348,7 @@ def _is_whole(checkpoint: Path) -> bool:
     parts = [f"rng_state_{n}.pth" for n in range(_processes()) if _processes() > 1]
     with suppress(FileNotFoundError, ValueError):  # cut, or being removed by the first process
         json.loads((checkpoint / "trainer_state.json").read_bytes())
-        return all((checkpoint / one).is_file() for one in parts)
+        return all((checkpoint / name).is_file() for name in parts)
     return False
 
 
@@ -364,9 +366,11 @@ def _had_stopped(checkpoint: str, patience: int) -> bool:
 
 def last_checkpoint(folder: Path) -> str | None:
     """The newest checkpoint that all processes wrote whole; others are removed."""
-    found = sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2]))
-    whole = [path for path in found if _is_whole(path)]
-    for path in found:
+    checkpoints = sorted(
+        folder.glob("checkpoint-*"), key=lambda path: int(path.name.partition("-")[2])
+    )
+    whole = [path for path in checkpoints if _is_whole(path)]
+    for path in checkpoints:
         if path not in whole and not rank():
             shutil.rmtree(path)
     return str(whole[-1]) if whole else None
@@ -378,8 +382,8 @@ def _history(state: Any, seconds: float) -> dict[str, Any]:
         entry = entries.setdefault(
             log["step"], {"step": log["step"], "epoch": log["epoch"], "validation_loss": None}
         )
-        known = {"training_loss": "loss", "validation_loss": "eval_loss"}
-        entry |= {name: log[key] for name, key in known.items() if key in log}
+        names = {"training_loss": "loss", "validation_loss": "eval_loss"}
+        entry |= {name: log[key] for name, key in names.items() if key in log}
     return {
         "steps": state.global_step,
         "validations": [entry for entry in entries.values() if "training_loss" in entry],

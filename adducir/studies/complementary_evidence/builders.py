@@ -120,14 +120,14 @@ def with_passages(question: HotpotQuestion, passages: Iterable[Passage]) -> Evid
     numbers = {title: number for number, title in enumerate(kept)}
     titles = question.gold_titles
     gold = tuple(sorted(numbers[title] for title in titles if title in numbers))
-    known = ((gold,), (), (len(titles) - len(gold),)) if titles else ()
-    return EvidenceQuestion(question.id, question.question, tuple(kept.values()), *known)
+    gold_sets = ((gold,), (), (len(titles) - len(gold),)) if titles else ()
+    return EvidenceQuestion(question.id, question.question, tuple(kept.values()), *gold_sets)
 
 
 def bigram_terms(text: str) -> list[str]:
     """The words and pairs of adjacent words of a text; a pair is joined by a space."""
     words = _WORD.findall(text.lower())
-    pairs = (f"{one} {two}" for one, two in pairwise(words) if not {one, two} & STOP_WORDS)
+    pairs = (f"{word} {two}" for word, two in pairwise(words) if not {word, two} & STOP_WORDS)
     return [*(word for word in words if word not in STOP_WORDS), *pairs]
 
 
@@ -147,29 +147,34 @@ def bm25_pools(
     """
     if not paragraphs:
         raise UsageError("paragraphs to search are missing.")
-    every, texts = list(paragraphs.values()), [one.question for one in questions]
+    paragraph_texts, texts = (
+        list(paragraphs.values()),
+        [question.question for question in questions],
+    )
     numbers = {title: number for number, title in enumerate(paragraphs)}
     vocabulary = Vocabulary(bigram_terms, texts)
-    with progress().doing("searching", len(every), "paragraphs"):
-        found = rank_parts(every, texts, model or BM25(), passages, analysis=vocabulary)
-    made, counts = [], Counter[str]()
-    for question, row in zip(questions, found.numbers.tolist(), strict=True):
-        wanted = [numbers[title] for title in question.gold_titles if title in numbers]
-        is_known = len(wanted) == len(question.gold_titles)
+    with progress().doing("searching", len(paragraph_texts), "paragraphs"):
+        ranking = rank_parts(paragraph_texts, texts, model or BM25(), passages, analysis=vocabulary)
+    built, counts = [], Counter[str]()
+    for question, row in zip(questions, ranking.numbers.tolist(), strict=True):
+        gold_numbers = [numbers[title] for title in question.gold_titles if title in numbers]
+        is_known = len(gold_numbers) == len(question.gold_titles)
         counts["unknown"] += not is_known
-        counts["found"] += bool(wanted) and is_known and {*wanted} <= {*row}
+        counts["found"] += bool(gold_numbers) and is_known and {*gold_numbers} <= {*row}
         if gold == "always":
             if not is_known:
                 continue
-            if len(wanted) > passages:
-                raise UsageError(f"{passages} passages cannot include {len(wanted)} gold ones.")
-            others = [number for number in row if number not in wanted]
-            kept = {*wanted, *others[: passages - len(wanted)]}
+            if len(gold_numbers) > passages:
+                raise UsageError(
+                    f"{passages} passages cannot include {len(gold_numbers)} gold ones."
+                )
+            others = [number for number in row if number not in gold_numbers]
+            kept = {*gold_numbers, *others[: passages - len(gold_numbers)]}
             row = [number for number in row if number in kept]
-            row += [number for number in wanted if number not in row]
-        pool = (passage_of(*every[number].split("\n", 1)) for number in row)
-        made.append(with_passages(question, pool))
-    return made, counts
+            row += [number for number in gold_numbers if number not in row]
+        pool = (passage_of(*paragraph_texts[number].split("\n", 1)) for number in row)
+        built.append(with_passages(question, pool))
+    return built, counts
 
 
 def _label(value: str | int) -> str | None:
@@ -207,7 +212,7 @@ def read_mnli(path: Path) -> Iterator[tuple[int, NliPair]]:
 
 def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
     """The premises of files, each named by file and line, and how many pairs are unlabelled."""
-    found: dict[str, Premise] = {}
+    premises: dict[str, Premise] = {}
     names: set[str] = set()
     counts = Counter[str]()
     for path in paths:
@@ -220,12 +225,12 @@ def read_premises(paths: Iterable[Path]) -> tuple[list[Premise], Counter[str]]:
             counts["unlabelled"] += pair.label is None
             if pair.label is not None:
                 text = " ".join(pair.premise.split())
-                premise = found.setdefault(text, Premise(f"{name}:{line}", text, {}))
-                own = premise.hypotheses.setdefault(pair.label, [])
-                own.append(" ".join(pair.hypothesis.split()))
-    if not found:
+                premise = premises.setdefault(text, Premise(f"{name}:{line}", text, {}))
+                hypotheses = premise.hypotheses.setdefault(pair.label, [])
+                hypotheses.append(" ".join(pair.hypothesis.split()))
+    if not premises:
         raise UsageError("all pairs of sentences lack labels.")
-    return list(found.values()), counts
+    return list(premises.values()), counts
 
 
 def build_mnli12(
@@ -235,21 +240,27 @@ def build_mnli12(
 
     How a premise is cut depends only on the seed and its id.
     """
-    whole = [one for one in premises if all(one.hypotheses.get(label) for label in LABELS)]
-    cut = {one.id: segments for one in whole if (segments := _segments(one, min_words, seed))}
-    usable = [one for one in whole if one.id in cut]
+    whole = [
+        premise for premise in premises if all(premise.hypotheses.get(label) for label in LABELS)
+    ]
+    cut = {
+        premise.id: segments
+        for premise in whole
+        if (segments := _segments(premise, min_words, seed))
+    }
+    usable = [premise for premise in whole if premise.id in cut]
     questions = []
-    for one in usable:
-        draw = drawing(seed, "question", one.id)
-        for other in draw.sample(usable, min(_TRIES, len(usable))):
+    for premise in usable:
+        draw = drawing(seed, "question", premise.id)
+        for donor in draw.sample(usable, min(_TRIES, len(usable))):
             passages = [
                 Passage(f"{prefix}{label}-{part}", "", text)
-                for prefix, own in (("", one), ("other-", other))
+                for prefix, source in (("", premise), ("other-", donor))
                 for label in LABELS
-                for part, text in enumerate(cut[own.id][label], 1)
+                for part, text in enumerate(cut[source.id][label], 1)
             ]
             texts = [passage.text.casefold() for passage in passages]
-            if other is not one and all(texts.count(text) == 1 for text in texts[:2]):
+            if donor is not premise and all(texts.count(text) == 1 for text in texts[:2]):
                 break
         else:
             continue  # a gold segment is always repeated
@@ -257,7 +268,7 @@ def build_mnli12(
         gold = tuple(place for place, number in enumerate(order) if number < 2)
         sets = sample_sets(len(passages), [gold], draw, negatives=negatives)
         shuffled = tuple(passages[number] for number in order)
-        questions.append(EvidenceQuestion(one.id, one.text, shuffled, (gold,), sets))
+        questions.append(EvidenceQuestion(premise.id, premise.text, shuffled, (gold,), sets))
     left_out = {
         "incomplete": len(premises) - len(whole),
         "short": len(whole) - len(usable),
@@ -271,8 +282,8 @@ def _segments(premise: Premise, min_words: int, seed: int) -> dict[str, tuple[st
     draw = drawing(seed, "cut", premise.id)
     segments = {}
     for label in LABELS:
-        each = (text.split() for text in premise.hypotheses[label])
-        words = next((some for some in each if len(some) >= 2 * min_words), None)
+        hypotheses = (text.split() for text in premise.hypotheses[label])
+        words = next((some for some in hypotheses if len(some) >= 2 * min_words), None)
         if words is None:
             return None
         place = draw.choice(cuts(len(words), min_words))

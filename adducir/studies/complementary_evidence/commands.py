@@ -69,21 +69,23 @@ def hotpotqa(settings: HotpotQA) -> None:
         raise UsageError("the file does not contain any questions.")
     rows = {"questions read": len(read)}
     if settings.own:
-        made = [builders.with_passages(question, question.paragraphs) for question in read]
-        whole = [question for question in made if not any(question.missing)]
-        found = sum(bool(question.gold) for question in whole)
-        rows["  with all gold paragraphs among their own"] = found
-        made = made if settings.gold == "found" else whole
+        questions = [builders.with_passages(question, question.paragraphs) for question in read]
+        whole = [question for question in questions if not any(question.missing)]
+        complete = sum(bool(question.gold) for question in whole)
+        rows["  with all gold paragraphs among their own"] = complete
+        questions = questions if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
         more = (
-            one for source in settings.paragraphs for one in builders.paragraphs_of_corpus(source)
+            paragraph
+            for source in settings.paragraphs
+            for paragraph in builders.paragraphs_of_corpus(source)
         )
-        for one in chain.from_iterable((*(question.paragraphs for question in read), more)):
-            searched.setdefault(one.title, f"{one.title}\n{one.text}")
+        for paragraph in chain.from_iterable((*(question.paragraphs for question in read), more)):
+            searched.setdefault(paragraph.title, f"{paragraph.title}\n{paragraph.text}")
         model, size, gold = BM25(k1=settings.k1, b=settings.b), settings.passages, settings.gold
         with open_progress():
-            made, counts = builders.bm25_pools(
+            questions, counts = builders.bm25_pools(
                 read, searched, passages=size, gold=gold, model=model
             )
         rows |= {
@@ -91,11 +93,14 @@ def hotpotqa(settings: HotpotQA) -> None:
             "  questions with a gold paragraph that is not available": counts["unknown"],
             "  questions whose gold paragraphs BM25 found": counts["found"],
         }
-    made = [one.with_sets(negatives=settings.negatives, seed=settings.seed) for one in made]
-    for _, path, part in in_parts(settings, made, lambda one: one.id):
+    questions = [
+        question.with_sets(negatives=settings.negatives, seed=settings.seed)
+        for question in questions
+    ]
+    for _, path, part in in_parts(settings, questions, lambda question: question.id):
         write_questions(part, path)
         note(f"wrote {path}: {len(part):,} questions")
-    show_counts({**rows, "questions written": len(made)})
+    show_counts({**rows, "questions written": len(questions)})
 
 
 class MNLI12(Building):
@@ -122,9 +127,9 @@ def mnli12(settings: MNLI12) -> None:
     premises, read = read_premises(settings.sources)
     how = settings.model_dump(include={"min_words", "negatives", "seed"})
     # Premises are split before questions are built, so that splits share no segment.
-    for name, path, part in in_parts(settings, premises, lambda one: one.text):
-        made, dropped = build_mnli12(part, **how)
-        write_questions(made, path)
+    for name, path, part in in_parts(settings, premises, lambda premise: premise.text):
+        questions, dropped = build_mnli12(part, **how)
+        write_questions(questions, path)
         show_counts(
             {
                 "pairs read": read["pairs"],
@@ -133,10 +138,10 @@ def mnli12(settings: MNLI12) -> None:
                 "  dropped: not one hypothesis of each label": dropped["incomplete"],
                 "  dropped: a hypothesis is too short to cut": dropped["short"],
                 "  dropped: a gold half is repeated": dropped["repeated"],
-                "questions": len(made),
+                "questions": len(questions),
             }
         )
-        note(f"wrote {path}: {len(made):,} questions")
+        note(f"wrote {path}: {len(questions):,} questions")
 
 
 class Select(Computing):
@@ -181,7 +186,7 @@ def select(settings: Select) -> None:
     from adducir.studies.complementary_evidence.study import SelectionWork, changed, selected
 
     model, trained = settings.model, None
-    asked = list(read_questions(*settings.questions))
+    questions = list(read_questions(*settings.questions))
     selection: Recipe
     if str(model) in SELECTORS and not model.exists():
         selection = SELECTORS.make(str(model), settings.settings)
@@ -190,7 +195,9 @@ def select(settings: Select) -> None:
         selection = changed(Settings.load(trained).selection, settings.settings)
     with open_progress(), using_threads(settings.threads):
         running = settings.running()
-        work = SelectionWork(model=trained, questions=asked, selection=selection, running=running)
+        work = SelectionWork(
+            model=trained, questions=questions, selection=selection, running=running
+        )
         with selected(work, Chunking(settings.output, settings.execution())) as chosen:
             count = write_selected(chosen, settings.output)
     note(f"wrote {settings.output}: sets for {count:,} questions")
@@ -223,14 +230,14 @@ def sets(settings: Sets) -> None:
     from adducir.studies.complementary_evidence.measures import GoldSets, set_table
     from adducir.studies.complementary_evidence.questions import read_questions, read_selected
 
-    known = GoldSets(read_questions(*settings.questions))
+    gold_sets = GoldSets(read_questions(*settings.questions))
     chosen = {
-        name: known.checked(read_selected(path), path)
+        name: gold_sets.checked(read_selected(path), path)
         for path, name in common.system_names(settings.files).items()
     }
     table = set_table(
-        {"": [known.scores(name, some) for name, some in chosen.items()]},
-        {"": known.bound(chosen.values())} if settings.upper_bound else {},
+        {"": [gold_sets.scores(name, some) for name, some in chosen.items()]},
+        {"": gold_sets.bound(chosen.values())} if settings.upper_bound else {},
         settings.testing(),
         settings.layout(files=digests([*settings.files, *settings.questions])),
     )

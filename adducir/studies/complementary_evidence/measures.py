@@ -30,23 +30,23 @@ Ids = frozenset[str]
 
 
 def values_of(chosen: Ids, gold: Iterable[Ids]) -> tuple[float, float, float]:
-    return _best((len(chosen & one), len(chosen), len(one)) for one in gold)
+    return _best((len(chosen & members), len(chosen), len(members)) for members in gold)
 
 
 def bound_of(pool: Ids, gold: Iterable[Ids], size: int | None) -> tuple[float, float, float]:
     """EM, F1 and Cover of the best ``size`` passages of a pool; None: of any number of them."""
-    found = [(len(pool & one), len(one)) for one in gold]
+    overlaps = [(len(pool & members), len(members)) for members in gold]
     if size is None:
-        return _best((hits, hits, wanted) for hits, wanted in found)
+        return _best((hits, hits, size) for hits, size in overlaps)
     taken = min(size, len(pool))
-    return _best((min(hits, taken), taken, wanted) for hits, wanted in found)
+    return _best((min(hits, taken), taken, size) for hits, size in overlaps)
 
 
-def _best(each: Iterable[tuple[int, int, int]]) -> tuple[float, float, float]:
+def _best(overlaps: Iterable[tuple[int, int, int]]) -> tuple[float, float, float]:
     """The best EM, F1 and Cover, from the numbers of correct, selected and gold passages."""
     values = (
-        (hits == taken == wanted, 2 * hits / (taken + wanted), hits == wanted)
-        for hits, taken, wanted in each
+        (hits == taken == size, 2 * hits / (taken + size), hits == size)
+        for hits, taken, size in overlaps
     )
     exact, f1, cover = map(max, zip(*values, strict=True))
     return float(exact), float(f1), float(cover)
@@ -69,17 +69,18 @@ class GoldSets:
 
     def checked(self, selected: Iterable[SelectedSet], path: Path) -> dict[str, tuple[str, ...]]:
         """Selected sets by question, each from the question's own passages."""
-        found: dict[str, tuple[str, ...]] = {}
-        for one in selected:
-            odd = {*one.chosen} - self.pools.get(one.id, {*one.chosen})
+        chosen: dict[str, tuple[str, ...]] = {}
+        for selection in selected:
+            odd = {*selection.chosen} - self.pools.get(selection.id, {*selection.chosen})
             if odd:
                 raise InputError(
-                    f"the selected passage {min(odd)!r} does not belong to the question {one.id}.",
+                    f"the selected passage {min(odd)!r} does not belong to the question "
+                    f"{selection.id}.",
                     path=path,
                     hint="Were these sets selected for other questions? Give that file.",
                 )
-            found[one.id] = one.chosen
-        return found
+            chosen[selection.id] = selection.chosen
+        return chosen
 
     def scores(self, system: str, chosen: Mapping[str, Collection[str]]) -> Scores:
         """EM, F1 and Cover over the questions with gold sets; one not in ``chosen`` counts 0."""
@@ -101,7 +102,9 @@ class GoldSets:
         If all systems selected the same number of passages (or a whole pool), it is the best
         selection of that size; otherwise the best of any size.
         """
-        taken = [(len(members), qid) for one in systems for qid, members in one.items() if members]
+        taken = [
+            (len(members), qid) for chosen in systems for qid, members in chosen.items() if members
+        ]
         size: int | None = max(taken, default=(1, ""))[0]
         if any(count < min(size or 0, len(self.pools.get(qid, ()))) for count, qid in taken):
             size = None
@@ -116,8 +119,10 @@ def set_table(
     layout: Layout,
 ) -> ResultTable:
     """A table of systems over data sets (``""`` for the only one), with the bound as first row."""
-    every = [one.in_set(name) for name, some in scores.items() for one in some]
-    if any(BOUND in one.systems for one in every):
+    measured = [
+        scores_of_system.in_set(name) for name, some in scores.items() for scores_of_system in some
+    ]
+    if any(BOUND in measured_scores.systems for measured_scores in measured):
         raise UsageError(f"the name {BOUND!r} is reserved.", hint="Rename the system.")
     if bounds:
         note = f"{BOUND}: the best selection from each question's passages; it is not tested."
@@ -127,4 +132,4 @@ def set_table(
         for name, bound in bounds.items()
         for _, _, measure, mean, topics in bound.means().iter_rows()
     ]
-    return build_table(compare(every, testing), layout, figures=figures)
+    return build_table(compare(measured, testing), layout, figures=figures)

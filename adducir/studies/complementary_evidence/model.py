@@ -99,7 +99,10 @@ class Reader:
         pairs = [(question.question, text) for text in texts] if self.together else texts
         encoded = self.tokenizer.backend_tokenizer.encode_batch([question.question])
         encoded += self.tokenizer.backend_tokenizer.encode_batch(pairs) if pairs else []
-        return [self._input(one, int(self.together and n > 0)) for n, one in enumerate(encoded)]
+        return [
+            self._input(encoding, int(self.together and n > 0))
+            for n, encoding in enumerate(encoded)
+        ]
 
     def _input(self, encoding: Any, side: int) -> Input:
         sides = np.array([-1 if side is None else side for side in encoding.sequence_ids])
@@ -110,7 +113,9 @@ class Reader:
         kept = np.ones(len(sides), dtype=bool)
         kept[first[to_first:]] = False
         kept[second[max(0, room - to_first) :]] = False
-        ids, types = (np.array(one, dtype=np.int64) for one in (encoding.ids, encoding.type_ids))
+        ids, types = (
+            np.array(values, dtype=np.int64) for values in (encoding.ids, encoding.type_ids)
+        )
         return Input(ids[kept], types[kept], (sides == side)[kept].astype(np.int64))
 
 
@@ -128,15 +133,15 @@ class Encoder(torch.nn.Module):
     def forward(self, inputs: Sequence[Input]) -> Tensor:
         """(n, d) the vectors of one batch, in single precision."""
         device = self.network.device
-        ids, mask = padded([one.ids for one in inputs], self._filler, device)
+        ids, mask = padded([item.ids for item in inputs], self._filler, device)
         more: dict[str, Tensor] = {}
         if self._has_types:
-            more["token_type_ids"] = padded([one.types for one in inputs], 0, device)[0]
+            more["token_type_ids"] = padded([item.types for item in inputs], 0, device)[0]
         states: Tensor = self.network(ids, attention_mask=mask, **more).last_hidden_state.float()
         if self.pooling == "first":
             return states[:, 0]
-        own = padded([one.own for one in inputs], 0, device)[0].to(states.dtype)[..., None]
-        return (states * own).sum(1) / own.sum(1).clamp(min=1)
+        is_own = padded([item.own for item in inputs], 0, device)[0].to(states.dtype)[..., None]
+        return (states * is_own).sum(1) / is_own.sum(1).clamp(min=1)
 
     def vectors(self, inputs: Sequence[Input], tokens: int | None) -> NDArray[np.float32]:
         """(n, d) the vectors of many inputs, in batches of a number of padded tokens."""
@@ -144,7 +149,7 @@ class Encoder(torch.nn.Module):
         def compute(numbers: NDArray[np.int64]) -> list[Any]:
             return list(self([inputs[number] for number in numbers]).cpu().numpy())
 
-        lengths, device = [len(one.ids) for one in inputs], self.network.device
+        lengths, device = [len(item.ids) for item in inputs], self.network.device
         return np.array(in_order(lengths, compute, tokens=tokens, device=device), dtype=np.float32)
 
     def freeze(self, trained: int | None) -> None:
@@ -167,7 +172,7 @@ def batch_of(
     encoder: Encoder, questions: Sequence[Sequence[Input]]
 ) -> tuple[Tensor, Tensor, Tensor]:
     """(Q, d) vectors of questions, (Q, K, d) of passages, (Q, K) True at passages."""
-    vectors = encoder([one for inputs in questions for one in inputs])
+    vectors = encoder([item for inputs in questions for item in inputs])
     counts = torch.tensor([len(inputs) for inputs in questions], device=vectors.device)
     there = torch.arange(max(2, int(counts.max())), device=vectors.device) < counts[:, None]
     whole = vectors.new_zeros((*there.shape, encoder.width))
@@ -178,9 +183,9 @@ def batch_of(
 def relevance_loss(logits: Tensor, relevant: Tensor, mask: Tensor) -> Tensor:
     """(Q,) equation 5, of (Q, K) logits; ``mask`` is True at passages."""
     clean = logits.masked_fill(~mask, 0)
-    wanted = relevant.to(clean.dtype)
-    each = functional.binary_cross_entropy_with_logits(clean, wanted, reduction="none")
-    return each.masked_fill(~mask, 0).sum(-1)
+    target = relevant.to(clean.dtype)
+    losses = functional.binary_cross_entropy_with_logits(clean, target, reduction="none")
+    return losses.masked_fill(~mask, 0).sum(-1)
 
 
 def complementary_loss(
@@ -190,8 +195,8 @@ def complementary_loss(
     gold, sets, weights = batch["relevant"] & mask, batch["sets"], recipe.weights
     total = relevance_loss(logits, gold, mask).mean()
     if weights.diversity:
-        own = vectors.masked_fill(~gold[..., None], 0)
-        unit = functional.normalize(own, dim=-1, eps=_ZERO)
+        gold_vectors = vectors.masked_fill(~gold[..., None], 0)
+        unit = functional.normalize(gold_vectors, dim=-1, eps=_ZERO)
         apart = torch.cdist(unit, unit, p=1.0) / (2 * vectors.shape[-1] ** 0.5)
         pairs = (gold[:, :, None] & gold[:, None, :]).triu(1)
         diversity = (1 - apart).masked_fill(~pairs, 0).sum((-2, -1))
@@ -203,8 +208,8 @@ def complementary_loss(
         sums = members.masked_fill(~is_member[..., None], 0).sum(2)
         cosine = functional.cosine_similarity(sums, question[:, None], dim=-1, eps=_ZERO)
         false = (cosine - recipe.margin).clamp(min=0)
-        each = torch.where(batch["labels"], 1 - cosine, false)
-        compactness = each.masked_fill(~is_member.any(-1), 0).sum(-1)
+        losses = torch.where(batch["labels"], 1 - cosine, false)
+        compactness = losses.masked_fill(~is_member.any(-1), 0).sum(-1)
         total = total + weights.compactness * compactness.mean()
     return total
 
@@ -219,12 +224,12 @@ class EvidenceModel(torch.nn.Module, ABC):
     def __init__(self, settings: Settings, sources: Sequence[ModelSource]) -> None:
         super().__init__()
         self.settings = settings
-        encoders = [Encoder(one, settings.pooling) for one in sources]
+        encoders = [Encoder(source, settings.pooling) for source in sources]
         tokenizer = load_tokenizer(sources[0])
         length = longest_input(encoders[0].network.config, tokenizer, settings.length)
         self.reader = Reader(tokenizer, length, together=self.together)
         self.encoders: Any = torch.nn.ModuleList(encoders)
-        heads = [self.head(one.width, number) for number, one in enumerate(encoders)]
+        heads = [self.head(encoder.width, number) for number, encoder in enumerate(encoders)]
         self.heads: Any = torch.nn.ModuleList(heads)
 
     @abstractmethod
@@ -256,8 +261,8 @@ class EvidenceModel(torch.nn.Module, ABC):
             try:
                 head.load_state_dict(load_file(place / HEAD_FILE))
             except (OSError, RuntimeError, SafetensorError) as error:
-                what = f"the head's weights cannot be loaded: {error}."
-                raise InputError(what, path=place / HEAD_FILE) from error
+                message = f"the head's weights cannot be loaded: {error}."
+                raise InputError(message, path=place / HEAD_FILE) from error
         return model.eval()
 
     def save(self, folder: Path) -> None:
@@ -278,15 +283,20 @@ class EvidenceModel(torch.nn.Module, ABC):
     ) -> list[Any]:
         """What a selection of ``most`` passages needs; ``tokens`` is the batch size."""
         self.eval()
-        found = []
+        pools = []
         with computing_in(precision, self):
             for first in range(0, len(questions), TOGETHER):
-                each = [self.reader.read(one) for one in questions[first : first + TOGETHER]]
-                ends = np.cumsum([len(inputs) for inputs in each])
-                inputs = [one for some in each for one in some]
-                whole = (np.split(one.vectors(inputs, tokens), ends[:-1]) for one in self.encoders)
-                found += [self.pool(own, most) for own in zip(*whole, strict=True)]
-        return found
+                inputs_of_questions = [
+                    self.reader.read(question) for question in questions[first : first + TOGETHER]
+                ]
+                ends = np.cumsum([len(inputs) for inputs in inputs_of_questions])
+                inputs = [item for some in inputs_of_questions for item in some]
+                whole = (
+                    np.split(encoder.vectors(inputs, tokens), ends[:-1])
+                    for encoder in self.encoders
+                )
+                pools += [self.pool(vectors, most) for vectors in zip(*whole, strict=True)]
+        return pools
 
 
 class ComplementaryModel(EvidenceModel):
@@ -323,14 +333,14 @@ class TensorNetwork(torch.nn.Module):
         self.out = torch.nn.Linear(slices, 1)
         torch.nn.init.normal_(self.bilinear, 0.0, 0.02 / width**0.5)
 
-    def forward(self, one: Tensor, two: Tensor, third: Tensor | None = None) -> Tensor:
+    def forward(self, first_vectors: Tensor, two: Tensor, third: Tensor | None = None) -> Tensor:
         """(..., A, B) scores of every pair of (..., A, d) and (..., B, d); third: (..., d)."""
-        width = one.shape[-1]
-        first, second, *rest = torch.split(self.linear.weight, width, dim=1)
-        linear = (one @ first.T)[..., :, None, :] + (two @ second.T)[..., None, :, :]
-        if third is not None and rest:
-            linear = linear + (third @ rest[0].T)[..., None, None, :]
-        product = torch.einsum("...ad,sde,...be->...abs", one, self.bilinear, two)
+        width = first_vectors.shape[-1]
+        first, second, *others = torch.split(self.linear.weight, width, dim=1)
+        linear = (first_vectors @ first.T)[..., :, None, :] + (two @ second.T)[..., None, :, :]
+        if third is not None and others:
+            linear = linear + (third @ others[0].T)[..., None, None, :]
+        product = torch.einsum("...ad,sde,...be->...abs", first_vectors, self.bilinear, two)
         return self.out(torch.tanh(product + linear + self.linear.bias))[..., 0]
 
 
@@ -348,23 +358,25 @@ class DRNModel(EvidenceModel):
 
         All others, including the first itself, are negatives.
         """
-        (question, own, mask), (asked, passages, _) = (
+        (question, question_passages, mask), (questions, passages, _) = (
             batch_of(encoder, batch["questions"]) for encoder in self.encoders
         )
         firsts = batch["relevant"] & mask
-        relevance = relevance_loss(self.heads[0](question[:, None], own)[:, 0], firsts, mask)
+        relevance = relevance_loss(
+            self.heads[0](question[:, None], question_passages)[:, 0], firsts, mask
+        )
         pairs = firsts[:, :, None] & mask[:, None]
-        novelty = self.heads[1](passages, passages, asked).masked_fill(~pairs, 0)
+        novelty = self.heads[1](passages, passages, questions).masked_fill(~pairs, 0)
         same = torch.eye(firsts.shape[1], dtype=torch.bool, device=firsts.device)
         adds = (firsts[:, :, None] & firsts[:, None] & ~same).to(novelty.dtype)
-        each = functional.binary_cross_entropy_with_logits(novelty, adds, reduction="none")
-        per_first = each.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
+        losses = functional.binary_cross_entropy_with_logits(novelty, adds, reduction="none")
+        per_first = losses.masked_fill(~pairs, 0).sum((1, 2)) / firsts.sum(1).clamp(min=1)
         return (relevance + per_first).mean()
 
     def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> NoveltyPool:
         device = self.encoders[0].network.device
-        one, two = (torch.from_numpy(some).to(device) for some in vectors)
-        relevance = self.heads[0](one[:1], one[1:])[0]
+        values, two = (torch.from_numpy(some).to(device) for some in vectors)
+        relevance = self.heads[0](values[:1], values[1:])[0]
         novelty = self.heads[1](two[1:], two[1:], two[0])
         logits = (some.sigmoid().double().cpu().numpy() for some in (relevance, novelty))
         return NoveltyPool(*logits)

@@ -68,8 +68,8 @@ class EvidenceQuestion:
     missing: tuple[Annotated[StrictInt, Field(ge=0)], ...] = ()
 
     def __post_init__(self) -> None:
-        all_different(tuple(one.id for one in self.passages))
-        for members in chain(self.gold, (one.members for one in self.sets)):
+        all_different(tuple(passage.id for passage in self.passages))
+        for members in chain(self.gold, (labelled.members for labelled in self.sets)):
             outside = [number for number in members if not 0 <= number < len(self.passages)]
             if outside:
                 raise ValueError(f"the passage {outside[0]} is not one of {len(self.passages)}")
@@ -126,7 +126,7 @@ def read_questions(*paths: Path) -> Iterator[EvidenceQuestion]:
 
 def write_questions(questions: Iterable[EvidenceQuestion], path: Path) -> int:
     def record_of(question: EvidenceQuestion) -> dict[str, Any]:
-        record = {one.name: getattr(question, one.name) for one in fields(question)}
+        record = {item.name: getattr(question, item.name) for item in fields(question)}
         record["gold"] = [sorted(members) for members in question.gold]
         return {key: value for key, value in record.items() if value or key != "missing"}
 
@@ -140,7 +140,7 @@ def read_selected(path: Path) -> Iterator[SelectedSet]:
 
 def write_selected(sets: Iterable[SelectedSet], path: Path) -> int:
     return write_records(
-        sets, path, lambda one: {k: v for k, v in asdict(one).items() if v is not None}
+        sets, path, lambda selected: {k: v for k, v in asdict(selected).items() if v is not None}
     )
 
 
@@ -165,14 +165,14 @@ def sample_sets(
     relevant = frozenset[int]().union(*gold)
     possible = comb(passages, size) - comb(len(relevant), size)
     if possible <= 4 * negatives:
-        every = [m for m in combinations(range(passages), size) if not relevant.issuperset(m)]
-        drawn = draw.sample(every, min(negatives, possible))
+        candidates = [m for m in combinations(range(passages), size) if not relevant.issuperset(m)]
+        drawn = draw.sample(candidates, min(negatives, possible))
     else:
-        found: dict[tuple[int, ...], None] = {}
-        while len(found) < negatives:
+        sampled: dict[tuple[int, ...], None] = {}
+        while len(sampled) < negatives:
             members = tuple(sorted(draw.sample(range(passages), size)))
             if not relevant.issuperset(members):
-                found[members] = None
-        drawn = list(found)
+                sampled[members] = None
+        drawn = list(sampled)
     positives = [LabelledSet(tuple(sorted(members)), True) for members in gold]
     return (*positives, *(LabelledSet(members, False) for members in drawn))

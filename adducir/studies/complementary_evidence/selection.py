@@ -67,7 +67,7 @@ class BM25Selection(Selector):
         from adducir.indexes.vocabulary import lower_split, vocabulary_of
 
         analysis = vocabulary_of(Analysis()) if self.analysis == "lucene" else lower_split
-        model, found = BM25(k1=self.k1, b=self.b), []
+        model, selected = BM25(k1=self.k1, b=self.b), []
         for question in questions:
             ids: tuple[str, ...] = ()
             score = 0.0
@@ -77,8 +77,8 @@ class BM25Selection(Selector):
                 ranking = candidates.rank([question.question], model, self.size)
                 ids = tuple(question.passages[number].id for number in ranking.numbers[0])
                 score = float(ranking.scores[0].sum())
-            found.append(SelectedSet(question.id, ids, score))
-        return found
+            selected.append(SelectedSet(question.id, ids, score))
+        return selected
 
 
 SELECTORS = Family("selectors", Selector, {"bm25": f"{__name__}:BM25Selection"}, what="selector")
@@ -123,9 +123,9 @@ class Pool:
     ) -> "Pool":
         """The pool of candidates among K passages, from (K,) P(p|q), (K, d) and (d,) vectors."""
         order = np.argsort(-relevance, kind="stable")[:most]
-        each = relevance[order], vectors[order], question
-        chances, p, q = (one.astype(np.float64) for one in each)
-        if not all(np.isfinite(one).all() for one in (chances, p, q)):
+        parts = relevance[order], vectors[order], question
+        chances, p, q = (values.astype(np.float64) for values in parts)
+        if not all(np.isfinite(values).all() for values in (chances, p, q)):
             raise UsageError("a relevance or a vector is not finite.")
         unit = p / np.linalg.norm(p, axis=1, keepdims=True).clip(min=_ZERO)
         apart = np.abs(unit[:, None] - unit[None]).sum(-1) / (2 * p.shape[1] ** 0.5)
@@ -159,9 +159,9 @@ class Pool:
                     if n not in members and len(grown) - before <= selection.beam:
                         grown.setdefault(frozenset((*members, n)), (*members, n))
             sets = list(grown.values())
-            found = self.scores(sets, selection)
-            order = np.argsort(-found, kind="stable")[: selection.beam]
-            beam, scores = [sets[n] for n in order], found[order]
+            scores_of_sets = self.scores(sets, selection)
+            order = np.argsort(-scores_of_sets, kind="stable")[: selection.beam]
+            beam, scores = [sets[n] for n in order], scores_of_sets[order]
         return self.numbers[list(beam[0])].tolist(), float(scores[0])
 
 

@@ -48,12 +48,14 @@ if TYPE_CHECKING:
 
 
 def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
-    made, errors = validated(type(selection), {**selection.model_dump(), **changes})
-    if made is None:
-        known = ", ".join(type(selection).model_fields)
-        what = "; ".join(f"--set {'.'.join(map(str, one.path))}: {one.what}" for one in errors)
-        raise UsageError(f"{what}.", hint=f"This model has: {known}.")
-    return made
+    selection_, errors = validated(type(selection), {**selection.model_dump(), **changes})
+    if selection_ is None:
+        keys = ", ".join(type(selection).model_fields)
+        message = "; ".join(
+            f"--set {'.'.join(map(str, error.path))}: {error.what}" for error in errors
+        )
+        raise UsageError(f"{message}.", hint=f"This model has: {keys}.")
+    return selection_
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,9 +126,9 @@ def selected(
     work: SelectionWork, chunking: Chunking = TEMPORARY
 ) -> Iterator[Iterator[SelectedSet]]:
     """The selected set of each question, in order; chunks are deleted if the block succeeds."""
-    with chunking.made(work) as made:
-        chunks = (orjson.loads(read_shard(path)["sets"].tobytes()) for path in made.files)
-        yield (SelectedSet(**one) for chunk in chunks for one in chunk)
+    with chunking.made(work) as chunks_made:
+        chunks = (orjson.loads(read_shard(path)["sets"].tobytes()) for path in chunks_made.files)
+        yield (SelectedSet(**row) for chunk in chunks for row in chunk)
 
 
 class TrainedSystem(Recipe):
@@ -248,43 +250,49 @@ class EvidenceStudy(Study):
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
         for data, rounds in recipe.data.items():
-            found = planner.opening(("data", data), partial(self._opened, data, rounds))
-            if found is not None:
-                tests = {(data, n): self._paths(one.test) for n, one in enumerate(rounds)}
+            opened = planner.opening(("data", data), partial(self._opened, data, rounds))
+            if opened is not None:
+                tests = {(data, n): self._paths(recipe.test) for n, recipe in enumerate(rounds)}
                 self.tests.update(tests)
-                self.gold.update(found)
+                self.gold.update(opened)
 
     def _paths(self, names: Several) -> tuple[Path, ...]:
         return tuple(file_path(name, self.folder) for name in as_tuple(names))
 
     def _opened(self, data: str, rounds: Sequence[RoundRecipe]) -> dict[str, GoldSets]:
         """The gold sets of a data set; none if a dry run cannot read all test questions."""
-        with gathering() as each:
-            are_read = [each(partial(self._separate, one)) for one in rounds]
+        with gathering() as opening:
+            are_read = [opening(partial(self._separate, recipe)) for recipe in rounds]
         if not all(are_read):
             return {}
-        every = [*read_questions(*(path for one in rounds for path in self._paths(one.test)))]
-        twice = len(every) - len({question.id for question in every})
+        questions = [
+            *read_questions(*(path for recipe in rounds for path in self._paths(recipe.test)))
+        ]
+        twice = len(questions) - len({question.id for question in questions})
         if twice:
-            what = f"{twice} questions of {data} are tested in two rounds."
-            raise InputError(what, path=self.planner.path)
-        return {data: GoldSets(every)}
+            message = f"{twice} questions of {data} are tested in two rounds."
+            raise InputError(message, path=self.planner.path)
+        return {data: GoldSets(questions)}
 
-    def _separate(self, one: RoundRecipe) -> bool:
+    def _separate(self, recipe: RoundRecipe) -> bool:
         """Reject a round whose test questions are in its other files; False if tests are unread."""
         tests, others = (
-            self._paths(one.test),
-            [*self._paths(one.train), *self._paths(one.validation)],
+            self._paths(recipe.test),
+            [*self._paths(recipe.train), *self._paths(recipe.validation)],
         )
-        with gathering() as each:
+        with gathering() as opening:
             for path in (*tests, *others):
-                each(partial(require, path))
+                opening(partial(require, path))
         reads_others = reads(*others)
         if not reads(*tests):
             return False
-        texts = {same_text(one.question): one.question for one in read_questions(*tests)}
+        texts = {
+            same_text(question.question): question.question for question in read_questions(*tests)
+        }
         for path in others if reads_others else ():
-            shared = texts.keys() & {same_text(one.question) for one in read_questions(path)}
+            shared = texts.keys() & {
+                same_text(question.question) for question in read_questions(path)
+            }
             if shared:
                 raise InputError(
                     f"{len(shared)} test questions are in it, such as {texts[min(shared)]!r}.",
@@ -317,11 +325,11 @@ class EvidenceStudy(Study):
         return SelectionStep(self, trial, None if training else system.made, training)
 
     def _training(self, trial: Trial, system: TrainedSystem) -> ModelStep:
-        one = self.recipe.data[trial.data][trial.part]
+        recipe = self.recipe.data[trial.data][trial.part]
         changes = (
             *system.set,
-            f"data.train={json.dumps(as_tuple(one.train))}",
-            f"data.validation={json.dumps(as_tuple(one.validation))}",
+            f"data.train={json.dumps(as_tuple(recipe.train))}",
+            f"data.validation={json.dumps(as_tuple(recipe.validation))}",
             f"training.seed={trial.seed}",
         )
         document = load(file_path(str(system.recipe_for(trial.data)), self.folder))
@@ -338,23 +346,25 @@ class EvidenceStudy(Study):
         chosen: dict[Trial, dict[str, tuple[str, ...]]] = {}
         steps = [step for step in self.steps.values() if isinstance(step, SelectionStep)]
         for step in steps:
-            one = step.trial._replace(part=None)  # the rounds' test questions together
-            path, gold = step.path / "chosen.jsonl", self.gold[one.data]
-            chosen[one] = chosen.get(one, {}) | gold.checked(read_selected(path), path)
+            trial = step.trial._replace(part=None)  # the rounds' test questions together
+            path, gold = step.path / "chosen.jsonl", self.gold[trial.data]
+            chosen[trial] = chosen.get(trial, {}) | gold.checked(read_selected(path), path)
         for data, gold in self.gold.items():
             name = data if len(self.gold) > 1 else ""
             scores[name] = []
             for system in self.recipe.systems:
                 trials = [Trial(system, data, seed) for seed in self.seeds(system)]
-                each = [gold.scores(trial.run, chosen[trial]) for trial in trials]
-                scores[name] += [one.renamed(system) for one in each]
-                if len(each) > 1:
-                    rates = ", ".join(f"{one.mean('EM'):.3f}" for one in each)
+                scores_of_runs = [gold.scores(trial.run, chosen[trial]) for trial in trials]
+                scores[name] += [scores_of_run.renamed(system) for scores_of_run in scores_of_runs]
+                if len(scores_of_runs) > 1:
+                    rates = ", ".join(
+                        f"{scores_of_run.mean('EM'):.3f}" for scores_of_run in scores_of_runs
+                    )
                     notes.append(f"EM of {system} on {data} by seed: {rates}.")
             bounds[name] = gold.bound(sets for trial, sets in chosen.items() if trial.data == data)
-        models = {one.path.name: one.training.fingerprint for one in steps if one.training}
-        made = {one.trial.system: one.settings() for one in steps if one.selector}
-        facts = {"models": models, **({"selectors": made} if made else {})}
+        models = {step.path.name: step.training.fingerprint for step in steps if step.training}
+        selectors = {step.trial.system: step.settings() for step in steps if step.selector}
+        facts = {"models": models, **({"selectors": selectors} if selectors else {})}
         layout = self.layout(self.provenance(facts), notes=notes)
         return [
             Finding(set_table(scores, bounds, self.recipe.comparison, layout), each="per-question")

@@ -134,22 +134,22 @@ class EvidenceTrainable(Trainable[R]):
     def _selections(self) -> list[Selection | DRNSelection]:
         """All valid combinations of selection settings, the last key changing fastest."""
         recipe, kind = self.recipe, DRNSelection if self.recipe.kind == "drn" else Selection
-        given = recipe.selection.model_dump(exclude_none=True)
+        stated = recipe.selection.model_dump(exclude_none=True)
         if isinstance(recipe, ComplementaryRecipe):
-            given = recipe.weights.model_dump() | given
+            stated = recipe.weights.model_dump() | stated
         grid = {
-            key: given[key] if isinstance(given[key], tuple) else (given[key],)
+            key: stated[key] if isinstance(stated[key], tuple) else (stated[key],)
             for key in kind.model_fields
         }
-        found: list[Selection | DRNSelection] = []
+        selections: list[Selection | DRNSelection] = []
         for values in product(*grid.values()):
             try:
-                found.append(kind.model_validate(dict(zip(grid, values, strict=True))))
+                selections.append(kind.model_validate(dict(zip(grid, values, strict=True))))
             except ValidationError:
                 continue
-        if not found:
+        if not selections:
             raise UsageError("none of the combinations of selection values is valid.")
-        return found
+        return selections
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -164,8 +164,8 @@ class EvidenceTrainable(Trainable[R]):
     def model_settings(self) -> "Settings":
         from adducir.studies.complementary_evidence.model import Settings
 
-        own = {"kind", "length", "pooling", "slices"}
-        return Settings(selection=self.selection, **self.recipe.model_dump(include=own))
+        keys = {"kind", "length", "pooling", "slices"}
+        return Settings(selection=self.selection, **self.recipe.model_dump(include=keys))
 
     def _questions(self) -> Iterator[tuple[EvidenceQuestion, str]]:
         """The questions, each with its split; equal texts are one question, whatever their ids."""
@@ -216,17 +216,21 @@ class EvidenceTrainable(Trainable[R]):
         import torch
 
         questions = [_QUESTION.validate_json(row["question"]) for row in rows]
-        most = max(1, *(len(one.passages) for one in questions))
-        labelled = max(len(one.sets) for one in questions)
-        largest = max((len(some.members) for one in questions for some in one.sets), default=1)
+        most = max(1, *(len(question.passages) for question in questions))
+        labelled = max(len(question.sets) for question in questions)
+        largest = max(
+            (len(some.members) for question in questions for some in question.sets), default=1
+        )
         relevant = torch.zeros((len(questions), most), dtype=torch.bool)
         members = torch.full((len(questions), labelled, largest), -1)
         labels = torch.zeros((len(questions), labelled), dtype=torch.bool)
         for row, question in enumerate(questions):
             relevant[row, list(question.relevant)] = True
-            for place, one in enumerate(question.sets):
-                members[row, place, : len(one.members)] = torch.tensor(one.members)
-                labels[row, place] = one.label
+            for place, labelled_set in enumerate(question.sets):
+                members[row, place, : len(labelled_set.members)] = torch.tensor(
+                    labelled_set.members
+                )
+                labels[row, place] = labelled_set.label
         read = [self._reader.read(question) for question in questions]
         return {"relevant": relevant, "sets": members, "labels": labels, "questions": read}
 
@@ -237,9 +241,9 @@ class EvidenceTrainable(Trainable[R]):
             for question, part in (self._questions() if len(data.validation) else ())
             if part == "validation" and question.relevant
         ]
-        tried, found = self._selections(), dict[str, Any]()
+        tried, report = self._selections(), dict[str, Any]()
         totals = np.zeros((len(tried), 2))
-        most = max(getattr(one, "candidates", 0) for one in tried)
+        most = max(getattr(selection, "candidates", 0) for selection in tried)
         pools = model.pools(held_out, most, precision=self.recipe.training.precision)
         for question, pool in zip(held_out, pools, strict=True):
             for total, selection in zip(totals, tried, strict=True):
@@ -250,9 +254,9 @@ class EvidenceTrainable(Trainable[R]):
             best = max(range(len(tried)), key=lambda place: (*totals[place], -place))
             self.selection = tried[best]
             exact, f1 = (totals[best] / len(held_out)).round(4).tolist()
-            found = {"settings_tried": len(tried), "validation_exact_match": exact}
-            found["validation_f1"] = f1
-        return found | {f"selected_{key}": value for key, value in self.selection}
+            report = {"settings_tried": len(tried), "validation_exact_match": exact}
+            report["validation_f1"] = f1
+        return report | {f"selected_{key}": value for key, value in self.selection}
 
     def save(self, model: Any, folder: Path) -> None:
         model.settings = self.model_settings
@@ -286,9 +290,12 @@ class DRNTrainable(EvidenceTrainable[DRNRecipe]):
 
 def in_sets(question: EvidenceQuestion) -> EvidenceQuestion:
     """The question with only the passages in its labelled and gold sets."""
-    kept = sorted(question.relevant.union(*(one.members for one in question.sets)))
+    kept = sorted(question.relevant.union(*(labelled.members for labelled in question.sets)))
     new = {number: place for place, number in enumerate(kept)}
-    sets = (LabelledSet(tuple(new[n] for n in one.members), one.label) for one in question.sets)
+    sets = (
+        LabelledSet(tuple(new[n] for n in labelled.members), labelled.label)
+        for labelled in question.sets
+    )
     return replace(
         question,
         passages=tuple(question.passages[number] for number in kept),

@@ -56,9 +56,9 @@ class Ratings:
     frame: pl.DataFrame  # item, rater, system (Enum), label (text), rating, rank (NaN: none), line
     path: Path
 
-    def has(self, what: What) -> bool:
-        given = pl.col("label") != "" if what == "rating" else pl.col("rank").is_finite()
-        return self.frame.filter(given).height > 0
+    def has(self, kind: What) -> bool:
+        is_given = pl.col("label") != "" if kind == "rating" else pl.col("rank").is_finite()
+        return self.frame.filter(is_given).height > 0
 
     def names(self, column: str) -> list[str]:
         """The distinct items, raters or systems, in file order."""
@@ -69,15 +69,15 @@ class Ratings:
         places = pl.col("rank").fill_nan(None).rank("average").over("item", "rater")
         return replace(self, frame=self.frame.with_columns(rank=places.fill_null(nan)))
 
-    def item_means(self, what: What) -> pl.DataFrame:
+    def item_means(self, kind: What) -> pl.DataFrame:
         """One row per judged item and system, with the mean over raters."""
-        given = self.frame.filter(pl.col(what).is_finite())
-        means = given.group_by("item", "system").agg(pl.col(what).mean().alias("mean"))
+        answered = self.frame.filter(pl.col(kind).is_finite())
+        means = answered.group_by("item", "system").agg(pl.col(kind).mean().alias("mean"))
         return means.sort("item", "system")
 
-    def scores(self, what: What) -> list[Scores]:
+    def scores(self, kind: What) -> list[Scores]:
         """The means as scores, with items as topics; a UsageError if a system lacks an item."""
-        means = self.item_means(what)
+        means = self.item_means(kind)
         items, systems = means["item"].unique().sort(), self.names("system")
         table = np.full((len(systems), len(items)), nan)
         columns = np.searchsorted(items.to_physical(), means["item"].to_physical())
@@ -85,26 +85,26 @@ class Ratings:
         if np.isnan(table).any():
             system, item = np.argwhere(np.isnan(table))[0].tolist()
             raise UsageError(
-                f"{systems[system]} lacks a {what} on item {items[item]}, unlike others.",
+                f"{systems[system]} lacks a {kind} on item {items[item]}, unlike others.",
                 hint="Paired tests need all systems on the same items: remove such items.",
             )
         qids = items.cast(pl.String).to_list()
         return [
-            Scores.of(system, qids, (MEASURES[what],), row[:, None])
+            Scores.of(system, qids, (MEASURES[kind],), row[:, None])
             for system, row in zip(systems, table, strict=True)
         ]
 
-    def described(self, what: What, system: str, level: float) -> dict[str, float]:
+    def described(self, kind: What, system: str, level: float) -> dict[str, float]:
         """Items, mean, standard deviation (n - 1) and t interval of a system's items' means."""
         from scipy.special import stdtrit
 
-        means = self.item_means(what).filter(pl.col("system") == system)["mean"].to_numpy()
+        means = self.item_means(kind).filter(pl.col("system") == system)["mean"].to_numpy()
         count = len(means)
         mean = float(means.mean()) if count else nan
         sd = float(means.std(ddof=1)) if count > 1 else nan
         reach = float(stdtrit(count - 1, 0.5 + level / 2)) * sd / sqrt(count) if count > 1 else nan
         ends = {"low": mean - reach, "high": mean + reach}
-        return {str(MEASURES[what]): mean, "Items": count, "SD": sd, **ends}
+        return {str(MEASURES[kind]): mean, "Items": count, "SD": sd, **ends}
 
 
 def read_ratings(path: Path) -> Ratings:
@@ -112,8 +112,8 @@ def read_ratings(path: Path) -> Ratings:
     seen: dict[tuple[str, ...], int] = {}
     for line, record in records(path, NAMES):
         if "rating" not in record and "rank" not in record:
-            what = "the columns rating and rank are both missing."
-            raise InputError(what, path=path, line=1, hint="Add one of them.")
+            message = "the columns rating and rank are both missing."
+            raise InputError(message, path=path, line=1, hint="Add one of them.")
         item, rater, system = names = record["item"], record["rater"], record["system"]
         for name in NAMES:
             if not record[name]:
@@ -128,8 +128,8 @@ def read_ratings(path: Path) -> Ratings:
         label, place = record.get("rating", ""), record.get("rank", "")
         rank = number_of(place)
         if place and not rank >= 1:
-            what = f"the rank {place!r} is not a number of 1 or more."
-            raise InputError(what, path=path, line=line)
+            message = f"the rank {place!r} is not a number of 1 or more."
+            raise InputError(message, path=path, line=line)
         rows.append((*names, label, number_of(label), rank, line))
     numbers = {"rating": pl.Float64(), "rank": pl.Float64(), "line": pl.Int64()}
     schema = dict.fromkeys((*NAMES, "label"), pl.String) | numbers
@@ -174,7 +174,7 @@ class Agreement:
 
 def agreement_of(
     ratings: Ratings,
-    what: What,
+    kind: What,
     level: Level,
     drawing: Bootstrap,
     *,
@@ -182,23 +182,26 @@ def agreement_of(
     unigrams: bool = False,
 ) -> Agreement:
     frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
-    counts = counted(Ratings(frame, ratings.path), what, level)
-    given = counts.table.sum(axis=1)
-    numbers, often = np.unique(given, return_counts=True)
+    counts = counted(Ratings(frame, ratings.path), kind, level)
+    votes_per_unit = counts.table.sum(axis=1)
+    numbers, often = np.unique(votes_per_unit, return_counts=True)
     usual = int(numbers[often == often.max()].max()) if len(numbers) else 0
-    several, same = counts.where(given >= 2), counts.where((given == usual) & (given >= 2))
-    found: dict[str, float | None] = {}
+    several, same = (
+        counts.where(votes_per_unit >= 2),
+        counts.where((votes_per_unit == usual) & (votes_per_unit >= 2)),
+    )
+    figures: dict[str, float | None] = {}
 
     def add(name: str, statistic: Statistic, items: Integers) -> None:
         ends = estimated(statistic, items, drawing) or (None, None, None)
-        found.update(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
+        figures.update(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
 
     add("alpha", alpha(several, level), several.items)
     add("kappa", fleiss_kappa(same.table), same.items)
     highest = same.table.max(axis=1, initial=0)
     for name, votes in (("all agree", usual), ("none agree", 1)):
-        found[name] = float((highest == votes).mean()) if highest.size else None
-    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, what, level)).height:
+        figures[name] = float((highest == votes).mean()) if highest.size else None
+    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, kind, level)).height:
         add("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
     if unigrams:
         units = frame.group_by("item", "system", maintain_order=True).agg("label")
@@ -208,26 +211,26 @@ def agreement_of(
             for texts in units["label"].to_list()
         ]
         add("unigram overlap", lambda w: w @ np.array(means) / w.sum(axis=1), _items(units))
-    left_out, single = int((given != usual).sum()), int((given == 1).sum())
-    return Agreement(found, usual, len(same.items), left_out, single)
+    left_out, single = int((votes_per_unit != usual).sum()), int((votes_per_unit == 1).sum())
+    return Agreement(figures, usual, len(same.items), left_out, single)
 
 
-def counted(ratings: Ratings, what: What, level: Level) -> Counts:
+def counted(ratings: Ratings, kind: What, level: Level) -> Counts:
     frame = ratings.frame
-    if what == "rating" and level == "nominal":
-        given = frame.filter(pl.col("label") != "").with_columns(value="label")
+    if kind == "rating" and level == "nominal":
+        answered = frame.filter(pl.col("label") != "").with_columns(value="label")
     else:
         odd = frame.filter(
-            pl.lit(what == "rating") & (pl.col("label") != "") & pl.col(what).is_nan()
+            pl.lit(kind == "rating") & (pl.col("label") != "") & pl.col(kind).is_nan()
         )
         _refuse(ratings, odd, f"is not a number, which the level {level} needs", "nominal")
         if level == "ratio":
-            below = frame.filter(pl.col(what) < 0)
+            below = frame.filter(pl.col(kind) < 0)
             _refuse(ratings, below, "is below 0, where the level ratio has its zero", "interval")
-        given = frame.filter(pl.col(what).is_finite()).with_columns(value=what)
-    values = given["value"].unique().sort()
-    units = given.select("item", "system").unique().sort("item", "system").with_row_index("unit")
-    placed = given.join(units, on=["item", "system"])
+        answered = frame.filter(pl.col(kind).is_finite()).with_columns(value=kind)
+    values = answered["value"].unique().sort()
+    units = answered.select("item", "system").unique().sort("item", "system").with_row_index("unit")
+    placed = answered.join(units, on=["item", "system"])
     table = np.zeros((units.height, len(values)))
     codes = np.searchsorted(values.to_numpy(), placed["value"].to_numpy())
     np.add.at(table, (placed["unit"].to_numpy(), codes), 1)
@@ -237,11 +240,13 @@ def counted(ratings: Ratings, what: What, level: Level) -> Counts:
     return Counts(table, numbers, _items(units))
 
 
-def _refuse(ratings: Ratings, odd: pl.DataFrame, what: str, level: str) -> None:
+def _refuse(ratings: Ratings, odd: pl.DataFrame, problem: str, level: str) -> None:
     if odd.height:
         label, line = odd.row(0, named=True)["label"], odd["line"][0]
         hint = f"Use the level {level}."
-        raise InputError(f"the rating {label!r} {what}.", path=ratings.path, line=line, hint=hint)
+        raise InputError(
+            f"the rating {label!r} {problem}.", path=ratings.path, line=line, hint=hint
+        )
 
 
 def _items(frame: pl.DataFrame) -> Integers:
@@ -277,12 +282,12 @@ def alpha(counts: Counts, level: Level) -> Statistic:
     return of
 
 
-def _pairs(frame: pl.DataFrame, what: What, level: Level) -> pl.DataFrame:
+def _pairs(frame: pl.DataFrame, kind: What, level: Level) -> pl.DataFrame:
     """The units that both raters rated, with both ratings: columns item, 0 and 1."""
-    is_text = what == "rating" and level == "nominal"
-    label = pl.col("label") if is_text else pl.col(what).fill_nan(None).cast(pl.String)
-    given = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
-    by_unit = given.group_by("item", "system", maintain_order=True).agg(
+    is_text = kind == "rating" and level == "nominal"
+    label = pl.col("label") if is_text else pl.col(kind).fill_nan(None).cast(pl.String)
+    answered = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
+    by_unit = answered.group_by("item", "system", maintain_order=True).agg(
         pl.col("label").sort_by("rater")
     )
     whole = by_unit.filter(pl.col("label").list.len() == 2)
@@ -291,21 +296,23 @@ def _pairs(frame: pl.DataFrame, what: What, level: Level) -> pl.DataFrame:
 
 def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
     names = np.unique(np.concatenate([pairs["0"].to_numpy(), pairs["1"].to_numpy()]))
-    each = [np.searchsorted(names, pairs[str(rater)].to_numpy()) for rater in (0, 1)]
-    same = each[0] == each[1]
+    codes = [np.searchsorted(names, pairs[str(rater)].to_numpy()) for rater in (0, 1)]
+    same = codes[0] == codes[1]
 
     def of(weights: Floats) -> Floats:
         total = weights.sum(axis=1)
-        own, other = (weights @ np.eye(len(names))[one] / total[:, None] for one in each)
-        expected, observed = (own * other).sum(axis=1), weights @ same / total
+        first, second = (
+            weights @ np.eye(len(names))[rater_codes] / total[:, None] for rater_codes in codes
+        )
+        expected, observed = (first * second).sum(axis=1), weights @ same / total
         return np.asarray((observed - expected) / np.where(expected < 1, 1 - expected, np.nan))
 
     return of
 
 
-def unigram_overlap(one: str, two: str) -> float:
+def unigram_overlap(first_text: str, two: str) -> float:
     """The word overlap of two texts, 0 to 1; two empty texts agree."""
-    first, second = (Counter(_WORD.findall(text.lower())) for text in (one, two))
+    first, second = (Counter(_WORD.findall(text.lower())) for text in (first_text, two))
     total = first.total() + second.total()
     return 2 * (first & second).total() / total if total else 1.0
 
@@ -323,7 +330,7 @@ def agreement_table(
 
     ``level`` is alpha's level of measurement; with ``unigrams`` ratings are marked texts.
     """
-    groups = {what: title for what, title in TITLES.items() if ratings.has(what)}
+    groups = {kind: title for kind, title in TITLES.items() if ratings.has(kind)}
     if len(groups) == 1:
         groups = dict.fromkeys(groups, "")
     systems = ratings.names("system")
@@ -332,41 +339,49 @@ def agreement_table(
     rows: dict[str, list[float | None]] = {name: [] for name in names}
     figures: list[Figure] = []
     notes: list[str] = []
-    for what, group in groups.items():
-        measure, marked = str(MEASURES[what]), unigrams and what == "rating"
-        own = [Column(measure, group, higher_is_better=what == "rating", descriptive=True)]
-        whole = agreement_of(ratings, what, level, drawing, unigrams=marked)
-        own += [
+    for kind, group in groups.items():
+        measure, marked = str(MEASURES[kind]), unigrams and kind == "rating"
+        group_columns = [
+            Column(measure, group, higher_is_better=kind == "rating", descriptive=True)
+        ]
+        whole = agreement_of(ratings, kind, level, drawing, unigrams=marked)
+        group_columns += [
             Column(name, group, descriptive=True, summed=name == "Items")
             for name in ("Items", "SD", "low", "high", *whole.figures)
         ]
-        columns += own
+        columns += group_columns
         for name in names:
             values: dict[str, float | None] = {"Items": len(ratings.names("item"))}
-            found = whole
+            result = whole
             if name != ALL:
-                values = {**ratings.described(what, name, drawing.confidence)}
-                found = agreement_of(ratings, what, level, drawing, system=name, unigrams=marked)
-            values |= found.figures
-            cells = [values.get(column.measure) for column in own]
-            cells = [None if one is None or not isfinite(one) else float(one) for one in cells]
+                values = {**ratings.described(kind, name, drawing.confidence)}
+                result = agreement_of(ratings, kind, level, drawing, system=name, unigrams=marked)
+            values |= result.figures
+            cells = [values.get(column.measure) for column in group_columns]
+            cells = [
+                None if value is None or not isfinite(value) else float(value) for value in cells
+            ]
             rows[name] += cells
             figures += [
                 Figure(group, name, column.measure, cell)
-                for column, cell in zip(own[1:], cells[1:], strict=True)
+                for column, cell in zip(group_columns[1:], cells[1:], strict=True)
             ]
-        notes += _notes(ratings, whole, level, drawing, of=f" ({what}s)" if group else "")
+        notes += _notes(ratings, whole, level, drawing, suffix=f" ({kind}s)" if group else "")
     layout = replace(layout, notes=tuple(dict.fromkeys(notes)), unit="item")
     if testing is None:
         return figure_table(columns, rows, layout)
-    scores = [one.in_set(group) for what, group in groups.items() for one in ratings.scores(what)]
+    scores = [
+        scores_of_system.in_set(group)
+        for kind, group in groups.items()
+        for scores_of_system in ratings.scores(kind)
+    ]
     described = {column.measure: column for column in columns if "Mean" not in column.measure}
     table = build_table(compare(scores, testing), layout, figures=figures, columns=described)
     return replace(table, rows=tuple(sorted(table.rows, key=lambda row: row.system == ALL)))
 
 
 def _notes(
-    ratings: Ratings, found: Agreement, level: Level, drawing: Bootstrap, of: str
+    ratings: Ratings, agreement: Agreement, level: Level, drawing: Bootstrap, suffix: str
 ) -> list[str]:
     notes = [
         f"{len(ratings.names('item')):,} items, {len(ratings.names('rater')):,} raters, "
@@ -377,16 +392,16 @@ def _notes(
         f"{100 * drawing.confidence:g}% intervals; of alpha and kappa bootstrap over items, "
         f"{drawing.samples:,} samples, seed {drawing.seed}.",
     ]
-    if not found.units:
-        notes.append(f"No kappa: most answers have one rating{of}.")
-    elif found.left_out:
+    if not agreement.units:
+        notes.append(f"No kappa: most answers have one rating{suffix}.")
+    elif agreement.left_out:
         notes.append(
-            f"kappa of all systems is over the {found.units:,} answers with {found.raters} "
-            f"ratings, without {found.left_out:,} with another number{of}."
+            f"kappa of all systems is over the {agreement.units:,} answers with {agreement.raters} "
+            f"ratings, without {agreement.left_out:,} with another number{suffix}."
         )
-    if found.single:
-        notes.append(f"{found.single:,} answers with one rating do not enter alpha{of}.")
-    if "unigram overlap" in found.figures:
+    if agreement.single:
+        notes.append(f"{agreement.single:,} answers with one rating do not enter alpha{suffix}.")
+    if "unigram overlap" in agreement.figures:
         notes.append(
             "Unigram overlap: 2 |A and B| / (|A| + |B|) of the words of two raters' texts, "
             "averaged over the raters of an answer."

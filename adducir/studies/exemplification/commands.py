@@ -62,8 +62,8 @@ def examples(settings: Examples) -> None:
     tally, skipped = Tally(), Counter[str]()
     sizes = settings.model_dump(include={"words", "min_words", "max_words"})
     texts, strict = settings.texts(skipped), settings.rules == "strict"
-    found = extract_examples(texts, tally, strict=strict, **sizes)
-    write_spans(counted(found, "Extracting examples", "units"), settings.output)
+    examples_ = extract_examples(texts, tally, strict=strict, **sizes)
+    write_spans(counted(examples_, "Extracting examples", "units"), settings.output)
     sides = {"left": "left context", "span": "example", "right": "right context"}
     rows = [
         ("examples", f"{tally.spans:,}"),
@@ -100,8 +100,8 @@ def cloze(settings: Cloze) -> None:
     from adducir.studies.exemplification.extraction import mask_sentences
 
     sizes = settings.model_dump(exclude={"sources", "output", "form"})
-    found = mask_sentences(settings.texts(Counter()), **sizes)
-    count = write_spans(counted(found, "Masking sentences", "masks"), settings.output)
+    masks = mask_sentences(settings.texts(Counter()), **sizes)
+    count = write_spans(counted(masks, "Masking sentences", "masks"), settings.output)
     note(f"wrote {settings.output}: {count:,} masks")
 
 
@@ -204,7 +204,7 @@ def agreement(settings: Agreement) -> None:
         if not ratings.has("rank"):
             raise UsageError(f"--mean-ranks has no effect without ranks in {settings.ratings}.")
         ratings = ratings.with_mean_ranks()
-    asked = settings.model_dump(include={"baseline", "test", "correction", "alpha"})
+    options = settings.model_dump(include={"baseline", "test", "correction", "alpha"})
     settings.print(
         agreement_table(
             ratings,
@@ -212,7 +212,7 @@ def agreement(settings: Agreement) -> None:
             settings.layout(files=digests([settings.ratings])),
             level="nominal" if settings.unigrams else settings.level,
             unigrams=settings.unigrams,
-            testing=Testing(**asked) if settings.baseline else None,
+            testing=Testing(**options) if settings.baseline else None,
         )
     )
 

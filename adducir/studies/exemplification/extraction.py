@@ -57,8 +57,8 @@ def extract_examples(
             if unit.reason is not None:
                 tally.dropped[unit.reason] += 1
                 continue
-            what = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
-            span = _masked(text, sentences, unit.start, unit.end, words, **what)
+            description = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
+            span = _masked(text, sentences, unit.start, unit.end, words, **description)
             key = _digest(span.text)
             whole = _number(key + _digest(span.left[-1] if span.left else ""))
             if whole in seen:
@@ -73,14 +73,14 @@ def extract_examples(
             tally.candidates = len(first_ids)
             tally.kinds[unit.form, unit.marker.kind] += 1
             for side in ("left", "span", "right"):
-                tally.words[side] += sum(len(one.split()) for one in getattr(span, side))
+                tally.words[side] += sum(len(sentence.split()) for sentence in getattr(span, side))
             yield replace(span, candidate=first_ids[number])
 
 
 def mask_sentences(
     texts: Iterable[Text],
     *,
-    every: int = 10,
+    distance: int = 10,
     longest: int = 1,
     words: int = 256,
     min_words: int = 8,
@@ -91,9 +91,9 @@ def mask_sentences(
     The first is about ``every`` / 2 sentences from the start, or in the middle of a shorter text;
     lengths cycle from 1 to ``longest``. ``max_words`` is per sentence.
     """
-    if every <= longest:
+    if distance <= longest:
         raise UsageError(
-            f"masks of up to {longest} sentences would meet, {every} sentences apart.",
+            f"masks of up to {longest} sentences would meet, {distance} sentences apart.",
             hint=f"Let `every` be more than {longest}.",
         )
     if min_words > max_words * longest:
@@ -106,11 +106,13 @@ def mask_sentences(
         count = len(sentences.paragraphs)
         bounds = [bound for number in range(count) for bound in sentences.of_paragraph(number)]
         last = len(bounds) - 1
-        for number, first in enumerate(range(max(1, min(every // 2, last // 2)), last, every)):
+        for number, first in enumerate(
+            range(max(1, min(distance // 2, last // 2)), last, distance)
+        ):
             past = min(first + 1 + number % longest, last)
             start, end = bounds[first][0], bounds[past - 1][1]
-            own = len(text.content[start:end].split())
-            if min_words <= own <= max_words * (past - first):
+            length = len(text.content[start:end].split())
+            if min_words <= length <= max_words * (past - first):
                 yield _masked(text, sentences, start, end, words, kind="cloze")
 
 
@@ -130,10 +132,10 @@ def _masked(
         return taken
 
     def cleaned(pieces: Iterable[Bounds]) -> tuple[str, ...]:
-        found = (text.content[first:past] for first, past in pieces)
+        sentences_ = (text.content[first:past] for first, past in pieces)
         if text.is_book:
-            found = (_ITALICS.sub("", sentence) for sentence in found)
-        return tuple(filter(None, (" ".join(sentence.split()) for sentence in found)))
+            sentences_ = (_ITALICS.sub("", sentence) for sentence in sentences_)
+        return tuple(filter(None, (" ".join(sentence.split()) for sentence in sentences_)))
 
     return MaskedSpan(
         id=f"{text.id}:{start + text.offset}",
@@ -151,5 +153,5 @@ def _digest(sentence: str) -> bytes:
 
 
 def _number(digest: bytes) -> int:
-    found = hashlib.blake2b(digest, digest_size=8).digest()
-    return int.from_bytes(found, "little", signed=True)
+    digest_ = hashlib.blake2b(digest, digest_size=8).digest()
+    return int.from_bytes(digest_, "little", signed=True)

@@ -46,8 +46,8 @@ def rouge_of_run(
     rows = []
     for span in spans:
         some = retrieved.get(span.id, [])[:depth]
-        found = [rouge_l(span.text, text, words) for text in some] or [0.0]
-        rows.append((found[0], max(found), float(np.mean(found))))
+        scores = [rouge_l(span.text, text, words) for text in some] or [0.0]
+        rows.append((scores[0], max(scores), float(np.mean(scores))))
     names = ("ROUGE-L", f"max ROUGE-L@{depth}", f"mean ROUGE-L@{depth}")[: 1 if depth == 1 else 3]
     return Scores.of(
         system,

@@ -49,16 +49,16 @@ def read_texts(
     skipped = Counter() if skipped is None else skipped
     homes: dict[str, str] = {}
     for folder, path in files_in(paths, (*_LINES, *TEXT_ENDINGS)):
-        own = form or _format_of(path)
+        text_format = form or _format_of(path)
         texts: Iterable[tuple[int | None, Text]]
-        if own == BOOK:
+        if text_format == BOOK:
             whole = read_plain(path)
             start, end = body_bounds(whole, path)
             name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
             book = Text(name, name, whole[start:end], path.name, offset=start, is_book=True)
             texts = [(None, book)]
         else:
-            texts = _answers_in(path, own, skipped)
+            texts = _answers_in(path, text_format, skipped)
         for line, text in texts:
             if text.id in homes:
                 raise InputError(
@@ -104,9 +104,9 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
             group, question, answers = _answers_of(record, form, skipped)
         except (TypeError, KeyError, ValueError, AttributeError) as error:
             lacks = isinstance(error, KeyError)
-            what = f"it lacks {error.args[0]}" if lacks else str(error)
+            message = f"it lacks {error.args[0]}" if lacks else str(error)
             raise InputError(
-                f"this record is not in the format {form}: {what}.",
+                f"this record is not in the format {form}: {message}.",
                 path=path,
                 line=line,
                 hint="Choose one with --format; docs/studies/exemplification.md lists them.",
@@ -114,8 +114,8 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
         records, answered = records + 1, answered + ("output" in record)
         for name, content in answers:
             if content.strip():
-                own = "_".join(f"{group}-{name}".split()) if name else group
-                yield line, Text(own, group, content, path.name, question)
+                text_id = "_".join(f"{group}-{name}".split()) if name else group
+                yield line, Text(text_id, group, content, path.name, question)
         if form != "nq" and not any(content.strip() for _, content in answers):
             skipped["questions without an answer"] += 1
     if form == "kilt" and records and not answered:
@@ -143,7 +143,10 @@ def _answers_of(
         question, answers = record.get("title"), zip(both["a_id"], both["text"], strict=True)
     elif form == "kilt":
         outputs = enumerate(record.get("output", []))
-        question, answers = record.get("input"), ((n, one.get("answer")) for n, one in outputs)
+        question, answers = (
+            record.get("input"),
+            ((n, output.get("answer")) for n, output in outputs),
+        )
     else:
         question = record.get("question")
         values = [record[name] for name in _ANSWERS if record.get(name) is not None]
@@ -153,26 +156,28 @@ def _answers_of(
         if not is_text and not isinstance(values[0], list):
             raise ValueError("its answers are neither a text nor a list of texts")
         answers = [(record.get("a_id", ""), values[0])] if is_text else enumerate(values[0])
-    given = [(str(name), content) for name, content in answers if content is not None]
-    if not all(isinstance(content, str) for _, content in given):
+    contents = [(str(name), content) for name, content in answers if content is not None]
+    if not all(isinstance(content, str) for _, content in contents):
         raise ValueError("an answer is not text")
-    return group, question, given
+    return group, question, contents
 
 
 def _long_answer(record: dict[str, Any], skipped: Counter[str]) -> str | None:
-    long = [one["long_answer"] for one in record["annotations"]]
-    found = [one for one in long if one["start_token"] >= 0]
-    if not found:
+    long = [annotation["long_answer"] for annotation in record["annotations"]]
+    answered = [answer for answer in long if answer["start_token"] >= 0]
+    if not answered:
         skipped["questions without a long answer"] += 1
         return None
-    verdicts = (one.get("yes_no_answer", "NONE") for one in record["annotations"])
-    if any(one["short_answers"] for one in record["annotations"]) or {*verdicts} != {"NONE"}:
+    verdicts = (annotation.get("yes_no_answer", "NONE") for annotation in record["annotations"])
+    if any(annotation["short_answers"] for annotation in record["annotations"]) or {*verdicts} != {
+        "NONE"
+    }:
         skipped["questions with a short answer as well"] += 1
         return None
     tokens = str(record.get("document_text", "")).split(" ")
     if "document_text" not in record:
         tokens = [str(token["token"]) for token in record["document_tokens"]]
-    tokens = tokens[found[0]["start_token"] : found[0]["end_token"]]
+    tokens = tokens[answered[0]["start_token"] : answered[0]["end_token"]]
     if not tokens or tokens[0].upper() != "<P>":
         skipped["long answers that are a table or a list"] += 1
         return None

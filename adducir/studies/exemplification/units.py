@@ -116,11 +116,11 @@ class Sentences:
         if number not in self._closed:
             pairs = self._closed[number] = {}
             opened: dict[str, list[int]] = {closing: [] for closing in _CLOSING.values()}
-            for found in _BRACKET.finditer(self.text, *self.paragraphs[number]):
-                if found[0] in _CLOSING:
-                    opened[_CLOSING[found[0]]].append(found.start())
-                elif opened[found[0]]:
-                    pairs[opened[found[0]].pop()] = found.end()
+            for bracket in _BRACKET.finditer(self.text, *self.paragraphs[number]):
+                if bracket[0] in _CLOSING:
+                    opened[_CLOSING[bracket[0]]].append(bracket.start())
+                elif opened[bracket[0]]:
+                    pairs[opened[bracket[0]].pop()] = bracket.end()
         return self._closed[number]
 
     def within(self, start: int, end: int) -> Iterator[Bounds]:
@@ -152,13 +152,13 @@ def find_units(
     """All units of a text in order, without overlaps, and what is dropped, with its reason."""
     text = sentences.text
     markers = [
-        Marker(found.start(), found.end(), FOR_EXAMPLE if found["words"] else EG)
-        for found in _MARKER.finditer(text)
+        Marker(match.start(), match.end(), FOR_EXAMPLE if match["words"] else EG)
+        for match in _MARKER.finditer(text)
     ]
     starts = [marker.start for marker in markers]
     end = 0
     candidates = _candidates(sentences, markers, strict)
-    for unit in sorted(candidates, key=lambda one: (one.start, -one.end)):
+    for unit in sorted(candidates, key=lambda unit: (unit.start, -unit.end)):
         if unit.start < end:
             if unit.form == PARENTHESIS:  # a sentence comes up once per marker
                 yield unit._replace(reason="inside another unit")
@@ -232,12 +232,12 @@ def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
 def _enclosing(sentences: Sentences, marker: Marker) -> Unit | None:
     """The narrowest brackets around the marker, if their sentence says more."""
     pairs = sentences.brackets_around(marker.start).items()
-    found = max(
+    enclosing = max(
         (pair for pair in pairs if pair[0] < marker.start and marker.end < pair[1]), default=None
     )
-    if found is None:
+    if enclosing is None:
         return None
-    text, (start, end) = sentences.text, found
+    text, (start, end) = sentences.text, enclosing
     first, last = sentences.at(marker.start)
     empty = _words(text, start, end) == _words(text, marker.start, marker.end)
     if start < first or end > last or empty or _words(text, first, start) < _CLAIM:

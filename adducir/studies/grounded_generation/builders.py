@@ -112,8 +112,8 @@ def write_passages(passages: Iterable[PagePassage], path: Path) -> int:
 def cut_page(page: Page, words: int = 150) -> Iterator[PagePassage]:
     """The passages of a page, each of at most ``words`` words."""
     number = 0
-    for section, found in _sections(page):
-        for piece in _pieces(found, words):
+    for section, section_words in _sections(page):
+        for piece in _pieces(section_words, words):
             number += 1
             (first, start), (last, end) = piece[0], piece[-1]
             text = " ".join(match.group() for _, match in piece)
@@ -127,32 +127,38 @@ _Word = tuple[int, re.Match[str]]  # the paragraph, and the word in it
 
 def _sections(page: Page) -> Iterator[tuple[str, list[_Word]]]:
     """The words of each section, without headings and list markers."""
-    section, found = "Abstract", list[_Word]()
+    section, words_of_section = "Abstract", list[_Word]()
     for number, paragraph in enumerate(page.paragraphs[1:], 1):  # 0 is the title
         if paragraph.startswith(_SECTION):
-            yield section, found
-            section, found = paragraph.removeprefix(_SECTION).strip(), []
+            yield section, words_of_section
+            section, words_of_section = paragraph.removeprefix(_SECTION).strip(), []
             continue
         words = _WORD.finditer(paragraph)
-        found += [(number, word) for word in words if not word.group().startswith(_BULLET)]
-    yield section, found
+        words_of_section += [
+            (number, word) for word in words if not word.group().startswith(_BULLET)
+        ]
+    yield section, words_of_section
 
 
-def _pieces(found: list[_Word], words: int) -> Iterator[list[_Word]]:
+def _pieces(section_words: list[_Word], words: int) -> Iterator[list[_Word]]:
     """Words cut into pieces of about equal length, at most ``words`` each."""
-    last = [one[0] != other[0] for one, other in pairwise(found)] + [True]  # of their paragraphs
-    ended = {n for n, (_, word) in enumerate(found, 1) if _SENTENCE_END.search(word.group())}
+    last = [word[0] != following[0] for word, following in pairwise(section_words)] + [
+        True
+    ]  # of their paragraphs
+    ended = {
+        n for n, (_, word) in enumerate(section_words, 1) if _SENTENCE_END.search(word.group())
+    }
     ended |= {n for n, is_last in enumerate(last, 1) if is_last}
     start = 0
-    for left in range(-(-len(found) // words), 1, -1):  # pieces still to cut
-        share = -(-(len(found) - start) // left)
-        lowest = max(start + share // 2 + 1, len(found) - (left - 1) * words)
+    for left in range(-(-len(section_words) // words), 1, -1):  # pieces still to cut
+        share = -(-(len(section_words) - start) // left)
+        lowest = max(start + share // 2 + 1, len(section_words) - (left - 1) * words)
         ends = [end for end in range(lowest, start + words + 1) if end in ended]
         end = min(ends, key=lambda end: abs(end - start - share), default=start + share)
-        yield found[start:end]
+        yield section_words[start:end]
         start = end
-    if start < len(found):
-        yield found[start:]
+    if start < len(section_words):
+        yield section_words[start:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ class KiltExample:
     @property
     def first(self) -> Answer:
         """The first output with an answer; an empty one in a test set."""
-        return next((one for one in self.output if one.answer), Answer())
+        return next((answer for answer in self.output if answer.answer), Answer())
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:
@@ -180,21 +186,21 @@ def kilt_contexts(
     Counts are of contexts with gold passages (``found``), with ``several``, without provenance
     (``unknown``), and with one that no passage overlaps (``lost``).
     """
-    wanted: dict[str, list[tuple[int, Place, Place]]] = defaultdict(list)
+    places: dict[str, list[tuple[int, Place, Place]]] = defaultdict(list)
     for number, example in enumerate(examples):
-        for one in example.first.provenance or ():
-            if one.span:
-                wanted[one.span[0]].append((number, *one.span[1:]))
+        for provenance in example.first.provenance or ():
+            if provenance.span:
+                places[provenance.span[0]].append((number, *provenance.span[1:]))
     gold: dict[int, dict[str, None]] = defaultdict(dict)
     for passage in passages:
-        for number, start, end in wanted.get(passage.wikipedia_id, ()):
+        for number, start, end in places.get(passage.wikipedia_id, ()):
             if passage.overlaps(start, end):
                 gold[number][passage.id] = None
     contexts, counts = [], Counter[str]()
     for number, example in enumerate(examples):
         docnos = tuple(gold.get(number, ()))
-        known = any(one.span for one in example.first.provenance or ())
-        counts["found" if docnos else "lost" if known else "unknown"] += 1
+        has_place = any(provenance.span for provenance in example.first.provenance or ())
+        counts["found" if docnos else "lost" if has_place else "unknown"] += 1
         counts["several"] += len(docnos) > 1
         dialogue, _, turn = example.id.rpartition("_")
         text, target = turns.join(example.input.split("\n")), example.first.answer or ""
@@ -230,13 +236,17 @@ class NlgenQuestion:
 
     @property
     def selected(self) -> tuple[str, ...]:
-        texts = (" ".join(one.passage_text.split()) for one in self.passages if one.is_selected)
+        texts = (
+            " ".join(passage.passage_text.split())
+            for passage in self.passages
+            if passage.is_selected
+        )
         return tuple(dict.fromkeys(texts))
 
 
 def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
     """The questions with a well-formed answer, and counts of ``queries`` read and dropped."""
-    parse, counts, found = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
+    parse, counts, questions = parsed_as(NlgenQuestion), Counter[str](), dict[str, NlgenQuestion]()
     for line, name, row in _rows(path):
         counts["queries"] += 1
         if not _listed(row.get(_ANSWERS)) and _ANSWERS in row:
@@ -244,17 +254,17 @@ def read_nlgen(path: Path) -> tuple[list[NlgenQuestion], Counter[str]]:
             continue
         try:
             question = parse(row)
-            if question.id in found:
+            if question.id in questions:
                 raise UsageError(f"the id {question.id!r} is duplicated.")  # noqa: TRY301
         except UsageError as error:
-            what = f"row {name}: {error.what}" if name else error.what
+            message = f"row {name}: {error.what}" if name else error.what
             hint = "The file must be as MS MARCO's question answering files v2.1."
-            raise InputError(what, path=path, line=line, hint=hint) from None
+            raise InputError(message, path=path, line=line, hint=hint) from None
         counts["unanswered"] += not question.answers
         counts["unanswerable"] += NO_ANSWER in question.answers
         if question.answers and NO_ANSWER not in question.answers:
-            found[question.id] = question
-    return list(found.values()), counts
+            questions[question.id] = question
+    return list(questions.values()), counts
 
 
 def _rows(path: Path) -> Iterator[tuple[int, str, Mapping[str, Any]]]:
@@ -296,11 +306,11 @@ def nlgen_contexts(
     questions: Sequence[NlgenQuestion], collection: Iterable[Document] = ()
 ) -> list[GroundedContext]:
     """The contexts of questions; gold passages are looked up in one pass over the collection."""
-    wanted = {text for question in questions for text in question.selected}
+    texts = {text for question in questions for text in question.selected}
     docnos: dict[str, list[str]] = defaultdict(list)
     for document in collection:
         text = " ".join(document.fields.get("text", "").split())
-        if text in wanted:
+        if text in texts:
             docnos[text].append(document.docno)
     contexts = []
     for question in questions:
@@ -314,7 +324,9 @@ def nlgen_contexts(
 def write_references(questions: Iterable[NlgenQuestion], path: Path) -> None:
     """Write all well-formed answers as references for MS MARCO's evaluation."""
     with writing_text(path) as handle:
-        for one in questions:
-            name = int(one.id) if re.fullmatch("[1-9][0-9]{0,17}", one.id) else one.id
-            record = {"query_id": name, "answers": one.answers, "query": one.query}
+        for question in questions:
+            name = (
+                int(question.id) if re.fullmatch("[1-9][0-9]{0,17}", question.id) else question.id
+            )
+            record = {"query_id": name, "answers": question.answers, "query": question.query}
             handle.write(orjson.dumps(record).decode() + "\n")

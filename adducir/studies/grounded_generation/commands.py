@@ -79,7 +79,7 @@ def kilt(settings: Kilt) -> None:
     passages = (passage for path in settings.passages for passage in read_passages(path))
     read = counted(passages, "Reading passages", "passages")
     contexts, counts = kilt_contexts(examples, read, settings.turns)
-    parts = [*in_parts(settings, contexts, lambda one: one.group or one.id)]
+    parts = [*in_parts(settings, contexts, lambda context: context.group or context.id)]
     for _, path, some in parts:
         write_contexts(some, path)
     if settings.qrels is not None:
@@ -159,8 +159,8 @@ def nlgen(settings: Nlgen) -> None:
             "  dropped: the answer is that there is none": counts["unanswerable"],
             "  dropped: --skip and --first": len(questions) - len(kept),
             "contexts": len(kept),
-            "  with a selected passage": sum(bool(one.selected) for one in kept),
-            "  with a gold passage": sum(bool(one.gold) for one in contexts),
+            "  with a selected passage": sum(bool(question.selected) for question in kept),
+            "  with a gold passage": sum(bool(context.gold) for context in contexts),
         }
     )
     note(f"wrote {settings.output}: {len(contexts):,} contexts")
@@ -223,22 +223,22 @@ def generated(settings: GeneratedTexts) -> None:
         name: texts.read_generated(path)
         for path, name in common.system_names(settings.files).items()
     }
-    answers = (text for one in trained.values() for text in one.answers)
+    answers = (text for answer in trained.values() for text in answer.answers)
     common_ones = measures.common_words(answers, settings.mass)
     passages = (
         texts.passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
     )
     named = settings.measures or measures.with_data(right, systems.values(), passages)
-    known = measures.groups(common_ones, passages, settings.depth)
-    used = [known[name] for name in dict.fromkeys(named)]
-    runs = {name: {name: found} for name, found in systems.items()}
+    groups = measures.groups(common_ones, passages, settings.depth)
+    used = [groups[name] for name in dict.fromkeys(named)]
+    runs = {name: {name: generated} for name, generated in systems.items()}
     scores, notes = measures.measured(runs, right, used)
-    if any("Novel-F1" in one.names for one in used):
+    if any("Novel-F1" in group.names for group in used):
         where = "the training targets" if settings.train else "the references: no --train was given"
         share = f"{len(common_ones):,} common words make up {settings.mass:.0%} of the words"
         notes.append(f"Novel-F1: {share} of {where}.")
     files = digests([*settings.files, *settings.references, *settings.train])
-    are_many = any(len(one.qids) > 1 for one in scores)
+    are_many = any(len(scores_of_system.qids) > 1 for scores_of_system in scores)
     comparison = compare(scores, settings.testing() if are_many else None)
     layout = settings.layout(notes=notes, files=files)
     settings.print(build_table(comparison, layout))

@@ -58,23 +58,25 @@ def common_words(texts: Iterable[str], mass: float) -> tuple[str, ...]:
     for MS MARCO NLGen (55 words).
     """
     counts = Counter(word for text in texts for word in words_of(text))
-    wanted, reached = mass * counts.total(), 0
-    found: list[str] = []
+    threshold, reached = mass * counts.total(), 0
+    common: list[str] = []
     for word, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        if reached >= wanted:
+        if reached >= threshold:
             break
-        found.append(word)
+        common.append(word)
         reached += count
-    return tuple(found)
+    return tuple(common)
 
 
-def f1(first: str, second: str, known: Collection[str] = ()) -> float:
+def f1(first: str, second: str, excluded: Collection[str] = ()) -> float:
     """F1 of the words of two texts, without ``known`` ones: 0 to 1."""
-    one, two = ([word for word in words_of(text) if word not in known] for text in (first, second))
-    same = (Counter(one) & Counter(two)).total()
+    first_words, two = (
+        [word for word in words_of(text) if word not in excluded] for text in (first, second)
+    )
+    same = (Counter(first_words) & Counter(two)).total()
     if not same:
         return 0.0
-    precision, recall = same / len(one), same / len(two)
+    precision, recall = same / len(first_words), same / len(two)
     return 2 * precision * recall / (precision + recall)
 
 
@@ -88,19 +90,21 @@ class TextMeasures:
     values: Callable[[Reference, Generated], list[float]]
 
     def counted(self, references: References) -> list[Reference]:
-        counted = [one for one in references.values() if self.counts(one)]
+        counted = [reference for reference in references.values() if self.counts(reference)]
         if not counted:
             raise UsageError(f"all references lack what the {self.name!r} measures need.")
         return counted
 
-    def scores(self, system: str, references: References, found: System) -> Scores:
+    def scores(self, system: str, references: References, generated: System) -> Scores:
         """A reference for which nothing was generated gets 0."""
         counted = self.counted(references)
         nothing = Generated("", ())
-        values = np.array([self.values(one, found.get(one.id, nothing)) for one in counted])
-        missing = tuple(one.id for one in counted if one.id not in found)
-        extra = tuple(name for name in found if name not in references)
-        qids, measures = [one.id for one in counted], [*map(NamedMeasure, self.names)]
+        values = np.array(
+            [self.values(reference, generated.get(reference.id, nothing)) for reference in counted]
+        )
+        missing = tuple(reference.id for reference in counted if reference.id not in generated)
+        extra = tuple(name for name in generated if name not in references)
+        qids, measures = [reference.id for reference in counted], [*map(NamedMeasure, self.names)]
         return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
 
 
@@ -114,11 +118,13 @@ def _by_rank(
     """Measures of the first text, and their maxima over the first ``depth`` if more than one."""
 
     def values(reference: Reference, generated: Generated) -> list[float]:
-        rows = [row(reference, one) for one in generated.outputs[:depth]] or [[0.0] * len(names)]
+        rows = [row(reference, output) for output in generated.outputs[:depth]] or [
+            [0.0] * len(names)
+        ]
         best = [max(column) for column in zip(*rows, strict=True)]
         return [*rows[0], *(best if depth > 1 else ())]
 
-    best = [f"max {one}@{depth}" for one in names] if depth > 1 else []
+    best = [f"max {name}@{depth}" for name in names] if depth > 1 else []
     return TextMeasures(name, (*names, *best), counts, values)
 
 
@@ -127,15 +133,20 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
     words = frozenset(common)
 
     def row(reference: Reference, output: Output) -> list[float]:
-        text, known = output.text, words.union(words_of(reference.input))
-        each = [
-            (f1(text, one), f1(text, one, known), rouge_l(one, text)) for one in reference.answers
+        text, excluded = output.text, words.union(words_of(reference.input))
+        values = [
+            (f1(text, answer), f1(text, answer, excluded), rouge_l(answer, text))
+            for answer in reference.answers
         ]
-        return [max(column) for column in zip(*each, strict=True)]
+        return [max(column) for column in zip(*values, strict=True)]
 
     names = ("F1", "Novel-F1", "ROUGE-L")
     return _by_rank(
-        "answers", names, lambda one: bool(one.answers) and not one.unanswerable, row, depth
+        "answers",
+        names,
+        lambda reference: bool(reference.answers) and not reference.unanswerable,
+        row,
+        depth,
     )
 
 
@@ -156,8 +167,8 @@ def grounding(common: Collection[str], passages: Mapping[str, str], depth: int =
                 f"the passage of an output for {reference.id!r} is not known{named}.",
                 hint="Give each output its 'passage', or its 'docno' and the corpus (--corpus).",
             )
-        known = words.union(words_of(reference.input))
-        return [f1(output.text, passage), f1(output.text, passage, known)]
+        excluded = words.union(words_of(reference.input))
+        return [f1(output.text, passage), f1(output.text, passage, excluded)]
 
     return _by_rank("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
 
@@ -172,17 +183,23 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
         gold = (passages[docno] for docno in reference.gold if docno in passages)
         return [max(f1(output.text, text) for text in gold)]
 
-    known = passages.keys()
+    docnos = passages.keys()
     return _by_rank(
-        "knowledge", ("Knowledge-F1",), lambda one: bool({*one.gold} & known), row, depth
+        "knowledge",
+        ("Knowledge-F1",),
+        lambda reference: bool({*reference.gold} & docnos),
+        row,
+        depth,
     )
 
 
 def r_precision(pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
     """The share of an evidence set's R pages among the first R found; the maximum over sets."""
-    found = list(dict.fromkeys(pages))
-    each = [set(one) for one in evidence if one]
-    return max((len({*found[: len(one)]} & one) / len(one) for one in each), default=0.0)
+    distinct = list(dict.fromkeys(pages))
+    sets = [set(pages_) for pages_ in evidence if pages_]
+    return max(
+        (len({*distinct[: len(pages_)]} & pages_) / len(pages_) for pages_ in sets), default=0.0
+    )
 
 
 def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -> float:
@@ -190,13 +207,13 @@ def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -
 
     A set takes one rank, that of its last page found; a page in no set also takes one.
     """
-    left = [set(one) for one in dict.fromkeys(map(frozenset, evidence))]
+    left = [set(page_set) for page_set in dict.fromkeys(map(frozenset, evidence))]
     if not left:
         return 0.0
     places: list[int] = []  # the number of a partly found set, or one of these two
     whole, none = -1, -2
     for page in dict.fromkeys(pages):
-        holding = [number for number, wanted in enumerate(left) if page in wanted]
+        holding = [number for number, page_set in enumerate(left) if page in page_set]
         for number in holding:
             if number in places:
                 places.remove(number)
@@ -209,14 +226,21 @@ def recall_at(k: int, pages: Iterable[str], evidence: Sequence[Sequence[str]]) -
 
 def kilt_rouge_l(answer: str, reference: str) -> float:
     # The words of each sentence; blanks between two full stops are one empty word there.
-    said, wanted = (
+    said, gold = (
         [sentence.split() or [""] for sentence in text.split(".") if sentence]
         for text in (answer, reference)
     )
-    said_words, wanted_words = ({word for one in some for word in one} for some in (said, wanted))
+    said_words, wanted_words = (
+        {word for word_list in some for word in word_list} for some in (said, gold)
+    )
     if not said_words or not wanted_words:
         return 0.0
-    union = {word for one in wanted for other in said for word in _subsequence(one, other)}
+    union = {
+        word
+        for gold_sentence in gold
+        for said_sentence in said
+        for word in _subsequence(gold_sentence, said_sentence)
+    }
     recall, precision = len(union) / len(wanted_words), len(union) / len(said_words)
     return 2 * (precision * recall) / (precision + recall + 1e-8)
 
@@ -225,8 +249,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
     lengths = [[0] * (len(second) + 1)]
     for word in first:
         above, row = lengths[-1], [0]
-        for place, other in enumerate(second):
-            row.append(above[place] + 1 if word == other else max(above[place + 1], row[place]))
+        for place, word_ in enumerate(second):
+            row.append(above[place] + 1 if word == word_ else max(above[place + 1], row[place]))
         lengths.append(row)
     words: set[str] = set()
     i, j = len(first), len(second)
@@ -251,15 +275,18 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
     def values(reference: Reference, generated: Generated) -> list[float]:
         pages, answer = pages_of(generated), generated.answer.strip()
         precision = r_precision(pages, reference.evidence)
-        overlap = max((f1(answer, one) for one in reference.answers), default=0.0)
-        rouge = max((kilt_rouge_l(answer, one) for one in reference.answers), default=0.0)
+        overlap = max((f1(answer, right) for right in reference.answers), default=0.0)
+        rouge = max((kilt_rouge_l(answer, right) for right in reference.answers), default=0.0)
         right = float(precision == 1)
         recall = recall_at(5, pages, reference.evidence)
         return [precision, recall, overlap, rouge, right * overlap, right * rouge]
 
     names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
     return TextMeasures(
-        "kilt", names, lambda one: bool(one.evidence or (one.answers and not on_pages)), values
+        "kilt",
+        names,
+        lambda reference: bool(reference.evidence or (reference.answers and not on_pages)),
+        values,
     )
 
 
@@ -272,22 +299,22 @@ def pages_of(generated: Generated) -> Sequence[str]:
 def groups(
     common: Collection[str], passages: Mapping[str, str], depth: int = 1
 ) -> dict[str, TextMeasures]:
-    known = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
-    return {one.name: one for one in (*known, kilt())}
+    groups_ = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
+    return {group.name: group for group in (*groups_, kilt())}
 
 
 def with_data(
     references: References, systems: Collection[System], passages: Mapping[str, str]
 ) -> list[str]:
     """The groups for which there are data."""
-    right, every = references.values(), [one for some in systems for one in some.values()]
-    outputs = [output for one in every for output in one.outputs]
-    grounded = all(one.passage is not None or one.docno in passages for one in outputs)
+    right, generated = references.values(), [texts for some in systems for texts in some.values()]
+    outputs = [output for generated_ in generated for output in generated_.outputs]
+    grounded = all(output.passage is not None or output.docno in passages for output in outputs)
     have_data = {
-        "answers": any(one.answers for one in right),
+        "answers": any(reference.answers for reference in right),
         "grounding": bool(outputs) and grounded,
-        "knowledge": any(docno in passages for one in right for docno in one.gold),
-        "kilt": any(one.evidence for one in right)
+        "knowledge": any(docno in passages for reference in right for docno in reference.gold),
+        "kilt": any(reference.evidence for reference in right)
         and all(any(map(pages_of, some.values())) for some in systems),
     }
     return [name for name, has_data in have_data.items() if has_data]
@@ -299,16 +326,16 @@ def measured(
     measures: Sequence[TextMeasures],
 ) -> tuple[list[Scores], list[str]]:
     """The scores of each run, by systems and runs, in sets by measures; notes for the reader."""
-    found, lacking = list[Scores](), list[str]()
-    for one in measures:
-        group = one.name if len(measures) > 1 else ""
+    measured_scores, lacking = list[Scores](), list[str]()
+    for measure in measures:
+        group = measure.name if len(measures) > 1 else ""
         for system, runs in systems.items():
-            each = (one.scores(run, references, texts) for run, texts in runs.items())
-            found += (scores.renamed(system).in_set(group) for scores in each)
-        if few := len(references) - len(one.counted(references)):
+            scores_of_runs = (measure.scores(run, references, texts) for run, texts in runs.items())
+            measured_scores += (scores.renamed(system).in_set(group) for scores in scores_of_runs)
+        if few := len(references) - len(measure.counted(references)):
             head = f"{group}: " if group else ""
             lacking.append(f"{head}{few:,} of {len(references):,} references are excluded.")
-    return found, lacking
+    return measured_scores, lacking
 
 
 def mass_scores(
@@ -319,8 +346,8 @@ def mass_scores(
     The sum of the k largest probabilities, by a softmax of scores or log-likelihoods.
     """
     values = np.ones((len(scores), len(cutoffs)))
-    for row, one in enumerate(scores.values()):
-        logs = np.sort(np.asarray(one, dtype=np.float64))[::-1]
+    for row, values_of_context in enumerate(scores.values()):
+        logs = np.sort(np.asarray(values_of_context, dtype=np.float64))[::-1]
         if not logs.size or np.isnan(logs).any():
             raise UsageError(f"{system} has an input without scores, or with one that is NaN.")
         weights = np.exp(logs - logs[0])

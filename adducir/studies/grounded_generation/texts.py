@@ -53,10 +53,10 @@ def read_contexts(path: Path) -> Iterator[GroundedContext]:
 
 
 def write_contexts(contexts: Iterable[GroundedContext], path: Path) -> int:
-    def record_of(one: GroundedContext) -> dict[str, object]:
-        further = {"target": one.target, "gold": one.gold, "group": one.group}
-        given = {key: value for key, value in further.items() if value}
-        return {"id": one.id, "input": one.input, **given}
+    def record_of(context: GroundedContext) -> dict[str, object]:
+        further = {"target": context.target, "gold": context.gold, "group": context.group}
+        stated = {key: value for key, value in further.items() if value}
+        return {"id": context.id, "input": context.input, **stated}
 
     return write_records(contexts, path, record_of)
 
@@ -147,8 +147,8 @@ class Answer:
     @property
     def pages(self) -> tuple[str, ...]:
         """Each once; in KILT's files some are numbers."""
-        named = (one.wikipedia_id for one in self.provenance or ())
-        return tuple(dict.fromkeys(str(one).strip() for one in named if one is not None))
+        named = (provenance.wikipedia_id for provenance in self.provenance or ())
+        return tuple(dict.fromkeys(str(page).strip() for page in named if page is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,19 +169,23 @@ class _Line:
         if self.output is not None:
             if len(self.output) != 1:
                 raise UsageError(f"a KILT prediction must have one output, not {len(self.output)}.")
-            (one,) = self.output
-            return Generated(self.id, (Output(one.answer),) if one.answer else (), one.pages)
+            (answer,) = self.output
+            return Generated(
+                self.id, (Output(answer.answer),) if answer.answer else (), answer.pages
+            )
         if self.answers is None:
             raise UsageError("this object has neither 'outputs' nor 'output' nor 'answers'.")
         if len(self.answers) > 1:
             raise UsageError(f"a system must give one answer, not {len(self.answers)}.")
-        texts = ("" if one == NO_ANSWER else one for one in self.answers)
+        texts = ("" if text == NO_ANSWER else text for text in self.answers)
         return Generated(self.id, tuple(map(Output, texts)))
 
     def reference(self) -> Reference:
         if self.output is not None:
-            answers = dict.fromkeys((one.answer or "").strip() for one in self.output)
-            evidence = tuple(one.pages for one in self.output if one.provenance is not None)
+            answers = dict.fromkeys((answer.answer or "").strip() for answer in self.output)
+            evidence = tuple(
+                answer.pages for answer in self.output if answer.provenance is not None
+            )
             kept = tuple(filter(None, answers))
             return Reference(self.id, kept, self.input, evidence=evidence)
         if self.answers is not None:
@@ -195,26 +199,32 @@ class _Line:
 def read_generated(path: Path) -> dict[str, Generated]:
     parse = parsed_as(_Line)
     records = read_records(path, lambda line: parse(line).generated(), _HINT)
-    return {one.id: one for one in records}
+    return {record.id: record for record in records}
 
 
 def read_references(*paths: Path) -> dict[str, Reference]:
-    parse, found = parsed_as(_Line), dict[str, Reference]()
+    parse, references = parsed_as(_Line), dict[str, Reference]()
     for path in paths:
         lines = read_records(path, lambda line: parse(line).reference(), _HINT)
-        some = {one.id: one for one in lines}
-        if twice := found.keys() & some.keys():
+        some = {line_.id: line_ for line_ in lines}
+        if twice := references.keys() & some.keys():
             raise InputError(f"the id {min(twice)!r} is also in an earlier file.", path=path)
-        found |= some
-    return found
+        references |= some
+    return references
 
 
 def passages_of(
     source: str | Path, references: References, systems: Iterable[System]
 ) -> dict[str, str]:
     """The texts (all fields that would be indexed) of the given passages, by docno."""
-    wanted = {docno for one in references.values() for docno in one.gold}
+    docnos = {docno for reference in references.values() for docno in reference.gold}
     for system in systems:
-        wanted |= {out.docno for one in system.values() for out in one.outputs if out.docno}
+        docnos |= {
+            out.docno for generated in system.values() for out in generated.outputs if out.docno
+        }
     corpus = open_corpus(source)
-    return {one.docno: text_of(one, corpus.default_fields) for one in corpus if one.docno in wanted}
+    return {
+        document.docno: text_of(document, corpus.default_fields)
+        for document in corpus
+        if document.docno in docnos
+    }

@@ -99,9 +99,9 @@ def open_book(path: Path) -> Book:
     # Headings in a table of contents follow one another directly; but "Book I" may directly precede
     # "Chapter I".
     kept = [
-        (number, own)
-        for (number, own), (after, following) in pairwise([*headings, (len(sentences), "")])
-        if after > number or (_GREATER.match(own) and not _GREATER.match(following))
+        (number, heading)
+        for (number, heading), (after, following) in pairwise([*headings, (len(sentences), "")])
+        if after > number or (_GREATER.match(heading) and not _GREATER.match(following))
     ]
     return Book(title_of(whole) or stem_of(path), sentences, places, kept)
 
@@ -148,16 +148,18 @@ class SearchableBooks:
         self.starts = [(book, start) for book in books for start in book.passages(length)]
         if not self.starts:
             raise UsageError(f"the books are too short for passages of {length} sentences.")
-        each = [
+        texts_of_books = [
             [" ".join(book.sentences[at : at + length]) for at in book.passages(length)]
             for book in books
         ]
-        self._texts = [text for own in each for text in own]
+        self._texts = [text for texts in texts_of_books for text in texts]
         self._set = CandidateSet.of_texts(self._texts) if words else None
         self._encoded = {
             name: (
                 encoder,
-                np.concatenate([_vectors(own, source, encoder, keep) for own in each if own]),
+                np.concatenate(
+                    [_vectors(texts, source, encoder, keep) for texts in texts_of_books if texts]
+                ),
             )
             for name, (source, encoder) in (encoders or {}).items()
         }
@@ -166,8 +168,8 @@ class SearchableBooks:
         """The best passages for a prompt, without overlaps; by words only those that share one."""
         scores: dict[str, NDArray[np.float64]] = {}
         if self._set is not None:
-            own = self._set.scores([prompt], WORDS)[0]
-            scores[BY_WORDS] = np.where(own > 0, own, -np.inf)
+            word_scores = self._set.scores([prompt], WORDS)[0]
+            scores[BY_WORDS] = np.where(word_scores > 0, word_scores, -np.inf)
         for name, (encoder, vectors) in self._encoded.items():
             scores[name] = (vectors @ encoder.encode_queries([prompt])[0]).astype(np.float64)
         ranks = {name: np.zeros(len(self.starts), dtype=np.int64) for name in scores}
@@ -176,16 +178,19 @@ class SearchableBooks:
             order = np.argsort(-values, kind="stable")[: np.isfinite(values).sum()]
             ranks[name][order] = np.arange(1, len(order) + 1)
             total[order] += 1 / (RRF_K + ranks[name][order])
-        found: list[Passage] = []
+        passages: list[Passage] = []
         for number in np.argsort(-total, kind="stable").tolist():
             book, start = self.starts[number]
-            if len(found) == top or not total[number]:
+            if len(passages) == top or not total[number]:
                 break
-            if any(one.book is book and abs(one.start - start) < self.length for one in found):
+            if any(
+                passage.book is book and abs(passage.start - start) < self.length
+                for passage in passages
+            ):
                 continue
-            own_ranks = {name: int(one[number]) or None for name, one in ranks.items()}
-            found.append(Passage(book, start, self._texts[number], own_ranks))
-        return found
+            own_ranks = {name: int(places[number]) or None for name, places in ranks.items()}
+            passages.append(Passage(book, start, self._texts[number], own_ranks))
+        return passages
 
 
 def _vectors(
@@ -195,8 +200,8 @@ def _vectors(
     from adducir.models.running import Running
 
     named = [(f"{number}", text) for number, text in enumerate(texts)]
-    what, identity = {"items": "passages"}, fingerprint(list(texts))
-    items = Items(what, identity, "document", len(named), lambda _: iter(named))
+    settings, identity = {"items": "passages"}, fingerprint(list(texts))
+    items = Items(settings, identity, "document", len(named), lambda _: iter(named))
     with scratch_folder() as scratch:
         folder = (keep or scratch) / fingerprint([items.identity, source.identity()])[:16]
         encode(source, items, folder, Running(str(encoder.device)), encoder=encoder)
@@ -246,42 +251,42 @@ def ask(settings: Ask) -> None:
         adducir literary-evidence ask emma.txt 'a walk in the rain' vanity --sentences 1 --top 10
     """
     count = max(1, sum(1 for _ in takewhile(os.path.exists, settings.words)))
-    paths, prompts = [Path(one) for one in settings.words[:count]], settings.words[count:]
+    paths, prompts = [Path(word) for word in settings.words[:count]], settings.words[count:]
     if not prompts:
-        what = "the prompt is missing: every argument is an existing file or folder."
-        raise UsageError(what, hint="Put the prompt last, in quotation marks.")
+        message = "the prompt is missing: every argument is an existing file or folder."
+        raise UsageError(message, hint="Put the prompt last, in quotation marks.")
     for prompt in prompts:
         if not prompt.strip():
             raise UsageError("a prompt is empty.")
         if os.path.exists(prompt) or prompt.endswith((".txt", ".md")):  # noqa: PTH110 - any text
-            what = f"{prompt!r} looks like a book, but follows a prompt or does not exist."
-            raise UsageError(what, hint="Name the books before the prompts.")
+            message = f"{prompt!r} looks like a book, but follows a prompt or does not exist."
+            raise UsageError(message, hint="Name the books before the prompts.")
 
     from adducir.studies.literary_evidence.sources import text_files
 
     with open_progress():
         books = [open_book(path) for path in text_files(paths)]
         searchable = _opened(books, settings)
-        found = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
+        answers = [(prompt, searchable.best(prompt, settings.top)) for prompt in prompts]
     if settings.output:
         rows = [
             {
                 "prompt": prompt,
-                "book": one.book.title,
-                "chapter": one.book.chapter_of(one.start),
-                "place": round(one.book.places[one.start], 4),
-                "text": one.text,
-                "ranks": one.ranks,
+                "book": passage.book.title,
+                "chapter": passage.book.chapter_of(passage.start),
+                "place": round(passage.book.places[passage.start], 4),
+                "text": passage.text,
+                "ranks": passage.ranks,
             }
-            for prompt, passages in found
-            for one in passages
+            for prompt, passages in answers
+            for passage in passages
         ]
         with writing_text(settings.output) as handle:
             handle.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     title = books[0].title if len(books) == 1 else f"{len(books)} books"
     size = settings.sentences
     length = f"  {len(searchable.starts):,} passages of {size} sentence{'s' * (size > 1)}"
-    _show(title, length, found, named=len(books) > 1)
+    _show(title, length, answers, named=len(books) > 1)
 
 
 def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
@@ -289,7 +294,7 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
     from adducir.models.sources import model_source
 
     models = settings.model or [BOTH]
-    names = [one for name in models for one in ([BY_WORDS, MINILM] if name == BOTH else [name])]
+    names = [model for name in models for model in ([BY_WORDS, MINILM] if name == BOTH else [name])]
     if not settings.model:
         try:
             model_source(MINILM)
@@ -311,7 +316,7 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
 
 
 def _show(
-    title: str, length: str, found: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
+    title: str, length: str, answers: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
 ) -> None:
     from rich.padding import Padding
     from rich.text import Text
@@ -320,7 +325,7 @@ def _show(
 
     console = Screen()
     console.print(Text.assemble((visible(title), "bold"), (length, "dim")))
-    for prompt, passages in found:
+    for prompt, passages in answers:
         console.print()
         console.print(Text(f"“{visible(prompt)}”", style="italic"))
         if not passages:
@@ -329,10 +334,10 @@ def _show(
             console.print()
             book, start, _, ranks = passage
             place = [book.title] * named + [book.chapter_of(start) or ""]
-            placed = [f"{own} {f'#{rank:,}' if rank else '–'}" for own, rank in ranks.items()]
+            placed = [f"{model} {f'#{rank:,}' if rank else '–'}" for model, rank in ranks.items()]
             head = Text.assemble(
                 (f"{number:>2}  ", "bold cyan"),
-                *((f"{visible(one)} · ", "cyan") for one in place if one),
+                *((f"{visible(place_part)} · ", "cyan") for place_part in place if place_part),
                 (f"{book.places[start]:.0%}", "cyan"),
                 (f"   {' · '.join(placed)}", "dim"),
             )

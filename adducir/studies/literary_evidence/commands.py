@@ -150,8 +150,8 @@ def retrieve(settings: Retrieve) -> None:
     source = encoder_source(settings.model)
     context = (source.settings or Settings()).context
     sides = {"left": settings.left, "right": settings.right}
-    given = {name: count for name, count in sides.items() if count is not None}
-    read = {"context": context.model_copy(update=given)}
+    lengths = {name: count for name, count in sides.items() if count is not None}
+    read = {"context": context.model_copy(update=lengths)}
     work = SpanWork(
         vectors=DualVectors(source, read),
         tasks=partial(_tasks, settings.spans, settings.candidates, relic),
@@ -221,11 +221,17 @@ def ranks(settings: Ranks) -> None:
     from adducir.evaluation.scores import by_system
     from adducir.tables.ranks import by_key, rank_table
 
-    found: dict[str, GoldRanks] = {}
+    ranks_of_runs: dict[str, GoldRanks] = {}
     for path in settings.files:
-        _add(found, read_ranks(path, common.stem(path)), path)
-    pooled = by_system(found) if settings.pool_seeds else {name: [name] for name in found}
-    systems: Systems = {name: {run: found[run] for run in runs} for name, runs in pooled.items()}
+        _add(ranks_of_runs, read_ranks(path, common.stem(path)), path)
+    pooled = (
+        by_system(ranks_of_runs)
+        if settings.pool_seeds
+        else {name: [name] for name in ranks_of_runs}
+    )
+    systems: Systems = {
+        name: {run: ranks_of_runs[run] for run in runs} for name, runs in pooled.items()
+    }
     table = rank_table(
         by_key(systems, settings.by) if settings.by else {"": systems},
         cutoffs=settings.cutoffs or CUTOFFS,
@@ -237,11 +243,11 @@ def ranks(settings: Ranks) -> None:
     settings.print(table)
 
 
-def _add(found: dict[str, T], more: dict[str, T], path: Path) -> None:
-    if twice := more.keys() & found.keys():
-        what = f"{path} repeats figures of {min(twice)} from an earlier file."
-        raise UsageError(what, hint="Give every system or judge a unique name.")
-    found |= more
+def _add(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
+    if twice := more.keys() & figures.keys():
+        message = f"{path} repeats figures of {min(twice)} from an earlier file."
+        raise UsageError(message, hint="Give every system or judge a unique name.")
+    figures |= more
 
 
 class ProxyMake(Recipe):
@@ -282,10 +288,14 @@ def proxy_make(settings: ProxyMake) -> None:
         ranking.setdefault(qid, []).append(docno)
     with open_progress():
         spans = list(read_spans(settings.spans))
-        wanted = {docno for one in spans for docno in (one.docno, *ranking.get(one.id, ()))}
+        docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
         documents = open_corpus(settings.corpus)
         fields = settings.fields or documents.default_fields
-        texts = {one.docno: text_of(one, fields) for one in documents if one.docno in wanted}
+        texts = {
+            document.docno: text_of(document, fields)
+            for document in documents
+            if document.docno in docnos
+        }
     if not texts:
         raise UsageError(
             f"{documents.source} contains neither gold items nor candidates.",

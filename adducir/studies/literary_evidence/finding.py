@@ -172,10 +172,10 @@ class AlikeSentences(Finder):
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         lengths = [len(texts[place]) for place in order]
         matches: list[Match] = []
-        for book, (own, places) in enumerate(zip(self.texts, self._places, strict=True)):
+        for book, (sentences, places) in enumerate(zip(self.texts, self._places, strict=True)):
             for first in range(0, len(places), _ROWS):
                 some = places[first : first + _ROWS]
-                sought = [own[place] for place in some]
+                sought = [sentences[place] for place in some]
                 low = bisect_left(lengths, len(sought[0]) / factor - 1)
                 high = bisect_right(lengths, len(sought[-1]) * factor + 1)
                 fitting = [texts[at] for at in order[low:high]]
@@ -190,10 +190,12 @@ class AlikeSentences(Finder):
 
     def _blocks(self, matches: Sequence[Match], work: Sequence[str]) -> list[Quotation]:
         run, blocks = self.rules.run or 15, list[Quotation]()
-        for number, one in enumerate(matches):
+        for number, match in enumerate(matches):
             last = blocks[-1] if blocks else Quotation(0, 0, 0, 0, -1)
-            book = self.texts[one.book]
-            block = Quotation(one.place, one.place + 1, one.sentence, one.sentence + 1, one.book)
+            book = self.texts[match.book]
+            block = Quotation(
+                match.place, match.place + 1, match.sentence, match.sentence + 1, match.book
+            )
             while last.last < block.first and block.start:
                 if not share_run(work[block.first - 1], book[block.start - 1], run):
                     break
@@ -212,11 +214,11 @@ class AlikeSentences(Finder):
 
 def resolve(matches: Sequence[Match]) -> list[Match]:
     """Assign each sentence of a work to the most similar one; in ties, where neighbours match."""
-    found = {match[:3] for match in matches}
+    places = {match[:3] for match in matches}
 
     def rank(match: Match) -> tuple[float, int, Match]:
         place, book, sentence, score = match
-        near = {(place - 1, book, sentence - 1), (place + 1, book, sentence + 1)} & found
+        near = {(place - 1, book, sentence - 1), (place + 1, book, sentence + 1)} & places
         return -score, -len(near), match
 
     best: dict[int, Match] = {}

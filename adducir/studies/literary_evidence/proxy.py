@@ -98,14 +98,14 @@ def make_key(
     if not items:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.items())
         raise UsageError(f"no items are left ({reasons or 'the input is empty'}).")
-    kept = set(sorted(items, key=lambda one: _digest("sample", seed, one))[:sample])
-    answers = {name: one for name, one in items.items() if name in kept}
-    shown_items = json.dumps([(name, one.docnos) for name, one in answers.items()])
+    kept = set(sorted(items, key=lambda name: _digest("sample", seed, name))[:sample])
+    answers = {name: answer for name, answer in items.items() if name in kept}
+    shown_items = json.dumps([(name, answer.docnos) for name, answer in answers.items()])
     return Key(answers, hashlib.sha256(shown_items.encode()).hexdigest()[:12]), left_out
 
 
-def _digest(what: str, seed: int, name: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{what}\0{seed}\0{name}".encode()).digest()[:8])
+def _digest(purpose: str, seed: int, name: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"{purpose}\0{seed}\0{name}".encode()).digest()[:8])
 
 
 def write_task(key: Key, spans: Iterable[MaskedSpan], texts: Mapping[str, str], path: Path) -> None:
@@ -126,8 +126,8 @@ def write_key(key: Key, path: Path) -> None:
     with writing_text(path) as handle:
         writer = CsvWriter(handle)
         writer.row(["item", "gold", "group", *(f"docno_{n}" for n in numbers), "task"])
-        for item, one in key.answers.items():
-            writer.row([item, one.gold, one.group, *one.docnos, key.mark])
+        for item, answer in key.answers.items():
+            writer.row([item, answer.gold, answer.group, *answer.docnos, key.mark])
 
 
 def read_key(path: Path) -> Key:
@@ -136,15 +136,15 @@ def read_key(path: Path) -> Key:
     for line, record in records(path, ("item", "gold", "docno_1", "docno_2", "task")):
         docnos = tuple(record[name] for name in record if name.startswith("docno_"))
         item, gold = record["item"], whole_number(record["gold"], len(docnos))
-        what = ""
+        message = ""
         if not gold or not all(docnos) or not item:
-            what = f"this is not a valid key: gold item {record['gold']!r} of {len(docnos)}."
+            message = f"this is not a valid key: gold item {record['gold']!r} of {len(docnos)}."
         elif item in answers:
-            what = f"the item {item} is duplicated."
+            message = f"the item {item} is duplicated."
         elif marks and record["task"] not in marks:
-            what = "another task's key begins here."
-        if what or not gold:
-            raise InputError(what, path=path, line=line, hint="Use the unchanged key.")
+            message = "another task's key begins here."
+        if message or not gold:
+            raise InputError(message, path=path, line=line, hint="Use the unchanged key.")
         marks[record["task"]] = line
         answers[item] = Answer(gold, docnos, record.get("group", ""))
     if not answers:
@@ -154,28 +154,30 @@ def read_key(path: Path) -> Key:
 
 def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
     places = {item: place for place, item in enumerate(key.answers)}
-    found: dict[str, Chosen] = {}
+    chosen_of: dict[str, Chosen] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, record in records(path, ("item", "choice")):
         item, name, choice = record["item"], record.get("rater") or judge, record["choice"]
         number = whole_number(choice, key.options)
-        before, what = seen.setdefault((name, item), line), ""
+        before, message = seen.setdefault((name, item), line), ""
         if record.get("task", key.mark) not in ("", key.mark):
-            what = f"this choice belongs to the task {record['task']}, but the key to {key.mark}."
+            message = (
+                f"this choice belongs to the task {record['task']}, but the key to {key.mark}."
+            )
         elif item not in places:
-            what = f"the key lacks the item {item!r}."
+            message = f"the key lacks the item {item!r}."
         elif before != line:
-            what = f"{name} has two choices for {item}, the first on line {before}."
+            message = f"{name} has two choices for {item}, the first on line {before}."
         elif choice and not number:
-            what = f"the choice {choice!r} is not one of 1 to {key.options}."
-        if what:
+            message = f"the choice {choice!r} is not one of 1 to {key.options}."
+        if message:
             hint = "Use the key that was written with the task."
-            raise InputError(what, path=path, line=line, hint=hint)
-        mine = found.setdefault(name, np.zeros(len(places), dtype=np.int64))
+            raise InputError(message, path=path, line=line, hint=hint)
+        mine = chosen_of.setdefault(name, np.zeros(len(places), dtype=np.int64))
         mine[places[item]] = number or 0
-    if not any(chosen.any() for chosen in found.values()):
+    if not any(chosen.any() for chosen in chosen_of.values()):
         raise InputError("it does not contain any choices.", path=path)
-    return found
+    return chosen_of
 
 
 def choices_of_scores(
@@ -188,12 +190,15 @@ def choices_of_scores(
     chosen = np.zeros(len(key.answers), dtype=np.int64)
     partial = 0
     for place, (item, answer) in enumerate(key.answers.items()):
-        given = [scores.get(item, {}).get(docno, -np.inf) for docno in answer.docnos]
-        known = int(np.isfinite(given).sum())
-        partial += 0 < known < len(given)
-        if known:
+        scores_of_item = [scores.get(item, {}).get(docno, -np.inf) for docno in answer.docnos]
+        scored = int(np.isfinite(scores_of_item).sum())
+        partial += 0 < scored < len(scores_of_item)
+        if scored:
             options = range(1, key.options + 1)
-            chosen[place] = max(options, key=lambda one: (given[one - 1], one != answer.gold, -one))
+            chosen[place] = max(
+                options,
+                key=lambda option: (scores_of_item[option - 1], option != answer.gold, -option),
+            )
     if not chosen.any():
         raise UsageError(f"{name} does not score any candidates of the task.")
     return chosen, partial
@@ -201,10 +206,10 @@ def choices_of_scores(
 
 def majority(judges: Sequence[Chosen]) -> Chosen:
     """The option that more than half of an item's answers chose; 0 if there is none."""
-    every = np.stack(judges)
-    answers, result = (every > 0).sum(axis=0), np.zeros(every.shape[1], dtype=np.int64)
-    for number in range(1, int(every.max(initial=0)) + 1):
-        result[2 * (every == number).sum(axis=0) > answers] = number
+    votes = np.stack(judges)
+    answers, result = (votes > 0).sum(axis=0), np.zeros(votes.shape[1], dtype=np.int64)
+    for number in range(1, int(votes.max(initial=0)) + 1):
+        result[2 * (votes == number).sum(axis=0) > answers] = number
     return result
 
 
@@ -226,8 +231,8 @@ def proxy_table(
     groups = [name for name in dict.fromkeys(of_group.tolist()) if name] if by_group else []
     answered = {name: (chosen, chosen > 0) for name, chosen in judges.items()}
     if len(judges) > 1:
-        every = list(judges.values())
-        answered[MAJORITY] = majority(every), np.any(np.stack(every) > 0, axis=0)
+        choices = list(judges.values())
+        answered[MAJORITY] = majority(choices), np.any(np.stack(choices) > 0, axis=0)
     answered |= {name: (chosen, chosen > 0) for name, chosen in models.items()}
     columns: list[Column] = []
     rows: dict[str, list[float | None]] = {name: [] for name in (CHANCE, *answered)}
@@ -259,8 +264,10 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Bootstrap) -> list[str]:
     if len(judges) < 2:
         return notes
     notes.append("majority: more than half of an item's answers are the gold item.")
-    every = np.stack(judges, axis=1)
-    counts = np.stack([(every == one).sum(axis=1) for one in range(1, key.options + 1)], axis=1)
+    votes = np.stack(judges, axis=1)
+    counts = np.stack(
+        [(votes == option).sum(axis=1) for option in range(1, key.options + 1)], axis=1
+    )
     counts = counts[counts.any(axis=1)]
     numbers, often = np.unique(counts.sum(axis=1), return_counts=True)
     usual = int(numbers[often == often.max()].max())

@@ -63,16 +63,23 @@ class Built:
 
     def rows(self) -> list[list[str]]:
         """A table of the books, as text: a header, a row per book, and totals."""
-        used = [reason for reason in REASONS if any(one.dropped[reason] for one in self.counts)]
+        used = [reason for reason in REASONS if any(count.dropped[reason] for count in self.counts)]
         head = ["book", "sentences", "sought", "matches", "quotations", "windows", "works", *used]
         numbers = [
-            [one.sentences, one.sought, one.matches, one.quotations, one.windows, len(one.works)]
-            + [one.dropped[reason] for reason in used]
-            for one in self.counts
+            [
+                count.sentences,
+                count.sought,
+                count.matches,
+                count.quotations,
+                count.windows,
+                len(count.works),
+            ]
+            + [count.dropped[reason] for reason in used]
+            for count in self.counts
         ]
         sums = [sum(column) for column in zip(*numbers, strict=True)]
         # A work may quote several books, so the numbers of works do not add up.
-        sums[head.index("works") - 1] = len(set().union(*(one.works for one in self.counts)))
+        sums[head.index("works") - 1] = len(set().union(*(count.works for count in self.counts)))
         names = [*(book.name for book in self.books), "all"]
         rows = ([name, *map(str, some)] for name, some in zip(names, [*numbers, sums], strict=True))
         return [head, *rows]
@@ -81,16 +88,16 @@ class Built:
         """The windows in the form of RELiC's official files, numbered from 000000."""
         sentences = {book.name: book.sentences for book in self.books}
         quotes: dict[str, dict[str, RelicQuote]] = {}
-        for number, one in enumerate(self.windows):
-            quote = RelicQuote(list(one.left), one.start, one.length, list(one.right))
-            quotes.setdefault(one.book, {})[f"{number:06}"] = quote
+        for number, window in enumerate(self.windows):
+            quote = RelicQuote(list(window.left), window.start, window.length, list(window.right))
+            quotes.setdefault(window.book, {})[f"{number:06}"] = quote
         return {name: RelicBook(some, sentences[name]) for name, some in quotes.items()}
 
     def spans(self, books: Mapping[str, RelicBook]) -> Iterable[MaskedSpan]:
         """The windows of some books as masked spans, with the same ids."""
         extra = {
-            f"{number:06}": {"work": one.work, "sentence": one.place, "quoted": one.quoted}
-            for number, one in enumerate(self.windows)
+            f"{number:06}": {"work": window.work, "sentence": window.place, "quoted": window.quoted}
+            for number, window in enumerate(self.windows)
         }
         return spans_of_relic(books, extra)
 
@@ -132,25 +139,27 @@ def find_quotations(books: Sequence[Source], works: Iterable[Source], rules: Rul
 
 def _windows_of(work: Source, finder: Finder, counts: Sequence[BookCounts]) -> list[Window]:
     """The windows of a work, for the books that it quotes neither too rarely nor too often."""
-    found, rules = finder.find(work), finder.rules
+    matched, rules = finder.find(work), finder.rules
     windows: list[Window] = []
-    for number, own in enumerate(counts):
-        quotations = [one for one in found.quotations if one.book == number]
-        matches, shared = found.matches[number], found.shared[number]
-        own.matches += matches
-        own.quotations += len(quotations) + shared
-        own.dropped["shared"] += shared
+    for number, count in enumerate(counts):
+        quotations = [quotation for quotation in matched.quotations if quotation.book == number]
+        matches, shared = matched.matches[number], matched.shared[number]
+        count.matches += matches
+        count.quotations += len(quotations) + shared
+        count.dropped["shared"] += shared
         few = matches < rules.min_matches
         if few or matches > max(finder.max_matches(finder.books[number]), rules.min_matches):
-            own.dropped["few" if few else "many"] += len(quotations)
+            count.dropped["few" if few else "many"] += len(quotations)
             continue
-        for window in (one for quotation in quotations for one in finder.windows(quotation, work)):
+        for window in (
+            candidate for quotation in quotations for candidate in finder.windows(quotation, work)
+        ):
             if window.length > rules.max_sentences:
-                own.dropped["long"] += 1
+                count.dropped["long"] += 1
             elif not window.left and not window.right:
-                own.dropped["bare"] += 1
+                count.dropped["bare"] += 1
             elif not is_english(window.context):
-                own.dropped["language"] += 1
+                count.dropped["language"] += 1
             else:
                 windows.append(window)
     return windows
@@ -162,17 +171,17 @@ def _without_duplicates(
     from rapidfuzz.fuzz import QRatio
 
     alike = finder.rules.min_similarity or 80.0
-    of_book = {book.name: one for book, one in zip(finder.books, counts, strict=True)}
+    of_book = {book.name: count for book, count in zip(finder.books, counts, strict=True)}
     contexts: dict[tuple[str, int, int], list[str]] = {}
     kept: list[Window] = []
-    for window in sorted(windows, key=lambda one: one[:5]):
-        context, own = normalise(window.context), of_book[window.book]
+    for window in sorted(windows, key=lambda window_: window_[:5]):
+        context, count = normalise(window.context), of_book[window.book]
         same = contexts.setdefault(window[:3], [])
-        if any(QRatio(context, other) >= alike for other in same):
-            own.dropped["duplicate"] += 1
+        if any(QRatio(context, kept_context) >= alike for kept_context in same):
+            count.dropped["duplicate"] += 1
             continue
         same.append(context)
-        own.windows += 1
-        own.works.add(window.work)
+        count.windows += 1
+        count.works.add(window.work)
         kept.append(window)
     return kept

@@ -164,8 +164,8 @@ def pool_tasks(folder: Path) -> Iterator[SpanTask]:
     gold_items: dict[str, list[str]] = {}
     for qid, docno, grade in load_qrels(qrels).frame.iter_rows():
         if docno not in texts:
-            what = f"the passage {docno!r} of topic {qid!r} is not in corpus.jsonl."
-            raise InputError(what, path=qrels)
+            message = f"the passage {docno!r} of topic {qid!r} is not in corpus.jsonl."
+            raise InputError(message, path=qrels)
         pools.setdefault(qid, []).append(docno)
         if grade > 0:
             gold_items.setdefault(qid, []).append(docno)
@@ -179,7 +179,7 @@ def pool_tasks(folder: Path) -> Iterator[SpanTask]:
                 line=line,
             )
         docnos, named = pools[qid], (sides[0], texts[gold[0]], sides[1])
-        left, span, right = (tuple(literary_sentences([one])) for one in named)
+        left, span, right = (tuple(literary_sentences([passage])) for passage in named)
         context = MaskedSpan(qid, qid, left, span, right, gold[0])
         numbers = np.array([docnos.index(gold[0])], dtype=np.int64)
         yield SpanTask([context], [texts[docno] for docno in docnos], docnos, numbers)
@@ -196,8 +196,8 @@ def _texts_in(path: Path, name: str | None = None) -> Iterator[tuple[int, str, s
 def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Iterator[SpanTask]:
     """Quotations among all passages of their book and length (RELiC); also ``hidden`` ones."""
     for title, book in books.items():
-        every = spans_of_relic({title: book})
-        chosen = [span for span in every if hidden or span.extra["start"] is not None]
+        all_spans = spans_of_relic({title: book})
+        chosen = [span for span in all_spans if hidden or span.extra["start"] is not None]
         for length in sorted({span.extra["length"] for span in chosen}):
             spans = [span for span in chosen if span.extra["length"] == length]
             places = [-1 if (place := s.extra["start"]) is None else place for s in spans]
@@ -247,7 +247,7 @@ def write_submission(
         for name, quote in book.quotes.items():
             best[name] = list(rankings.get(name, ()))[:DEPTH]
             starts = candidate_starts(len(book.sentences), quote.length)
-            if len({one for one in best[name] if one in starts}) != DEPTH:
+            if len({docno for docno in best[name] if docno in starts}) != DEPTH:
                 raise InputError(
                     f"the ranking of quotation {name!r} does not have {DEPTH} distinct candidates, "
                     f"which are numbered from 0 to {len(starts) - 1}.",
@@ -265,26 +265,26 @@ def best(
     size = len(same.of)
     depth = min(depth, size)
     numbers = np.empty((queries, depth), dtype=np.int64)
-    found = np.empty((queries, depth), dtype=np.float32)
+    best_scores = np.empty((queries, depth), dtype=np.float32)
     step = max(1, block // max(size, 1))
     for first in range(0, queries, step):
         last = min(first + step, queries)
         some = scores(first, last)[:, same.of]
         order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
         numbers[first:last] = order
-        found[first:last] = np.take_along_axis(some, order, axis=1)
-    return numbers, found
+        best_scores[first:last] = np.take_along_axis(some, order, axis=1)
+    return numbers, best_scores
 
 
 def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
     """A run with the best candidates of each context of tasks, whose context ids are distinct."""
     frames = []
     for task, scores, same in scored:
-        numbers, found = best(scores, len(task.spans), same, depth)
+        numbers, best_scores = best(scores, len(task.spans), same, depth)
         rows = {
             "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
             "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
-            "score": found.ravel().astype(np.float64),
+            "score": best_scores.ravel().astype(np.float64),
         }
         frames.append(pl.DataFrame(rows))
     return Run.ranked(pl.concat(frames), tag, ties="ascending")

@@ -124,7 +124,7 @@ class SharedWords(Finder):
                 ):
                     chains.append(chain)
         kept, shared = resolve(chains)
-        found = Found([], [0] * len(self.books), [shared[n] for n in range(len(self.books))])
+        matched = Found([], [0] * len(self.books), [shared[n] for n in range(len(self.books))])
         for chain in kept:
             book, counts, quoted = self._words[chain.book], Counter[int](), []
             for run in chain.runs:
@@ -134,9 +134,9 @@ class SharedWords(Finder):
                 if count >= min(QUOTED_WORDS, QUOTED_PART * (last - first)):
                     quoted.append(number)
             if quoted:
-                found.quotations.append(_quotation(chain, quoted, words, work.sentences))
-                found.matches[chain.book] += len(quoted)
-        return found
+                matched.quotations.append(_quotation(chain, quoted, words, work.sentences))
+                matched.matches[chain.book] += len(quoted)
+        return matched
 
     def windows(self, quotation: Quotation, work: Source) -> Iterator[Window]:
         """One window for each part of a long quotation.
@@ -151,9 +151,9 @@ class SharedWords(Finder):
         def side(fragment: str, whole: list[str]) -> list[str]:
             # A fragment with consecutive words of the book is the rest of the quotation, which the
             # critic changed somewhere.
-            own = len(fragment.split()) >= FRAGMENT
-            own = own and not share_words(normalise(fragment), around, FRAGMENT)
-            return [*([fragment] if own else []), *whole][: rules.context]
+            is_usable = len(fragment.split()) >= FRAGMENT
+            is_usable = is_usable and not share_words(normalise(fragment), around, FRAGMENT)
+            return [*([fragment] if is_usable else []), *whole][: rules.context]
 
         before = sentences[first][: quotation.head].rstrip(_BEFORE)
         behind = sentences[last - 1][quotation.tail :].lstrip(_BEHIND) if quotation.tail else ""
@@ -181,19 +181,21 @@ class SharedWords(Finder):
 
 
 def share_words(first: str, second: str, count: int) -> bool:
-    one, other = first.split(), second.split()
-    runs = {tuple(one[at : at + count]) for at in range(len(one) - count + 1)}
-    return any(tuple(other[at : at + count]) in runs for at in range(len(other) - count + 1))
+    first_words, second_words = first.split(), second.split()
+    runs = {tuple(first_words[at : at + count]) for at in range(len(first_words) - count + 1)}
+    return any(
+        tuple(second_words[at : at + count]) in runs for at in range(len(second_words) - count + 1)
+    )
 
 
 def shared_runs(book: Words, work: Words) -> list[Run]:
     """The longest runs of at least :data:`SEED` words that both texts share, in work order."""
     hashes, starts, counts = np.unique(work.hashes, return_index=True, return_counts=True)
     low = np.searchsorted(book.hashes, hashes, side="left")
-    many = np.searchsorted(book.hashes, hashes, side="right") - low
-    used = (many > 0) & (many * counts <= MOST_PLACES)
-    low, many, starts, counts = low[used], many[used], starts[used], counts[used]
-    sizes = many * counts
+    occurrences = np.searchsorted(book.hashes, hashes, side="right") - low
+    used = (occurrences > 0) & (occurrences * counts <= MOST_PLACES)
+    low, occurrences, starts, counts = low[used], occurrences[used], starts[used], counts[used]
+    sizes = occurrences * counts
     seed = np.repeat(np.arange(len(sizes)), sizes)
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     ours = book.places[low[seed] + within // counts[seed]]
@@ -206,30 +208,34 @@ def shared_runs(book: Words, work: Words) -> list[Run]:
     first = np.flatnonzero(new)
     lengths = np.diff(np.append(first, len(ours))) + SEED - 1
     places = zip(ours[first].tolist(), theirs[first].tolist(), lengths.tolist(), strict=True)
-    found = {_widest(book.ids, work.ids, *place) for place in places}
-    return sorted((run for run in found if run), key=lambda run: (run.work, run.book))
+    runs = {_widest(book.ids, work.ids, *place) for place in places}
+    return sorted((run for run in runs if run), key=lambda run: (run.work, run.book))
 
 
-def _widest(book: Ints, work: Ints, first: int, other: int, count: int) -> Run | None:
+def _widest(book: Ints, work: Ints, first: int, work_start: int, count: int) -> Run | None:
     """The run, extended as far as the words agree; None if only the hashes agreed."""
-    if not np.array_equal(book[first : first + count], work[other : other + count]):
+    if not np.array_equal(book[first : first + count], work[work_start : work_start + count]):
         return None
-    while first and other and book[first - 1] == work[other - 1]:
-        first, other, count = first - 1, other - 1, count + 1
-    limit = min(len(book) - first, len(work) - other)
-    while count < limit and book[first + count] == work[other + count]:
+    while first and work_start and book[first - 1] == work[work_start - 1]:
+        first, work_start, count = first - 1, work_start - 1, count + 1
+    limit = min(len(book) - first, len(work) - work_start)
+    while count < limit and book[first + count] == work[work_start + count]:
         count += 1
-    return Run(first, other, count)
+    return Run(first, work_start, count)
 
 
 def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
     """Join runs that follow each other closely in both texts, in work order."""
     open_ones: list[list[Run]] = []
     for run in runs:
-        near = [one for one in open_ones if run.work - (one[-1].work + one[-1].length) <= INSERTED]
-        yield from (one for one in open_ones if one not in near)
+        near = [
+            chain
+            for chain in open_ones
+            if run.work - (chain[-1].work + chain[-1].length) <= INSERTED
+        ]
+        yield from (chain for chain in open_ones if chain not in near)
         open_ones = near
-        fitting = [(gap, one) for one in near if (gap := _gap(one[-1], run)) is not None]
+        fitting = [(gap, chain) for chain in near if (gap := _gap(chain[-1], run)) is not None]
         if fitting:
             _, chain = min(fitting, key=lambda pair: pair[0])
             ours, theirs, length = chain[-1]
@@ -257,19 +263,23 @@ def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
     """
     places: list[tuple[int, int, Chain]] = []
     common: set[tuple[int, int]] = set()
-    for chain in sorted(chains, key=lambda one: (-one.words, one.book, one.runs)):
+    for chain in sorted(chains, key=lambda chain_: (-chain_.words, chain_.book, chain_.runs)):
         first, last = chain.place
         at = bisect_right(places, (first, last))
-        near = [one for one in places[max(0, at - 1) : at + 1] if one[0] < last and first < one[1]]
+        near = [
+            place
+            for place in places[max(0, at - 1) : at + 1]
+            if place[0] < last and first < place[1]
+        ]
         common |= {
-            one[:2]
-            for one in near
-            if one[2].book != chain.book and chain.words >= AS_LONG * one[2].words
+            place[:2]
+            for place in near
+            if place[2].book != chain.book and chain.words >= AS_LONG * place[2].words
         }
         if not near:
             insort(places, (first, last, chain))
-    shared = Counter(one[2].book for one in places if one[:2] in common)
-    return [one[2] for one in places if one[:2] not in common], shared
+    shared = Counter(place[2].book for place in places if place[:2] in common)
+    return [place[2] for place in places if place[:2] not in common], shared
 
 
 def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence[str]) -> Quotation:

@@ -103,9 +103,9 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
     """The text files among and below ``paths``, by name; names are unique."""
     names: dict[str, Path] = {}
     for _, path in sorted(files_in(paths, TEXT_ENDINGS), key=lambda pair: stem_of(pair[1])):
-        if path != (other := names.setdefault(stem_of(path), path)):
+        if path != (namesake := names.setdefault(stem_of(path), path)):
             raise InputError(
-                f"its name {stem_of(path)!r} is already used by {other}.",
+                f"its name {stem_of(path)!r} is already used by {namesake}.",
                 path=path,
                 hint="Rename one, because names identify books.",
             )
@@ -166,10 +166,10 @@ def without_pages(text: str) -> str:
 
 def _running_title(line: str) -> str:
     """The title of a line that reads "196 Mark M. Hennelly" or "Jane Austen 45", or ""."""
-    found = _NUMBERED.fullmatch(line) if len(line) <= _LONGEST_TITLE else None
-    if found is None:
+    numbered = _NUMBERED.fullmatch(line) if len(line) <= _LONGEST_TITLE else None
+    if numbered is None:
         return ""
-    title: str = found["after"] or found["before"]
+    title: str = numbered["after"] or numbered["before"]
     words = [word for word in re.findall(_WORD, title) if len(word) > 3]
     capital = bool(words) and all(word[0].isupper() for word in words)
     return " ".join(title.split()) if capital and title[0].isupper() else ""
@@ -203,14 +203,17 @@ def rejoin_breaks(text: str) -> str:
     the hyphen is kept between halves that are words themselves.
     """
     whole = _GAP.sub(" ", _BREAK.sub(" ", text))
-    known = Counter(word.lower() for word in _WORDS.findall(whole))
+    frequency = Counter(word.lower() for word in _WORDS.findall(whole))
 
     def joined(match: re.Match[str], kept: str) -> str:
         first, second = match[1], match[2]
-        one, two = known[(first + second).lower()], known[f"{first}-{second}".lower()]
-        if one or two:
-            return first + second if one >= two else f"{first}-{second}"
-        return kept if known[first.lower()] and known[second.lower()] else first + second
+        joined_count, two = (
+            frequency[(first + second).lower()],
+            frequency[f"{first}-{second}".lower()],
+        )
+        if joined_count or two:
+            return first + second if joined_count >= two else f"{first}-{second}"
+        return kept if frequency[first.lower()] and frequency[second.lower()] else first + second
 
     text = _BREAK.sub(lambda match: joined(match, f"{match[1]}-{match[2]}"), text)
     return _GAP.sub(lambda m: m[0] if m[2] in _PAIRING else joined(m, m[0]), text)
@@ -219,7 +222,7 @@ def rejoin_breaks(text: str) -> str:
 def without_citations(paragraph: str) -> str:
     for pattern in (_NOTE, _MARK, _RAISED):
         paragraph = pattern.sub("", paragraph)
-    kept = _BRACKETED.sub(lambda found: "" if is_citation(found[1]) else found[0], paragraph)
+    kept = _BRACKETED.sub(lambda bracket: "" if is_citation(bracket[1]) else bracket[0], paragraph)
     return kept.strip()
 
 

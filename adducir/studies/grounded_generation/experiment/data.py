@@ -104,22 +104,22 @@ def _inputs(
     counts = Counter(word for text in passages.values() for word in text.lower().split())
     frequent = {word for word, _ in counts.most_common(_FREQUENT)}
     names: dict[str, str] = {}
-    found = {}
+    inputs = {}
     for conclusion in conclusions:
         words = conclusion.split()
         for place, word in enumerate(words):
             bare = word.strip(".,;:!?\"'()[]")
             if bare and bare not in frequent and draw.random() < nonce:
                 while bare not in names:
-                    made = "".join(
+                    text = "".join(
                         "bdfgklmnprstvz"[draw.integers(14)] + "aeiou"[draw.integers(5)]
                         for _ in range(3)
                     )
-                    if made not in names.values():
-                        names[bare] = made
+                    if text not in names.values():
+                        names[bare] = text
                 words[place] = names[bare]
-        found[conclusion] = " ".join(words)
-    return found
+        inputs[conclusion] = " ".join(words)
+    return inputs
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,8 @@ class Problem:
 
     def texts(self, guide: GuideRecipe) -> dict[str, Sequence[str]]:
         """The contexts as read by the retriever and by the guide, and the passages."""
-        hindsight = [guide.query(one.input, one.target) for one in self.contexts]
-        inputs = [one.input for one in self.contexts]
+        hindsight = [guide.query(context.input, context.target) for context in self.contexts]
+        inputs = [context.input for context in self.contexts]
         return {"inputs": inputs, "hindsight": hindsight, "passages": self.passages}
 
     def contexts_of(self, parts: Sequence[str]) -> NDArray[np.int64]:
@@ -181,10 +181,10 @@ class GroundedData:
             digest = source_digest(self._arguments)
             self.identity = fingerprint([digest, self._bed.model_dump(mode="json")])
         else:
-            with gathering() as each:
-                corpus = each(lambda: open_corpus(source_path(recipe.passages, folder)))
+            with gathering() as opening:
+                corpus = opening(lambda: open_corpus(source_path(recipe.passages, folder)))
                 digests = {
-                    part: [each(partial(source_digest, path)) for path in self._files(part)]
+                    part: [opening(partial(source_digest, path)) for path in self._files(part)]
                     for part in PARTS
                 }
             if corpus is None:
@@ -216,26 +216,27 @@ class GroundedData:
                 path=self._arguments,
                 hint="Use another `seed` or other `shares` of the `bed`, or more arguments.",
             )
-        every = [one for part in PARTS for one in contexts.get(part, ())]
-        homes = dict.fromkeys((one.id for one in every), self._arguments)
-        if len(homes) < len(every):
+        all_contexts = [context for part in PARTS for context in contexts.get(part, ())]
+        homes = dict.fromkeys((context.id for context in all_contexts), self._arguments)
+        if len(homes) < len(all_contexts):
             raise InputError("two arguments share a docno.", path=self._arguments)
         texts = [*passages], [*passages.values()]
-        return self._checked(Problem(every, _parts(contexts), *texts, relevant), homes)
+        return self._checked(Problem(all_contexts, _parts(contexts), *texts, relevant), homes)
 
     def _of_files(self) -> Problem:
         contexts: dict[str, list[GroundedContext]] = {part: [] for part in PARTS}
         homes: dict[str, Path] = {}
         for part, path in [(name, path) for name in PARTS for path in self._files(name)]:
-            for one in read_contexts(path):
-                if one.id in homes:
+            for context in read_contexts(path):
+                if context.id in homes:
                     raise InputError(
-                        f"the context {one.id!r} of {part} was already read from {homes[one.id]}.",
+                        f"the context {context.id!r} of {part} was already read from "
+                        f"{homes[context.id]}.",
                         path=path,
                         hint="A context must be in only one part: do not test on training data.",
                     )
-                homes[one.id] = path
-                contexts[part].append(one)
+                homes[context.id] = path
+                contexts[part].append(context)
         fields = ("title", "text") if self.recipe.title else ("text",)
         docnos, passages, pages = list[str](), TextFile(self.folder), dict[str, str]()
         for document in refuse_duplicates(self._corpus):
@@ -244,17 +245,17 @@ class GroundedData:
             passages.append(" | ".join(text for text in texts if text))
             if page := document.fields.get("wikipedia_id"):
                 pages[document.docno] = page
-        every = [one for some in contexts.values() for one in some]
-        problem = Problem(every, _parts(contexts), docnos, passages, {}, pages)
+        all_contexts = [context for some in contexts.values() for context in some]
+        problem = Problem(all_contexts, _parts(contexts), docnos, passages, {}, pages)
         return self._checked(problem, homes)
 
     def _checked(self, problem: Problem, homes: Mapping[str, Path]) -> Problem:
         """The problem, validated; ``homes`` are the files of contexts, by id."""
-        lacking = {docno for one in problem.contexts for docno in one.gold}.difference(
+        lacking = {docno for context in problem.contexts for docno in context.gold}.difference(
             problem.docnos
         )
         for context in problem.contexts:
-            if docno := next((one for one in context.gold if one in lacking), ""):
+            if docno := next((docno_ for docno_ in context.gold if docno_ in lacking), ""):
                 raise InputError(
                     f"the gold passage {docno!r} of the context {context.id!r} is not in the "
                     "corpus.",

@@ -137,14 +137,17 @@ class Parts:
         recipe, texts = self.recipe.retriever, self.data.problem().texts(self.recipe.guide)
         network = Network(recipe, self.data.folder)
         with torch.inference_mode():
-            (found, _) = network.eval()(network.read(["a"], "document"), "document")
-        scorer = Scorer(recipe, found.shape[-1], network.projection, network)
+            (vectors, _) = network.eval()(network.read(["a"], "document"), "document")
+        scorer = Scorer(recipe, vectors.shape[-1], network.projection, network)
         model = Hindsight(scorer, generator).to(device)
-        other: Any = model.guide.network
-        passages, again = Live(network, texts["passages"], "document"), Live(other, [], "document")
+        guide_network: Any = model.guide.network
+        passages, again = (
+            Live(network, texts["passages"], "document"),
+            Live(guide_network, [], "document"),
+        )
         again.inputs = passages.inputs  # the same tokens, for another network of that kind
         inputs = Live(network, texts["inputs"], "query")
-        hindsight = Live(other, texts["hindsight"], "query")
+        hindsight = Live(guide_network, texts["hindsight"], "query")
         return model, Data(inputs, hindsight, passages, again, self._read(generator))
 
     def _frozen(
@@ -165,7 +168,9 @@ class Parts:
 
     def _read(self, generator: Generator) -> Any:
         problem = self.data.problem()
-        inputs, targets = zip(*((one.input, one.target) for one in problem.contexts), strict=True)
+        inputs, targets = zip(
+            *((context.input, context.target) for context in problem.contexts), strict=True
+        )
         return generator.read(inputs, targets, problem.passages)
 
 
@@ -223,8 +228,10 @@ class Answering(NamedTuple):
             passages = self.closed.retriever[some, : decoding.passages]
             pairs = np.column_stack((np.repeat(contexts, passages.shape[1]), passages.ravel()))
             written = iter(generator.write(self.data.texts, pairs, decoding, tokens))
-            for number, own in zip(contexts, passages, strict=True):
-                outputs = [{"text": next(written), "docno": problem.docnos[one]} for one in own]
+            for number, numbers in zip(contexts, passages, strict=True):
+                outputs = [
+                    {"text": next(written), "docno": problem.docnos[number_]} for number_ in numbers
+                ]
                 record = {"id": problem.contexts[number].id, "outputs": outputs}
                 lines.append(orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE))
         return {"lines": np.frombuffer(b"".join(lines), dtype=np.uint8)}
@@ -232,8 +239,8 @@ class Answering(NamedTuple):
     def likelihoods(self, places: Numbers, tokens: int | None) -> Arrays:
         """(n, r) log P(y|x,z) of whole targets, for some of the contexts that have one."""
         rows, generator = self.with_target[places], self.model.eval().generator
-        given = self.data.texts, self.closed.contexts[rows], self.closed.retriever[rows]
-        return {"values": generator.likelihoods(*given, tokens=tokens).float().cpu().numpy()}
+        arguments = self.data.texts, self.closed.contexts[rows], self.closed.retriever[rows]
+        return {"values": generator.likelihoods(*arguments, tokens=tokens).float().cpu().numpy()}
 
 
 def _chunks(
@@ -271,9 +278,9 @@ def _vectors(step: "PartsStep", folder: Path, context: "Context") -> dict[str, A
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         source = partial(different_texts, parts, name)
         files = _chunks(step, context, name, len(places), BLOCK, source, encoded)
-        made = [MultiVectors(**read_shard(file)) for file in files]
-        counts = np.concatenate([np.diff(one.starts) for one in made])
-        arrays[f"{name}.values"] = np.concatenate([one.values for one in made])
+        shards = [MultiVectors(**read_shard(file)) for file in files]
+        counts = np.concatenate([np.diff(shard.starts) for shard in shards])
+        arrays[f"{name}.values"] = np.concatenate([shard.values for shard in shards])
         arrays[f"{name}.starts"] = np.append(0, np.cumsum(counts))
         arrays[f"{name}.places"] = np.array([places[text] for text in texts])
     if recipe.retriever.vectors == "colbert":
@@ -288,9 +295,9 @@ def _candidates(step: "PartsStep", folder: Path, context: "Context") -> dict[str
     texts, depth = problem.texts(recipe.guide), recipe.closed.candidate_depth
     queries = [*texts["inputs"], *texts["hindsight"]]
     with progress().doing("ranking", len(problem.passages), "passages"):
-        found, _ = bm25_ranking(problem.passages, queries, depth, threads=context.threads)
+        ranking, _ = bm25_ranking(problem.passages, queries, depth, threads=context.threads)
     count = len(problem.contexts)
-    Candidates(found[:count], found[count:]).save(folder / CANDIDATES)
+    Candidates(ranking[:count], ranking[count:]).save(folder / CANDIDATES)
     return {"contexts": count, "passages": len(problem.passages)}
 
 
@@ -330,15 +337,15 @@ def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, 
         lists = list[Any]()
         for name in ("inputs", "hindsight"):
             queries = [texts[name][number] for number in contexts]
-            given = problem.passages, queries, recipe.closed.depth
-            numbers, scores = bm25_ranking(*given, threads=context.threads)
+            arguments = problem.passages, queries, recipe.closed.depth
+            numbers, scores = bm25_ranking(*arguments, threads=context.threads)
             lists += [numbers.astype(np.int64), scores]
         counts = _saved(step, folder, ClosedSets(contexts, *lists))
     if recipe.decode is not None:
         load, count = partial(Answering.of, parts, folder), counts["contexts"]
         files = _chunks(step, context, "texts", count, 64, load, Answering.write)
         with writing_text(folder / TEXTS) as handle:
-            handle.writelines(read_shard(one)["lines"].tobytes().decode() for one in files)
+            handle.writelines(read_shard(file)["lines"].tobytes().decode() for file in files)
     return counts
 
 
@@ -346,10 +353,10 @@ def _likelihoods(step: "PartsStep", folder: Path, context: "Context") -> dict[st
     load = partial(Answering.of, _parts(step), step.needs["answers"].path)
     answering = load(choose_device(context.device))
     rows, depth = answering.with_target, answering.closed.retriever.shape[1]
-    given = len(rows), 256, load, Answering.likelihoods
-    files = _chunks(step, context, "likelihoods", *given)
+    arguments = len(rows), 256, load, Answering.likelihoods
+    files = _chunks(step, context, "likelihoods", *arguments)
     none = np.zeros((0, depth), dtype=np.float32)
-    values = np.concatenate([none, *(read_shard(one)["values"] for one in files)])
+    values = np.concatenate([none, *(read_shard(file)["values"] for file in files)])
     write_shard(folder / LIKELIHOODS, {"rows": rows, "values": values})
     return {"contexts": len(rows)}
 

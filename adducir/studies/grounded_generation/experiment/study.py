@@ -78,13 +78,13 @@ class GroundedGeneration(Task):
             if len(set(values)) < len(values):
                 raise ValueError(f"`{name}` has duplicates")
         depth = self.closed.depth
-        own = [phase.sample.k for system in self.systems.values() for phase in system.train]
-        wide = [k for k in self.k or own if k > depth]
+        sizes = [phase.sample.k for system in self.systems.values() for phase in system.train]
+        wide = [k for k in self.k or sizes if k > depth]
         if wide:
             raise ValueError(f"{wide[0]} passages cannot be sampled from closed sets of {depth}")
         if max(self.cutoffs) > depth and "cutoffs" in self.model_fields_set:
-            what = f"Success@{max(self.cutoffs)} cannot be computed from closed sets of {depth}"
-            raise ValueError(f"{what}: raise `closed.depth`")
+            message = f"Success@{max(self.cutoffs)} cannot be computed from closed sets of {depth}"
+            raise ValueError(f"{message}: raise `closed.depth`")
         trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not as_tuple(self.data.train):
             raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
@@ -114,9 +114,9 @@ class PartsStep(ArtifactStep):
     @property
     def generator(self) -> dict[str, Any]:
         """The generator's hyperparameters and, if it is from another package, its origin."""
-        made = self.study.recipe.generator
-        origin = GENERATORS.origin(GENERATORS.name_of(type(made)))
-        return {**origin, **made.model_dump(mode="json")}
+        generator = self.study.recipe.generator
+        origin = GENERATORS.origin(GENERATORS.name_of(type(generator)))
+        return {**origin, **generator.model_dump(mode="json")}
 
     def settings(self, *named: str, **exclude: set[str]) -> dict[str, Any]:
         recipe = self.study.recipe
@@ -169,8 +169,8 @@ class ClosedStep(PartsStep):
     contexts: tuple[str, ...] = ("train", "validation")
 
     def recipe(self) -> Mapping[str, Any]:
-        found = self.settings("closed", "retriever", "guide", retriever={"base"})
-        return {**found, "parts": self.contexts}
+        settings = self.settings("closed", "retriever", "guide", retriever={"base"})
+        return {**settings, "parts": self.contexts}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -182,8 +182,8 @@ class PhaseStep(PartsStep):
 
     def recipe(self) -> Mapping[str, Any]:
         phase = self.phase.model_dump(mode="json", exclude={"rounds"})
-        found = self.settings("retriever", "guide", retriever={"base"})
-        return {**found, "phase": phase, "generator": self.generator}
+        settings = self.settings("retriever", "guide", retriever={"base"})
+        return {**settings, "phase": phase, "generator": self.generator}
 
 
 @dataclass(eq=False, kw_only=True)
@@ -232,11 +232,11 @@ class GroundedStudy(Study):
         self._candidates: dict[str, Step] = {}
         self.likelihoods: dict[Trial, LikelihoodStep] = {}
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
-        known = [
+        fingerprints = [
             planner.opening(("retriever", "base"), self._retriever_identity),
             planner.opening(("generator",), partial(recipe.generator.identities, self.folder)),
         ]
-        self._is_open = data is not None and None not in known
+        self._is_open = data is not None and None not in fingerprints
         if data is None or not self._is_open:
             return
         self.data = data
@@ -292,10 +292,10 @@ class GroundedStudy(Study):
                 changes: dict[str, Any] = {"training": phase.training.model_copy(update=training)}
                 if trial.part is not None:
                     changes["sample"] = phase.sample.model_copy(update={"k": trial.part})
-                own = phase.model_copy(update=changes)
+                changed = phase.model_copy(update=changes)
                 name = f"phase-{number}-{turn + 1}-{phase.loss}"
                 needs = {**before, "closed": closed}
-                step = PhaseStep(self, folder / name, place, needs, seed, phase=own)
+                step = PhaseStep(self, folder / name, place, needs, seed, phase=changed)
                 before = {"before": step}
         needs = {**before, **(self._candidates if system.by_model else {})}
         answer = AnswerStep(self, path, place, needs, seed, system=system)

@@ -49,15 +49,18 @@ class Sections:
         self.names = {k: f"k = {k}" if k else "" for k in study.recipe.k or (None,)}
 
     def set_of(self, section: str, group: str) -> str:
-        name = ", ".join(one for one in (section, group) if one)
+        name = ", ".join(part for part in (section, group) if part)
         self.places[name] = section, group
         return name
 
     def add(self, section: str, group: str, system: str, scores: Scores) -> None:
         """Add a system's run; if groups of contexts are the units, their means."""
         if self.study.recipe.unit == "group":
-            known = {one.id: one.group or one.id for one in self.study.data.problem().contexts}
-            frame = scores.frame.with_columns(pl.col("qid").replace(known))
+            groups_ = {
+                context.id: context.group or context.id
+                for context in self.study.data.problem().contexts
+            }
+            frame = scores.frame.with_columns(pl.col("qid").replace(groups_))
             keys = [name for name in frame.columns if name != "value"]
             means = frame.group_by(keys, maintain_order=True).agg(pl.col("value").mean())
             scores = replace(scores, frame=means)
@@ -67,16 +70,16 @@ class Sections:
         self, layout: Callable[..., Layout], notes: Sequence[str] = (), tested: bool = True
     ) -> ResultTable:
         """The table; without a baseline, nothing is tested."""
-        asked = self.study.recipe.comparison if tested else None
-        names = {one.systems[0] for one in self.scores}
-        are_many = any(len(one.qids) > 1 for one in self.scores)
-        if asked is not None and not (asked.named <= names and are_many):
-            asked = None
+        testing = self.study.recipe.comparison if tested else None
+        names = {scores.systems[0] for scores in self.scores}
+        are_many = any(len(scores.qids) > 1 for scores in self.scores)
+        if testing is not None and not (testing.named <= names and are_many):
+            testing = None
         if self.study.recipe.unit == "group":
-            what = ", and differences are tested over groups" if asked else ""
-            notes = [*notes, f"Figures are means over groups of contexts{what}."]
+            tested_over = ", and differences are tested over groups" if testing else ""
+            notes = [*notes, f"Figures are means over groups of contexts{tested_over}."]
         whole = replace(layout(notes=notes), places=self.places)
-        return build_table(compare(self.scores, asked), whole, figures=self.figures)
+        return build_table(compare(self.scores, testing), whole, figures=self.figures)
 
 
 class Tables:
@@ -87,15 +90,15 @@ class Tables:
         self.counted = [number for number in self.test if self.contexts[number].gold]
 
     def findings(self) -> list[Finding]:
-        found = [
+        findings = [
             Finding(self.ranked(who), who, who, each="per-context")
             for who in (_WHO if self.counted else ())
         ]
         if self.recipe.decode is not None:
-            found.append(Finding(self.texts(), "texts", "texts", each="per-context"))
+            findings.append(Finding(self.texts(), "texts", "texts", each="per-context"))
         if any(system.by_model for system in self.recipe.systems.values()):
-            found.append(Finding(self.sharpness(), "sharpness", "sharpness"))
-        return found
+            findings.append(Finding(self.sharpness(), "sharpness", "sharpness"))
+        return findings
 
     def _answers(self, system: str, k: int | None) -> "list[AnswerStep]":
         return self.study.of(self.study.steps, system, k)
@@ -106,14 +109,17 @@ class Tables:
         by_seed: list[str] = []
         for k, section in sections.names.items():
             for name, system in recipe.systems.items():
-                each = [self._places(step, who) for step in self._answers(name, k)]
-                for one in each:
-                    sections.add(section, "", name, one)
+                ranks_of_seeds = [self._places(step, who) for step in self._answers(name, k)]
+                for ranks_of_seed in ranks_of_seeds:
+                    sections.add(section, "", name, ranks_of_seed)
                 if system.train and len(recipe.seeds) > 1:
-                    first = next(iter(each[0].measures))
-                    means = ", ".join(f"{one.values(first).mean():.3f}" for one in each)
-                    of = "" if k is None else f" with k = {k}"
-                    by_seed.append(f"{first} of {name}{of} by seed, over contexts: {means}.")
+                    first = next(iter(ranks_of_seeds[0].measures))
+                    means = ", ".join(
+                        f"{ranks_of_seed.values(first).mean():.3f}"
+                        for ranks_of_seed in ranks_of_seeds
+                    )
+                    suffix = "" if k is None else f" with k = {k}"
+                    by_seed.append(f"{first} of {name}{suffix} by seed, over contexts: {means}.")
         notes = [f"{len(self.test):,} test contexts, {len(problem.passages):,} passages."]
         if lacking := len(self.test) - len(self.counted):
             notes.append(f"{lacking:,} contexts without a gold passage are excluded.")
@@ -133,10 +139,10 @@ class Tables:
         ranks = np.full(len(self.counted), np.inf)
         for row, number in enumerate(self.counted):
             gold = [numbers[docno] for docno in self.contexts[number].gold]
-            found = np.flatnonzero(np.isin(lists[number - closed.contexts[0]], gold))
-            if len(found):
-                ranks[row] = found[0] + 1
-        cutoffs = [one for one in self.recipe.cutoffs if one <= lists.shape[1]]
+            places = np.flatnonzero(np.isin(lists[number - closed.contexts[0]], gold))
+            if len(places):
+                ranks[row] = places[0] + 1
+        cutoffs = [cutoff for cutoff in self.recipe.cutoffs if cutoff <= lists.shape[1]]
         names = [f"RR@{lists.shape[1]}", *(f"Success@{cutoff}" for cutoff in cutoffs)]
         values = np.column_stack([1 / ranks, *(ranks <= cutoff for cutoff in cutoffs)])
         qids = [self.contexts[number].id for number in self.counted]
@@ -148,7 +154,9 @@ class Tables:
         if self.recipe.unit == "group":
             named = list(dict.fromkeys(named))
         sizes = np.array([self.problem.relevant[group] for group in named])
-        for measure in dict.fromkeys(name for one in sections.scores for name in one.measures):
+        for measure in dict.fromkeys(
+            name for scores in sections.scores for name in scores.measures
+        ):
             name, _, cutoff = measure.partition("@")
             reached = np.minimum(sizes, int(cutoff))
             if name == "Success":
@@ -165,25 +173,29 @@ class Tables:
         common = common_words(targets, self.recipe.common)
         references: dict[str, Reference] = {}
         for number in self.test:
-            one = self.contexts[number]
-            pages = self._pages(one.gold)  # KILT's, where passages have some
-            references[one.id] = replace(Reference.of(one), evidence=(pages,) if pages else ())
+            scores_of_group = self.contexts[number]
+            pages = self._pages(scores_of_group.gold)  # KILT's, where passages have some
+            references[scores_of_group.id] = replace(
+                Reference.of(scores_of_group), evidence=(pages,) if pages else ()
+            )
         notes: dict[str, list[str]] = {}
         for k, section in sections.names.items():
             written = {
                 name: {step.run: self._written(step) for step in self._answers(name, k)}
                 for name in self.recipe.systems
             }
-            every = [texts for runs in written.values() for texts in runs.values()]
-            passages = self._named(references, every)
+            systems = [texts for runs in written.values() for texts in runs.values()]
+            passages = self._named(references, systems)
             decode = self.recipe.decode
-            known = groups(common, passages, min(decode.best, decode.passages) if decode else 1)
-            names = with_data(references, every, passages)
-            known["kilt"] = kilt(on_pages=True)
-            used = [known[name] for name in _GROUPS if name in names]
+            measures = groups(common, passages, min(decode.best, decode.passages) if decode else 1)
+            names = with_data(references, systems, passages)
+            measures["kilt"] = kilt(on_pages=True)
+            used = [measures[name] for name in _GROUPS if name in names]
             scores, more = measured(written, references, used)
-            for one in scores:
-                sections.add(section, one.sets[0], one.systems[0], one)
+            for scores_of_group in scores:
+                sections.add(
+                    section, scores_of_group.sets[0], scores_of_group.systems[0], scores_of_group
+                )
             notes[section] = [*more, f"{len(common)} common words."]
         return sections.table(partial(self.layout, of="Texts"), merged(notes))
 
@@ -193,20 +205,20 @@ class Tables:
 
     def _written(self, step: "AnswerStep") -> dict[str, Generated]:
         """A system's texts with one seed, with the pages of all that it ranks."""
-        found = read_generated(step.path / TEXTS)
+        texts = read_generated(step.path / TEXTS)
         if self.problem.pages:
             closed, docnos = ClosedSets.load(step.path / CLOSED), self.problem.docnos
             for number, row in zip(closed.contexts, closed.retriever, strict=True):
                 name, pages = self.contexts[number].id, self._pages(docnos[n] for n in row)
-                found[name] = replace(found[name], pages=pages)
-        return found
+                texts[name] = replace(texts[name], pages=pages)
+        return texts
 
     def _named(
         self, references: Mapping[str, Reference], systems: Iterable[Mapping[str, Generated]]
     ) -> dict[str, str]:
         texts = (text for some in systems for text in some.values())
         named = {output.docno for text in texts for output in text.outputs}
-        named |= {docno for one in references.values() for docno in one.gold}
+        named |= {docno for reference in references.values() for docno in reference.gold}
         numbers = (number for number, docno in enumerate(self.problem.docnos) if docno in named)
         return {self.problem.docnos[number]: self.problem.passages[number] for number in numbers}
 
@@ -240,17 +252,17 @@ class Tables:
         """
         closed, arrays = ClosedSets.load(answer.path / CLOSED), read_shard(step.path / LIKELIHOODS)
         rows, values = arrays["rows"], arrays["values"]
-        every: dict[str, tuple[Any, Any]] = {
+        distributions: dict[str, tuple[Any, Any]] = {
             "retriever": (closed.contexts, closed.retriever_scores),
             "guide": (closed.contexts, closed.guide_scores),
         }
         if len(rows):
             # The softmax of scores equals that of their log-softmax.
             contexts = closed.contexts[rows]
-            every["generator"] = contexts, values
-            every["posterior"] = contexts, closed.retriever_scores[rows] + values
-        for who, (numbers, logs) in every.items():
+            distributions["generator"] = contexts, values
+            distributions["posterior"] = contexts, closed.retriever_scores[rows] + values
+        for who, (numbers, logs) in distributions.items():
             names = (self.contexts[number].id for number in numbers)
             by_id = dict(zip(names, logs.tolist(), strict=True))
-            cutoffs = [one for one in CUTOFFS if one <= logs.shape[1]]
+            cutoffs = [cutoff for cutoff in CUTOFFS if cutoff <= logs.shape[1]]
             yield who, mass_scores(answer.run, by_id, cutoffs)

@@ -54,14 +54,14 @@ class Generator(torch.nn.Module, ABC):
             pairs = most = max(1, min(pairs, tokens // self.pair_length))
         size, cuts = max(1, pairs // count), range(most, count, most)
         with torch.inference_mode():
-            each = [
+            likelihoods = [
                 [
                     self.log_likelihood(read, contexts[first : first + size], some)
                     for some in np.split(passages[first : first + size], cuts, axis=1)
                 ]
                 for first in range(0, len(contexts), size)
             ]
-            return torch.cat([torch.cat(parts, dim=1) for parts in each])
+            return torch.cat([torch.cat(parts, dim=1) for parts in likelihoods])
 
     @abstractmethod
     def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
@@ -94,34 +94,38 @@ class Lexical(Generator):
         words = sorted({word for some in texts for word in some})
         numbers = {word: number for number, word in enumerate(words)}
         size = len(words) + 1
-        known = [np.array([numbers[word] for word in some], dtype=np.int64) for some in texts]
-        keys = [place * size + some for place, some in enumerate(known)]
+        numbers_of_texts = [
+            np.array([numbers[word] for word in some], dtype=np.int64) for some in texts
+        ]
+        keys = [place * size + some for place, some in enumerate(numbers_of_texts)]
         pairs, counts = np.unique(np.concatenate([*keys, []]).astype(np.int64), return_counts=True)
-        lengths = np.array([len(some) for some in known], dtype=np.int64)
-        rows = [[numbers.get(word, len(words)) for word in words_of(one)] for one in targets]
+        lengths = np.array([len(some) for some in numbers_of_texts], dtype=np.int64)
+        rows = [[numbers.get(word, len(words)) for word in words_of(target)] for target in targets]
         padded = np.full((len(rows), max(map(len, rows), default=0)), -1, dtype=np.int64)
         for place, row in enumerate(rows):
             padded[place, : len(row)] = row
-        totals = np.bincount(np.concatenate([*known, []]).astype(np.int64), minlength=size)
+        totals = np.bincount(
+            np.concatenate([*numbers_of_texts, []]).astype(np.int64), minlength=size
+        )
         return _Read(
             numbers,
             padded,
             pairs,
             counts / lengths[pairs // size],
-            np.searchsorted(pairs, np.arange(len(known) + 1) * size),
+            np.searchsorted(pairs, np.arange(len(numbers_of_texts) + 1) * size),
             (totals + 1) / (totals.sum() + size),
         )
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
         words = read.targets[contexts][:, None, :]
-        mask, known = words >= 0, words.clip(min=0)
-        wanted = passages[:, :, None] * len(read.background) + known
-        places = np.searchsorted(read.pairs, wanted).clip(max=len(read.pairs) - 1)
-        shares = np.where(read.pairs[places] == wanted, read.shares[places], 0.0)
-        inside, outside = self._tensor(shares), self._tensor(read.background[known])
+        mask, word_numbers = words >= 0, words.clip(min=0)
+        keys = passages[:, :, None] * len(read.background) + word_numbers
+        places = np.searchsorted(read.pairs, keys).clip(max=len(read.pairs) - 1)
+        shares = np.where(read.pairs[places] == keys, read.shares[places], 0.0)
+        inside, outside = self._tensor(shares), self._tensor(read.background[word_numbers])
         share = self.logit.sigmoid()
-        found = (share * inside + (1 - share) * outside).log()
-        return (found * self._tensor(mask)).sum(dim=-1)
+        likelihood = (share * inside + (1 - share) * outside).log()
+        return (likelihood * self._tensor(mask)).sum(dim=-1)
 
     def _tensor(self, values: Any) -> torch.Tensor:
         return torch.as_tensor(values).to(self.logit)
@@ -133,14 +137,14 @@ class Lexical(Generator):
         """
         share, words = float(self.logit.detach().sigmoid()), list(read.words)
         del tokens
-        found = []
+        texts = []
         for _, number in pairs:
             mixture = (1 - share) * read.background[:-1]
             some = slice(*read.starts[number : number + 2])
             mixture[read.pairs[some] % len(read.background)] += share * read.shares[some]
             best = np.argsort(-mixture, kind="stable")[: plan.max_length]
-            found.append(" ".join(words[word] for word in best))
-        return found
+            texts.append(" ".join(words[word] for word in best))
+        return texts
 
 
 def words_of(text: str) -> list[str]:

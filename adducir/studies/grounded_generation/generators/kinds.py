@@ -128,7 +128,10 @@ def _named(value: Any) -> Any:
 AnyGenerator = Annotated[
     SerializeAsAny[GeneratorRecipe],
     BeforeValidator(
-        chosen_by_key(GENERATORS, f"one of {', '.join(f'`{one}`' for one in GENERATORS)} is needed")
+        chosen_by_key(
+            GENERATORS,
+            f"one of {', '.join(f'`{generator}`' for generator in GENERATORS)} is needed",
+        )
     ),
     BeforeValidator(_named),
 ]

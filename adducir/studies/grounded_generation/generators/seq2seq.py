@@ -61,7 +61,7 @@ class Seq2Seq(Generator):
         encoded = self.tokenizer.backend_tokenizer.encode_batch(
             list(texts), add_special_tokens=special
         )
-        return [np.array(one.ids, dtype=np.int64) for one in encoded]
+        return [np.array(encoding.ids, dtype=np.int64) for encoding in encoded]
 
     def read(self, inputs: Sequence[str], targets: Sequence[str], passages: Sequence[str]) -> _Read:
         of_input, of_passage, of_target = self.lengths
@@ -80,24 +80,26 @@ class Seq2Seq(Generator):
         ]
 
     def log_likelihood(self, read: _Read, contexts: Numbers, passages: Numbers) -> torch.Tensor:
-        of = np.repeat(contexts, passages.shape[1])
-        ids, mask = self._padded(self._inputs(read, of, passages.ravel()))
-        labels, known = self._padded([read.targets[context] for context in of])
-        hidden = labels.masked_fill(known == 0, _IGNORED)
+        rows = np.repeat(contexts, passages.shape[1])
+        ids, mask = self._padded(self._inputs(read, rows, passages.ravel()))
+        labels, is_label = self._padded([read.targets[context] for context in rows])
+        hidden = labels.masked_fill(is_label == 0, _IGNORED)
         before = self.network.prepare_decoder_input_ids_from_labels(labels=hidden)
         logits = self.network(
             input_ids=ids, attention_mask=mask, decoder_input_ids=before, use_cache=False
         ).logits
-        found = logits.float() if logits.dtype == torch.bfloat16 else logits
-        chosen = found.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - found.logsumexp(dim=-1)
-        return (chosen * known).sum(dim=-1).reshape(passages.shape)
+        log_scores = logits.float() if logits.dtype == torch.bfloat16 else logits
+        chosen = log_scores.gather(-1, labels.unsqueeze(-1)).squeeze(-1) - log_scores.logsumexp(
+            dim=-1
+        )
+        return (chosen * is_label).sum(dim=-1).reshape(passages.shape)
 
     def _padded(self, inputs: list[Numbers]) -> tuple[torch.Tensor, torch.Tensor]:
         return padded(inputs, self.network.config.pad_token_id, self.network.device)
 
     def write(self, read: Any, pairs: Numbers, plan: "Decoding", tokens: int | None) -> list[str]:
         """By beam search; the checkpoint's settings apply where ``plan`` sets none."""
-        given = {name: value for name in _OPEN if (value := getattr(plan, name)) is not None}
+        options = {name: value for name in _OPEN if (value := getattr(plan, name)) is not None}
         inputs = self._inputs(read, *pairs.T)
         self.network.eval()
 
@@ -112,10 +114,10 @@ class Seq2Seq(Generator):
                     max_length=plan.max_length,
                     min_length=plan.min_length,
                     do_sample=False,
-                    **given,
+                    **options,
                 )
             return self.tokenizer.batch_decode(written, skip_special_tokens=True)
 
-        lengths = [len(one) * plan.beams for one in inputs]
+        lengths = [len(ids) * plan.beams for ids in inputs]
         written = in_order(lengths, compute, tokens=tokens, device=self.network.device)
         return [text.strip() for text in written]

@@ -61,8 +61,8 @@ def bm25_ranking(
     """
     places = {text: place for place, text in enumerate(dict.fromkeys(queries))}
     rows = [places[text] for text in queries]  # most contexts share their inputs
-    found = rank_parts(passages, list(places), BM25(), depth, threads=threads)
-    return found.numbers[rows], found.scores.astype(np.float32)[rows]
+    ranking = rank_parts(passages, list(places), BM25(), depth, threads=threads)
+    return ranking.numbers[rows], ranking.scores.astype(np.float32)[rows]
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,11 @@ class ClosedSets(Stored):
 
     def split(self, count: int) -> tuple["ClosedSets", "ClosedSets"]:
         values = vars(self).values()
-        first, rest = (one[:count] for one in values), (one[count:] for one in values)
-        return ClosedSets(*first), ClosedSets(*rest)
+        first, others = (
+            (values_[:count] for values_ in values),
+            (values_[count:] for values_ in values),
+        )
+        return ClosedSets(*first), ClosedSets(*others)
 
     def sample(self, row: int, recipe: SampleRecipe, seed: int) -> Numbers:
         """(k,) distinct passages of a context, or fewer if its lists are shorter."""
@@ -108,21 +111,21 @@ class ClosedRequest:
     @cached_property
     def encoded_by(self) -> Mapping[str, str]:
         """Which part encodes passages for each: the guide starts as the retriever."""
-        one, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
+        retriever, two = self.model.retriever.state_dict(), self.model.guide.state_dict()
         same = self.data.retriever_passages.inputs is self.data.guide_passages.inputs
-        same = same and all(torch.equal(one[name], two[name]) for name in one)
+        same = same and all(torch.equal(retriever[name], two[name]) for name in retriever)
         return {"retriever": "retriever", "guide": "retriever" if same else "guide"}
 
     @cached_property
     def encoded(self) -> Mapping[str, Numbers]:
         """By part, the passages that it encodes, ascending."""
-        found: dict[str, Numbers] = {}
+        numbers: dict[str, Numbers] = {}
         for part, encoder in self.encoded_by.items():
-            own = np.arange(len(self.data.retriever_passages.inputs))
+            passages = np.arange(len(self.data.retriever_passages.inputs))
             if self.candidates is not None:
-                own = np.unique(getattr(self.candidates, part)[self.contexts])
-            found[encoder] = np.union1d(found.get(encoder, own), own).astype(np.int64)
-        return found
+                passages = np.unique(getattr(self.candidates, part)[self.contexts])
+            numbers[encoder] = np.union1d(numbers.get(encoder, passages), passages).astype(np.int64)
+        return numbers
 
     def encode(self, places: Numbers, tokens: int | None, part: str) -> Arrays:
         scorer: Scorer = getattr(self.model.eval(), part)
@@ -144,7 +147,7 @@ class ClosedRequest:
         The last digits of scores depend on which contexts are ranked together.
         """
         del tokens
-        contexts, found = self.contexts[rows], list[Any]()
+        contexts, columns = self.contexts[rows], list[Any]()
         inputs = {"retriever": self.data.inputs, "guide": self.data.hindsight}
         for part, encoder in self.encoded_by.items():
             scorer: Scorer = getattr(self.model.eval(), part)
@@ -152,25 +155,32 @@ class ClosedRequest:
             with torch.inference_mode():
                 for first in range(0, len(contexts), QUERIES):
                     some = contexts[first : first + QUERIES]
-                    made, mask = scorer.side(inputs[part], some, "query")
-                    queries.append(MultiVectors.of(_unpadded(made, mask)))
+                    vectors_of_side, mask = scorer.side(inputs[part], some, "query")
+                    queries.append(MultiVectors.of(_unpadded(vectors_of_side, mask)))
             scale, vectors = float(scorer.log_scale.detach().exp()), map(_held, files[encoder])
             if self.candidates is None:
                 best, first = Best(len(contexts), self.recipe.depth), 0
                 for held in vectors:
                     products = (maxsim_packed(some, held) * scale for some in queries)
-                    each = [rank(one.astype(np.float64), self.recipe.depth) for one in products]
-                    numbers = np.concatenate([one.numbers for one in each])
-                    best.add(Ranking(numbers, np.concatenate([one.scores for one in each])), first)
+                    rankings = [
+                        rank(product.astype(np.float64), self.recipe.depth) for product in products
+                    ]
+                    numbers = np.concatenate([ranking.numbers for ranking in rankings])
+                    best.add(
+                        Ranking(numbers, np.concatenate([ranking.scores for ranking in rankings])),
+                        first,
+                    )
                     first += len(held)
                 ranked = best.ranking
-                found += [ranked.numbers.astype(np.int64), ranked.scores.astype(np.float32)]
+                columns += [ranked.numbers.astype(np.int64), ranked.scores.astype(np.float32)]
             else:
-                own = getattr(self.candidates, part)[contexts].astype(np.int64)
-                scores = _scores(queries, vectors, scale, self.encoded[encoder], own)
-                order = np.lexsort((own, -scores), axis=1)[:, : self.recipe.depth]
-                found += (np.take_along_axis(one, order, axis=1) for one in (own, scores))
-        return vars(ClosedSets(contexts, *found))
+                candidates = getattr(self.candidates, part)[contexts].astype(np.int64)
+                scores = _scores(queries, vectors, scale, self.encoded[encoder], candidates)
+                order = np.lexsort((candidates, -scores), axis=1)[:, : self.recipe.depth]
+                columns += (
+                    np.take_along_axis(values, order, axis=1) for values in (candidates, scores)
+                )
+        return vars(ClosedSets(contexts, *columns))
 
 
 def _scores(
@@ -185,13 +195,13 @@ def _scores(
     for vectors in parts:
         some = numbers[first : first + len(vectors)]
         first += len(vectors)
-        for row, own in enumerate(candidates):
-            which = np.flatnonzero((own >= some[0]) & (own <= some[-1]))
+        for row, row_candidates in enumerate(candidates):
+            which = np.flatnonzero((row_candidates >= some[0]) & (row_candidates <= some[-1]))
             if len(which):
-                places = np.searchsorted(some, own[which])
-                each = [vectors.rows(place, place + 1).values for place in places]
+                places = np.searchsorted(some, row_candidates[which])
+                vectors_of_places = [vectors.rows(place, place + 1).values for place in places]
                 query = queries[row // QUERIES].rows(row % QUERIES, row % QUERIES + 1)
-                documents = MultiVectors.of(each)
+                documents = MultiVectors.of(vectors_of_places)
                 scores[row, which] = maxsim_packed(query, documents)[0] * scale
     return scores
 
@@ -208,13 +218,13 @@ def encoded(
         with torch.inference_mode():
             return _unpadded(*(batch or texts.batch)(numbers[some]))
 
-    each = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
-    return vars(MultiVectors.of(each))
+    vectors = in_order(texts.lengths(numbers), compute, tokens=tokens, device=texts.device)
+    return vars(MultiVectors.of(vectors))
 
 
 def _unpadded(vectors: torch.Tensor, mask: torch.Tensor) -> list[Floats]:
-    rows, known = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
-    return [row[which] for row, which in zip(rows, known, strict=True)]
+    rows, is_token = vectors.float().cpu().numpy(), mask.bool().cpu().numpy()
+    return [row[which] for row, which in zip(rows, is_token, strict=True)]
 
 
 @lru_cache(maxsize=2)
@@ -236,5 +246,7 @@ def closed_sets(
     ranking = partial(ClosedRequest.rank, files=files)
     ranked = chunks("closed", len(request.contexts), CONTEXTS, load, ranking)
     _held.cache_clear()
-    each = [vars(ClosedSets.load(path)) for path in ranked]
-    return ClosedSets(**{name: np.concatenate([one[name] for one in each]) for name in each[0]})
+    shards = [vars(ClosedSets.load(path)) for path in ranked]
+    return ClosedSets(
+        **{name: np.concatenate([shard[name] for shard in shards]) for name in shards[0]}
+    )

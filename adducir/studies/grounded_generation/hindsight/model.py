@@ -57,18 +57,22 @@ class Network(torch.nn.Module):
         query, document = recipe.query_length, recipe.document_length
         reading = ColBERTRecipe(query_length=query, document_length=document)
         model = model_source(recipe.base, folder)
-        one = LateInteraction.load(model, reading)
-        other = one if recipe.towers == "shared" else LateInteraction.load(model, reading)
-        if one.layers:
-            what = f"{recipe.base} projects vectors by several layers, which is not supported here."
-            raise InputError(what)
-        self.projection = one.projection
+        query_model = LateInteraction.load(model, reading)
+        document_model = (
+            query_model if recipe.towers == "shared" else LateInteraction.load(model, reading)
+        )
+        if query_model.layers:
+            message = (
+                f"{recipe.base} projects vectors by several layers, which is not supported here."
+            )
+            raise InputError(message)
+        self.projection = query_model.projection
         # The adapter projects unit vectors: without a bias that is equivalent.
-        one.projection = other.projection = None
-        self._late = {"query": one, "document": other}
-        named = {"shared" if one is other else "query": one.network}
-        if one is not other:
-            named["document"] = other.network
+        query_model.projection = document_model.projection = None
+        self._late = {"query": query_model, "document": document_model}
+        named = {"shared" if query_model is document_model else "query": query_model.network}
+        if query_model is not document_model:
+            named["document"] = document_model.network
         self.towers = torch.nn.ModuleDict(named)
 
     def read(self, texts: Sequence[str], side: Side) -> Sequence[Any]:
@@ -87,35 +91,35 @@ class Network(torch.nn.Module):
 
     def forward(self, inputs: Sequence[Any], side: Side) -> Padded:
         if not self._late:
-            found = self._dual.forward(inputs, side)[:, None]
-            return found, found.new_ones(len(inputs), 1)
+            states = self._dual.forward(inputs, side)[:, None]
+            return states, states.new_ones(len(inputs), 1)
         vectors = self._late[side].vectors(inputs)
         mask = torch.zeros(vectors.shape[:2], device=vectors.device)
-        for row, one in enumerate(inputs):
-            mask[row, : len(one)] = torch.from_numpy(one.counts).to(mask)
+        for row, text_vectors in enumerate(inputs):
+            mask[row, : len(text_vectors)] = torch.from_numpy(text_vectors.counts).to(mask)
         return vectors, mask
 
 
 def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:
     encoded = tokenizer.backend_tokenizer.encode_batch(list(texts), add_special_tokens=False)
     return [
-        text if len(one.ids) <= room else text[one.offsets[-room][0] :]
-        for text, one in zip(texts, encoded, strict=True)
+        text if len(encoding.ids) <= room else text[encoding.offsets[-room][0] :]
+        for text, encoding in zip(texts, encoded, strict=True)
     ]
 
 
 class Kept:
     """The precomputed vectors of texts, by number."""
 
-    def __init__(self, of: MultiVectors, device: torch.device) -> None:
-        self.of, self.inputs, self.device = of, of, None
-        self._values = torch.from_numpy(of.values).to(device)
-        self._is_single = len(of.values) == len(of)
+    def __init__(self, vectors: MultiVectors, device: torch.device) -> None:
+        self.of, self.inputs, self.device = vectors, vectors, None
+        self._values = torch.from_numpy(vectors.values).to(device)
+        self._is_single = len(vectors.values) == len(vectors)
 
     def batch(self, numbers: Numbers) -> Padded:
         if self._is_single:
-            found = self._values[torch.from_numpy(numbers)][:, None]
-            return found, found.new_ones(len(numbers), 1)
+            vectors = self._values[torch.from_numpy(numbers)][:, None]
+            return vectors, vectors.new_ones(len(numbers), 1)
         counts = np.diff(self.of.starts)[numbers]
         places = np.arange(counts.max(initial=1))
         mask = places < counts[:, None]
@@ -162,10 +166,10 @@ class Adapter(torch.nn.Module):
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
         """(..., dimensions) of (..., D)."""
-        found = vectors if self.weight is None else vectors @ self.weight.T
+        adapted = vectors if self.weight is None else vectors @ self.weight.T
         if self.low is not None:
-            found = found + (vectors @ self.low[0].T) @ self.low[1].T
-        return torch.nn.functional.normalize(found, dim=-1)
+            adapted = adapted + (vectors @ self.low[0].T) @ self.low[1].T
+        return torch.nn.functional.normalize(adapted, dim=-1)
 
 
 class Scorer(torch.nn.Module):
@@ -188,8 +192,8 @@ class Scorer(torch.nn.Module):
         self.log_scale = torch.nn.Parameter(torch.tensor(scale).log(), recipe.train_scale)
 
     def side(self, vectors: Vectors, numbers: Numbers, side: Side) -> Padded:
-        found, mask = vectors.batch(numbers)
-        return self.adapters[side](found), mask
+        side_vectors, mask = vectors.batch(numbers)
+        return self.adapters[side](side_vectors), mask
 
     def scores(
         self, queries: Vectors, contexts: Numbers, passages: Vectors, sampled: Numbers
@@ -199,8 +203,8 @@ class Scorer(torch.nn.Module):
         query, mask = self.side(queries, contexts, "query")
         document, document_mask = self.side(passages, different, "document")
         which = torch.from_numpy(places.reshape(sampled.shape)).to(document.device)
-        found = maxsim((query[:, None], mask[:, None]), (document[which], document_mask[which]))
-        return found * self.log_scale.exp()
+        products = maxsim((query[:, None], mask[:, None]), (document[which], document_mask[which]))
+        return products * self.log_scale.exp()
 
 
 def maxsim(queries: Padded, documents: Padded) -> torch.Tensor:
@@ -240,13 +244,13 @@ class Hindsight(torch.nn.Module):
         self, data: Data, contexts: Numbers, sampled: Numbers, parts: Collection[Part] = PARTS
     ) -> Computed:
         """The parts' scores of (B, k) sampled passages for (B,) contexts."""
-        found: dict[Part, torch.Tensor] = {}
+        computed: dict[Part, torch.Tensor] = {}
         if "retriever" in parts:
-            given = data.inputs, contexts, data.retriever_passages, sampled
-            found["retriever"] = self.retriever.scores(*given)
+            arguments = data.inputs, contexts, data.retriever_passages, sampled
+            computed["retriever"] = self.retriever.scores(*arguments)
         if "guide" in parts:
-            given = data.hindsight, contexts, data.guide_passages, sampled
-            found["guide"] = self.guide.scores(*given)
+            arguments = data.hindsight, contexts, data.guide_passages, sampled
+            computed["guide"] = self.guide.scores(*arguments)
         if "generator" in parts:
-            found["generator"] = self.generator.log_likelihood(data.texts, contexts, sampled)
-        return found
+            computed["generator"] = self.generator.log_likelihood(data.texts, contexts, sampled)
+        return computed

@@ -125,8 +125,8 @@ class GroundedSystem(Recipe):
 
     @model_validator(mode="after")
     def _fits(self) -> "GroundedSystem":
-        given = self.bm25 is not None, self.untrained is not None, bool(self.train)
-        if sum(given) != 1:
+        stated = self.bm25 is not None, self.untrained is not None, bool(self.train)
+        if sum(stated) != 1:
             raise ValueError("one of `bm25`, `untrained` and `train` is needed")
         if self.train and not self.train[0].rounds:
             raise ValueError("the first phase needs closed sets: `rounds` must be 1 or more")

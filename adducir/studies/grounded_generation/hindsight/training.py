@@ -41,17 +41,17 @@ from adducir.training.trainer import fit
 _PAIRS = 128  # of context and passage, per batch in validation
 
 
-def loss_of(name: LossName, found: Computed) -> torch.Tensor:
+def loss_of(name: LossName, computed: Computed) -> torch.Tensor:
     """(B,) losses, from the parts that the loss :data:`READS`."""
     if name == "marginal":
-        log_p = found["retriever"].log_softmax(dim=-1)
-        return -(log_p + found["generator"]).logsumexp(dim=-1)
+        log_p = computed["retriever"].log_softmax(dim=-1)
+        return -(log_p + computed["generator"]).logsumexp(dim=-1)
     if name == "reconstruction":
-        q = found["guide"].log_softmax(dim=-1).exp()
-        return -(q * found["generator"]).sum(dim=-1)
-    log_q = found["guide"].log_softmax(dim=-1)
-    distance = (log_q.exp() * (log_q - found["retriever"].log_softmax(dim=-1))).sum(dim=-1)
-    return distance if name == "kl" else loss_of("reconstruction", found) + distance
+        q = computed["guide"].log_softmax(dim=-1).exp()
+        return -(q * computed["generator"]).sum(dim=-1)
+    log_q = computed["guide"].log_softmax(dim=-1)
+    distance = (log_q.exp() * (log_q - computed["retriever"].log_softmax(dim=-1))).sum(dim=-1)
+    return distance if name == "kl" else loss_of("reconstruction", computed) + distance
 
 
 @dataclass(frozen=True)
