@@ -104,8 +104,8 @@ class Manifest:
 
     def count(self, name: str) -> int:
         if type(number := self.counts.get(name)) is not int or number < 0:
-            what = f"its {MANIFEST} does not say how many {name} it has."
-            raise ArtifactError(what, hint=_BUILD_AGAIN)
+            message = f"its {MANIFEST} does not say how many {name} it has."
+            raise ArtifactError(message, hint=_BUILD_AGAIN)
         return number
 
 
@@ -123,26 +123,26 @@ def read_manifest(path: Path) -> Manifest:
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
         raise ArtifactError("this artifact does not exist.", path=path, hint=hint)
     if not _is_there(path / MANIFEST):
-        what = f"this was not created by Adducir: it does not contain a {MANIFEST}."
+        message = f"this was not created by Adducir: it does not contain a {MANIFEST}."
         hint = "Give the folder that --output named when it was built."
-        raise ArtifactError(what, path=path, hint=hint)
+        raise ArtifactError(message, path=path, hint=hint)
     try:
-        found = json_document(path / MANIFEST)
+        stored = json_document(path / MANIFEST)
     except InputError as error:
         raise sorted_error(error, path / MANIFEST, _damaged(path, error.what)) from error
-    form = found.get("format") if isinstance(found, dict) else None
+    form = stored.get("format") if isinstance(stored, dict) else None
     if form != FORMAT:
-        what = f"its {MANIFEST} has the format {str(form)[:40]}, not {FORMAT}."
+        message = f"its {MANIFEST} has the format {str(form)[:40]}, not {FORMAT}."
         hint = "Use the version of Adducir that wrote it; if none did, move that file away."
-        raise ArtifactError(what, path=path, hint=hint)
+        raise ArtifactError(message, path=path, hint=hint)
     try:
-        digest = found.pop("digest", None)
-        if digest != fingerprint(found):
+        digest = stored.pop("digest", None)
+        if digest != fingerprint(stored):
             raise _damaged(path, "its content has changed since it was written")
-        del found["format"]
+        del stored["format"]
     except (TypeError, ValueError, RecursionError) as error:
         raise _damaged(path, str(error)) from error
-    return checked(path, Manifest, found)
+    return checked(path, Manifest, stored)
 
 
 def checked(path: Path, kind: type[M], facts: Any) -> M:
@@ -166,27 +166,27 @@ def _is_there(path: Path) -> bool:
 
 
 def _damaged(path: Path, why: str) -> ArtifactError:
-    what = f"its {MANIFEST} is damaged: {why.rstrip('.')}."
-    return ArtifactError(what, path=path, hint=_BUILD_AGAIN)
+    message = f"its {MANIFEST} is damaged: {why.rstrip('.')}."
+    return ArtifactError(message, path=path, hint=_BUILD_AGAIN)
 
 
 def open_artifact(path: Path, *kinds: str) -> Manifest:
     """The manifest of the artifact at ``path``, after a check that its files are unchanged."""
     manifest = read_manifest(path)
     if kinds and manifest.kind not in kinds:
-        wanted = " or ".join(map(repr, kinds))
-        what = f"this is an artifact of kind {manifest.kind!r}, but {wanted} is needed."
-        raise ArtifactError(what, path=path)
-    found = changes(path, manifest)
-    if not found:
+        expected = " or ".join(map(repr, kinds))
+        message = f"this is an artifact of kind {manifest.kind!r}, but {expected} is needed."
+        raise ArtifactError(message, path=path)
+    changed = changes(path, manifest)
+    if not changed:
         return manifest
     if read_manifest(path) != manifest:  # another process replaced it meanwhile
         return open_artifact(path, *kinds)
-    name, what = next(iter(found.items()))
-    more = f", and so are {len(found) - 1} others" if len(found) > 1 else ""
+    name, message = next(iter(changed.items()))
+    more = f", and so are {len(changed) - 1} others" if len(changed) > 1 else ""
     hint = "Build it again with --rebuild, or restore it from a copy."
-    what = f"this file is damaged ({what}){more}; the artifact is not used."
-    raise ArtifactError(what, path=path / name, hint=hint)
+    message = f"this file is damaged ({message}){more}; the artifact is not used."
+    raise ArtifactError(message, path=path / name, hint=hint)
 
 
 def reading_again(path: Path, opener: Callable[[], T]) -> T:
@@ -229,26 +229,26 @@ def refuse_damaged(folder: Path) -> None:
 
 
 def changes(path: Path, manifest: Manifest) -> dict[str, str]:
-    found, paths, digests = dict[str, str](), list[Path](), list[str]()
+    changed, paths, digests = dict[str, str](), list[Path](), list[str]()
     for name, entry in manifest.files.items():
         if name != _CARD:
             size, expected = _size(path / name), entry["bytes"]
             if size != expected:
-                found[name] = "missing" if size is None else f"{size} bytes instead of {expected}"
+                changed[name] = "missing" if size is None else f"{size} bytes instead of {expected}"
             paths.append(path / name)
             digests.append(entry["sha256"])
-    if found:
-        return found
+    if changed:
+        return changed
     try:
         read = known_digests(paths)
     except AdducirError as error:
         if not error.absent:  # perhaps replaced just now
             raise
         return {str(error.path or MANIFEST): error.what.rstrip(".")}
-    for file, digest, wanted in zip(paths, read, digests, strict=True):
-        if digest not in (wanted, None):
-            found[file.relative_to(path).as_posix()] = "its content has changed"
-    return found
+    for file, digest, recorded in zip(paths, read, digests, strict=True):
+        if digest not in (recorded, None):
+            changed[file.relative_to(path).as_posix()] = "its content has changed"
+    return changed
 
 
 def _size(path: Path) -> int | None:
@@ -265,16 +265,16 @@ def _size(path: Path) -> int | None:
 _anything: ContextVar[bool] = ContextVar("replacing anything", default=False)
 
 
-def replacing_anything(wanted: bool = True) -> AbstractContextManager[bool]:
+def replacing_anything(anything: bool = True) -> AbstractContextManager[bool]:
     """Inside the block, overwrite any existing file or folder: ``--force``."""
-    return setting(_anything, wanted)
+    return setting(_anything, anything)
 
 
-def refuse_other(path: Path, what: str) -> None:
+def refuse_other(path: Path, message: str) -> None:
     """Raise ArtifactError unless overwriting is allowed; ``what`` says what is there."""
     if not _anything.get():
         hint = "Choose another path, or overwrite it with --force."
-        raise ArtifactError(f"{what}; it is not overwritten.", path=path, hint=hint)
+        raise ArtifactError(f"{message}; it is not overwritten.", path=path, hint=hint)
 
 
 def build(
@@ -297,15 +297,15 @@ def build(
     name, is not replaced without ``--force``.
     """
     target = Path(os.path.realpath(path))
-    wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
-    if not rebuild and is_current(target, wanted):
+    identity = artifact_fingerprint(kind, recipe, inputs, builder_version)
+    if not rebuild and is_current(target, identity):
         clear_up_if_free(target)
         return read_manifest(target)
     refuse_unwritable(target)
     with explaining_writes(target), locked(target):
         _clear_up(target)
         # Another process may have built it meanwhile.
-        why = out_of_date(target, kind, lambda: recipe, wanted)
+        why = out_of_date(target, kind, lambda: recipe, identity)
         if why is not None and why.startswith(DAMAGED):
             progress().note(f"{target}: {why}; rebuilding.")
         if why is not None or rebuild:
@@ -317,7 +317,7 @@ def build(
                 manifest = _finished(
                     hidden,
                     versions,
-                    **{"kind": kind, "fingerprint": wanted, "builder_version": builder_version},
+                    **{"kind": kind, "fingerprint": identity, "builder_version": builder_version},
                     **json.loads(facts),
                     started=started.isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - clock, 3),
@@ -388,16 +388,16 @@ def out_of_date(
         if is_absent(path):  # another process is replacing it
             return MISSING
         hint = "Choose another path, or move the existing folder away."
-        what = "an artifact would be built here, but this was not created by Adducir."
-        raise ArtifactError(what, path=path, hint=hint)
+        message = "an artifact would be built here, but this was not created by Adducir."
+        raise ArtifactError(message, path=path, hint=hint)
     manifest = read_manifest(path)
     if manifest.fingerprint == fingerprint:
         damaged = next(iter(changes(path, manifest).items()), None)
         return damaged and f"{DAMAGED} ({': '.join(damaged)})"
     if manifest.kind != kind:
         refuse_other(path, f"this is an artifact of another kind ({manifest.kind}, not {kind})")
-    wanted = json.loads(canonical(recipe()))
-    changed = [key for key in wanted if manifest.recipe.get(key) != wanted[key]]
+    planned = json.loads(canonical(recipe()))
+    changed = [key for key in planned if manifest.recipe.get(key) != planned[key]]
     settings = ", ".join(changed).replace("_", " ") or "inputs, or another version of Adducir"
     return f"{OUT_OF_DATE} {settings}"
 
@@ -429,13 +429,13 @@ def publishing_results(path: Path) -> Iterator[Path]:
             yield hidden
             _finished(hidden, kind=RESULTS, fingerprint="", builder_version=1)
             is_there = (target / MANIFEST).is_file()
-            own = {MANIFEST, *(read_manifest(target).files if is_there else ())}
-            for one in sorted(target.rglob("*")):
-                place = hidden / one.relative_to(target)
-                if one.is_dir() and not one.is_symlink():
+            ours = {MANIFEST, *(read_manifest(target).files if is_there else ())}
+            for item in sorted(target.rglob("*")):
+                place = hidden / item.relative_to(target)
+                if item.is_dir() and not item.is_symlink():
                     place.mkdir(exist_ok=True)
-                elif one.relative_to(target).as_posix() not in own and not os.path.lexists(place):
-                    link_or_copy(one, place)
+                elif item.relative_to(target).as_posix() not in ours and not os.path.lexists(place):
+                    link_or_copy(item, place)
             _replace(target, hidden)
 
 
@@ -450,12 +450,12 @@ def refuse_other_results(path: Path) -> None:
     refuse_unwritable(target)
     if (target / MANIFEST).is_file():
         if (kind := read_manifest(target).kind) != RESULTS:
-            what = f"this is an artifact of kind {kind!r}; it is not overwritten."
-            raise ArtifactError(what, path=path, hint="Choose another path.")
+            message = f"this is an artifact of kind {kind!r}; it is not overwritten."
+            raise ArtifactError(message, path=path, hint="Choose another path.")
         return
-    for one in filter(Path.is_file, target.rglob("*")):
+    for file in filter(Path.is_file, target.rglob("*")):
         # Leftovers of killed processes, and artifacts such as a tuning's, are ours.
-        below = one.relative_to(target)
+        below = file.relative_to(target)
         is_hidden = any(part.startswith(".") for part in below.parts)
         if not is_hidden and not any((target / up / MANIFEST).is_file() for up in below.parents):
             refuse_other(path, "this folder holds files that Adducir did not create")
@@ -477,7 +477,7 @@ def remove_parts(artifact: Path) -> None:
 def clear_up_if_free(path: Path) -> None:
     """Remove what killed processes left beside an output that is up to date."""
     target = Path(os.path.realpath(path))
-    if any(_siblings(target, what) for what in ("building", "old", "parts")):
+    if any(_siblings(target, purpose) for purpose in ("building", "old", "parts")):
         with suppress(OSError, AdducirError), locked(target, wait=False):
             _clear_up(target)
             remove_parts(target)
@@ -521,22 +521,22 @@ def _clear_up(target: Path) -> None:
             shutil.rmtree(folder)
 
 
-def _siblings(target: Path, what: str) -> list[Path]:
-    start = f".{target.name}.{what}-"
+def _siblings(target: Path, purpose: str) -> list[Path]:
+    start = f".{target.name}.{purpose}-"
     there = target.parent.iterdir() if target.parent.is_dir() else ()
     return sorted(path for path in there if path.name.startswith(start))
 
 
 def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: Any) -> Manifest:
     give_default_rights(folder)
-    paths = [one for one in sorted(folder.rglob("*")) if one.is_file()]
+    paths = [file for file in sorted(folder.rglob("*")) if file.is_file()]
     with ThreadPoolExecutor(READERS) as readers:
         files = {
             path.relative_to(folder).as_posix(): FileEntry(bytes=path.stat().st_size, sha256=digest)
             for path, digest in zip(paths, readers.map(file_digest, paths), strict=True)
         }
-    known = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}
-    manifest = Manifest(files=files, versions=known, **facts)
+    stated = {"python": platform.python_version(), "adducir": __version__, **(versions or {})}
+    manifest = Manifest(files=files, versions=stated, **facts)
     document = {"format": FORMAT, **asdict(manifest)}
     begun = folder / f".{MANIFEST}"
     with begun.open("w", encoding="utf-8") as handle:

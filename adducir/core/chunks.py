@@ -83,7 +83,7 @@ class Work(ABC):
     def maker(self, place: Place) -> tuple[str, Maker]:
         """Load what is needed; return the device type, if it affects bytes, and the maker."""
 
-    def finish(self, folder: Path, made: "Made") -> Mapping[str, Any]:
+    def finish(self, folder: Path, chunks: "Made") -> Mapping[str, Any]:
         raise NotImplementedError
 
 
@@ -124,8 +124,8 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
     try:
         sent = work if execution.is_here else pickle.dumps(work)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        what = f"this work cannot be sent to another process: {error}."
-        raise UsageError(what, hint="Run it in this process: --workers 1.") from error
+        message = f"this work cannot be sent to another process: {error}."
+        raise UsageError(message, hint="Run it in this process: --workers 1.") from error
     failed: dict[int, BaseException] = {}
     try:
         for attempt in range(1 if execution.is_here else ROUNDS):
@@ -138,27 +138,27 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
                 key = f"{folder} {secrets.token_hex(4)}"
                 submit = partial(executor.submit, _make, key, sent, folder)
                 at_once = 0 if alone else executor.capacity
-                made = _round(work, not attempt, folder, submit, at_once, failed)
-            if all(isinstance(one, InputError) for one in failed.values()):
+                outcome = _round(work, not attempt, folder, submit, at_once, failed)
+            if all(isinstance(error, InputError) for error in failed.values()):
                 break
     finally:
         _makers.clear()
         with suppress(OSError):  # unless it has chunks
             folder.rmdir()
-    if not made.device.startswith(("cpu", ANY)):  # free its memory for the next user
+    if not outcome.device.startswith(("cpu", ANY)):  # free its memory for the next user
         end_processes()
     if failed:
-        others = "; the others are kept" if len(failed) < len(made.names) else ""
-        lines = [f"{len(failed):,} of {len(made.names):,} chunks failed{others}."]
+        others = "; the others are kept" if len(failed) < len(outcome.names) else ""
+        lines = [f"{len(failed):,} of {len(outcome.names):,} chunks failed{others}."]
         for number, wrong in sorted(failed.items())[:10]:
             reason = f"{type(wrong).__name__}: {wrong}"
             if isinstance(wrong, BrokenExecutor):
                 reason = "its worker died; there may be too little memory for so many workers"
             elif isinstance(wrong, AdducirError | _ChunkError):
                 reason = str(wrong)
-            lines.append(f"chunk {number} ({listed(made.names[number])}): {reason}")
+            lines.append(f"chunk {number} ({listed(outcome.names[number])}): {reason}")
         raise IncompleteError("\n  ".join(lines)) from failed[min(failed)]
-    return made
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -198,13 +198,13 @@ def build_in_chunks(
     execution: Execution = HERE,
     **options: Any,
 ) -> Manifest:
-    wanted = artifact_fingerprint(kind, recipe, inputs, builder_version)
-    key = fingerprint([wanted, work.identity(), work.size])
+    identity = artifact_fingerprint(kind, recipe, inputs, builder_version)
+    key = fingerprint([identity, work.identity(), work.size])
 
     def make(folder: Path) -> Mapping[str, Any]:
-        made = make_chunks(work, parts_folder(output, key), execution)
-        devices = {} if made.device == ANY else {"device": made.device}
-        return {**work.finish(folder, made), **devices}
+        chunks = make_chunks(work, parts_folder(output, key), execution)
+        devices = {} if chunks.device == ANY else {"device": chunks.device}
+        return {**work.finish(folder, chunks), **devices}
 
     about: dict[str, Any] = {"kind": kind, "recipe": recipe, "inputs": inputs, **options}
     return build(output, **about, builder_version=builder_version, make=make)
@@ -226,7 +226,7 @@ def _round(
     at_once: int,
     failed: dict[int, BaseException],
 ) -> Made:
-    made, found, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
+    outcome, finished, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
 
     def collect(until: int) -> None:
         while len(running) > until:
@@ -234,30 +234,30 @@ def _round(
                 number = running.pop(future)
                 error = future.exception()
                 if error is None:
-                    found[number] = future.result()
+                    finished[number] = future.result()
                 elif isinstance(error, _CannotBeginError):
                     raise error.args[0]
                 elif isinstance(error, AdducirError) and not isinstance(error, InputError):
                     raise error  # the other chunks would fail too
-                elif (own := machine_error(error)) is not None:
-                    raise own from error
+                elif (fault := machine_error(error)) is not None:
+                    raise fault from error
                 else:
                     failed[number] = error
-                progress().advance(len(made.names[number]))
+                progress().advance(len(outcome.names[number]))
 
     stream = work.items(check=check)
     progress().start(work.doing, work.total, work.unit)
     try:
         for number, items in enumerate(iter(lambda: list(islice(stream, work.size)), [])):
             described = list(map(work.describe, items))
-            made.names.append([name for name, _ in described])
-            encoded = ((name.encode("utf-8", "surrogatepass"), rest) for name, rest in described)
+            outcome.names.append([name for name, _ in described])
+            encoded = ((name.encode("utf-8", "surrogatepass"), label) for name, label in described)
             digest = digest_of(chain.from_iterable(encoded))
             with suppress(Exception):  # an unreadable chunk is computed again
                 chunk = Chunk(**json.loads((folder / f"{number:06d}.json").read_bytes()))
                 if chunk.items == digest and file_digest(folder / chunk.file) == chunk.sha256:
-                    found[number] = chunk
-            if number in found or number in failed:
+                    finished[number] = chunk
+            if number in finished or number in failed:
                 progress().resume(len(items))
             else:
                 running[submit(number, digest, items)] = number
@@ -269,11 +269,11 @@ def _round(
             future.cancel()
         progress().finish()
     if failed:
-        return made
-    chunks = [found[number] for number in range(len(made.names))]
-    if absent := [one.file for one in chunks if not (folder / one.file).exists()]:
-        what = f"a node of the cluster wrote {absent[0]}, which is not visible here."
-        raise MachineError(what, path=folder, hint="Write to a folder that all nodes share.")
+        return outcome
+    chunks = [finished[number] for number in range(len(outcome.names))]
+    if absent := [chunk.file for chunk in chunks if not (folder / chunk.file).exists()]:
+        message = f"a node of the cluster wrote {absent[0]}, which is not visible here."
+        raise MachineError(message, path=folder, hint="Write to a folder that all nodes share.")
     devices = sorted({chunk.device for chunk in chunks})
     if len(devices) > 1:
         raise ArtifactError(
@@ -282,10 +282,10 @@ def _round(
             path=folder,
             hint="Use one type for all; delete this folder to start over.",
         )
-    made.device = devices[0] if devices else ANY
-    made.files = [folder / chunk.file for chunk in chunks]
-    made.seconds = sum(chunk.seconds for chunk in chunks)
-    return made
+    outcome.device = devices[0] if devices else ANY
+    outcome.files = [folder / chunk.file for chunk in chunks]
+    outcome.seconds = sum(chunk.seconds for chunk in chunks)
+    return outcome
 
 
 _makers: dict[str, tuple[str, Maker]] = {}
@@ -299,9 +299,9 @@ def _make(
     try:
         if key not in _makers:
             _makers.clear()  # two models at a time may not fit
-            own: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
+            job: Work = pickle.loads(work) if isinstance(work, bytes) else work  # noqa: S301 (ours)
             try:
-                _makers[key] = own.maker(Place.here())
+                _makers[key] = job.maker(Place.here())
             except InputError as error:
                 raise _CannotBeginError(error) from error
         (device, make), began = _makers[key], time.monotonic()
@@ -319,8 +319,8 @@ def _make(
         raise
     except Exception as error:
         _makers.clear()  # a GPU's context may fail for every other chunk, too
-        if known := machine_error(error) or lacking(error) or blamed(error):
-            raise known from error  # only here it is known where it was raised
+        if explained := machine_error(error) or lacking(error) or blamed(error):
+            raise explained from error  # only here it is known where it was raised
         # Not every error can be unpickled.
         raise _ChunkError(f"{type(error).__name__}: {error}") from error
     finally:

@@ -75,15 +75,15 @@ class _Values:
         self._made: dict[int, tuple[Any, int] | None] = {}
 
     def of(self, node: Any) -> tuple[Any, int]:
-        made = self._made.get(id(node))
-        if made is None and id(node) in self._made:
+        converted = self._made.get(id(node))
+        if converted is None and id(node) in self._made:
             raise _error(node, "this alias refers to a value that contains it.")
-        if made is None:
+        if converted is None:
             self._made[id(node)] = None
-            self._made[id(node)] = made = self._value(node)
-        if made[1] > _MOST_VALUES:
+            self._made[id(node)] = converted = self._value(node)
+        if converted[1] > _MOST_VALUES:
             raise _error(node, f"aliases expand this to more than {_MOST_VALUES:,} values.")
-        return made
+        return converted
 
     def _value(self, node: Any) -> tuple[Any, int]:
         if isinstance(node, ScalarNode) and node.tag in _SCALARS:
@@ -91,8 +91,8 @@ class _Values:
                 value = _SCALARS[node.tag](node.value)
             except (KeyError, ValueError) as error:
                 kind = str(node.tag).removeprefix(_TAG)
-                what = f"{shortened(node.value)!r} does not have the type {kind}."
-                raise _error(node, what) from error
+                message = f"{shortened(node.value)!r} does not have the type {kind}."
+                raise _error(node, message) from error
             if type(value) is int and abs(value) >= _LARGEST:
                 raise _error(node, f"the number {shortened(node.value)} is too large.")
             return value, 1
@@ -106,26 +106,26 @@ class _Values:
         raise _error(node, f"the tag {str(node.tag).replace(_TAG, '!!')} is not supported.")
 
     def _mapping(self, node: Any) -> tuple[dict[str, Any], int]:
-        own, merged, total = dict[str, Any](), dict[str, Any](), 1
+        stated, merged, total = dict[str, Any](), dict[str, Any](), 1
         lines, merged_lines = dict[str | int, int](), dict[str | int, int]()
         for key, value_node in node.value:
             value, size = self.of(value_node)
             total += size
             if key.tag == f"{_TAG}merge":
-                for other in value if isinstance(value, list) else [value]:
-                    if not isinstance(other, dict):
+                for source in value if isinstance(value, list) else [value]:
+                    if not isinstance(source, dict):
                         raise _error(key, "'<<' takes a mapping or a list of them.")
-                    merged = {**other, **merged}
-                    merged_lines = {**self.lines[id(other)], **merged_lines}
+                    merged = {**source, **merged}
+                    merged_lines = {**self.lines[id(source)], **merged_lines}
                 continue
             if not isinstance(key, ScalarNode) or not str(key.tag).startswith(_TAG):
                 raise _error(key, "a list or mapping cannot be a key.")
-            if key.value in own:
-                what = f"the key {key.value!r} is repeated here; the first is on line "
+            if key.value in stated:
+                message = f"the key {key.value!r} is repeated here; the first is on line "
                 hint = "Remove or rename one of the two."
-                raise _error(key, f"{what}{lines[key.value]}.", hint)
-            own[key.value], lines[key.value] = value, _line(key)
-        values = {**merged, **own}
+                raise _error(key, f"{message}{lines[key.value]}.", hint)
+            stated[key.value], lines[key.value] = value, _line(key)
+        values = {**merged, **stated}
         self.lines[id(values)] = {**merged_lines, **lines}
         return values, total
 
@@ -134,8 +134,8 @@ def _line(node: Any) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _error(node: Any, what: str, hint: str | None = None) -> InputError:
-    return InputError(what, line=_line(node), hint=hint)
+def _error(node: Any, message: str, hint: str | None = None) -> InputError:
+    return InputError(message, line=_line(node), hint=hint)
 
 
 def _composed(text: str) -> Any:
@@ -145,16 +145,16 @@ def _composed(text: str) -> Any:
     try:
         return yaml.compose(text)
     except MaxDepthExceededError as error:
-        what = f"values are nested more than {_DEEPEST} deep."
-        raise InputError(what, line=error.problem_mark.line + 1) from error
+        message = f"values are nested more than {_DEEPEST} deep."
+        raise InputError(message, line=error.problem_mark.line + 1) from error
     except MarkedYAMLError as error:
         mark, context = error.problem_mark or error.context_mark, error.context
         if context and error.context_mark and error.context_mark.line != mark.line:
             context += f" that begins on line {error.context_mark.line + 1}"
         words = ", ".join(" ".join(part.split()) for part in (context, error.problem) if part)
         hint = "Indent with spaces; quote text that contains ': ' or begins with @, ` or %."
-        what = f"this is not YAML: {words}."
-        raise InputError(what, line=mark.line + 1, hint=hint) from error
+        message = f"this is not YAML: {words}."
+        raise InputError(message, line=mark.line + 1, hint=hint) from error
     except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InputError(f"this is not YAML: {error.reason}.", line=line) from error
@@ -172,14 +172,14 @@ class Document:
     lines: Mapping[int, Mapping[str | int, int]]
 
     def _places(self, keypath: KeyPath) -> list[int]:
-        here, found = cast("Any", self.data), list[int]()
+        value, lines = cast("Any", self.data), list[int]()
         for part in keypath:
-            key = str(part) if isinstance(here, dict) else part
-            if (line := self.lines.get(id(here), {}).get(key)) is None:
+            key = str(part) if isinstance(value, dict) else part
+            if (line := self.lines.get(id(value), {}).get(key)) is None:
                 break
-            found.append(line)
-            here = here[key]
-        return found
+            lines.append(line)
+            value = value[key]
+        return lines
 
     def holds(self, keypath: KeyPath) -> bool:
         return len(self._places(keypath)) == len(keypath)
@@ -193,10 +193,10 @@ def load(path: Path) -> Document:
         hint = "Is this the right file?"
         raise InputError(f"a recipe may have at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
     if path.is_dir():
-        found = [Path(f"{path}.yaml"), *sorted(path.glob("*.yaml")), *sorted(path.glob("*/*.yaml"))]
-        names = listed([str(one) for one in found if one.is_file()])
-        what = "this is a folder, but a recipe is needed."
-        raise InputError(what, path=path, hint=f"Name one of: {names}." if names else None)
+        files = [Path(f"{path}.yaml"), *sorted(path.glob("*.yaml")), *sorted(path.glob("*/*.yaml"))]
+        names = listed([str(path_) for path_ in files if path_.is_file()])
+        message = "this is a folder, but a recipe is needed."
+        raise InputError(message, path=path, hint=f"Name one of: {names}." if names else None)
     try:
         text = read_text(path)
     except InputError as error:
@@ -246,25 +246,25 @@ def apply(data: dict[str, Any], text: str) -> tuple[dict[str, Any], Override]:
     return changed, Override(text, path)
 
 
-def _changed(here: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tuple[Any, KeyPath]:
+def _changed(node: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tuple[Any, KeyPath]:
     if not parts:
         return value, done
-    if isinstance(here, list):
+    if isinstance(node, list):
         index = whole_number(parts[0])
-        if index is None or index >= len(here):
-            last = f"up to {len(here) - 1}" if here else "but it is empty"
-            what = f"`{dotted(done)}` is a list: its items are numbered from 0 {last}"
-            raise OverrideError(what)
-        inner, path = _changed(here[index], parts[1:], value, (*done, index))
-        return [*here[:index], inner, *here[index + 1 :]], path
-    here = {} if here is None else here
-    if not isinstance(here, dict):
-        raise OverrideError(f"`{dotted(done)}` is {here!r}, which has no keys")
+        if index is None or index >= len(node):
+            last = f"up to {len(node) - 1}" if node else "but it is empty"
+            message = f"`{dotted(done)}` is a list: its items are numbered from 0 {last}"
+            raise OverrideError(message)
+        inner, path = _changed(node[index], parts[1:], value, (*done, index))
+        return [*node[:index], inner, *node[index + 1 :]], path
+    node = {} if node is None else node
+    if not isinstance(node, dict):
+        raise OverrideError(f"`{dotted(done)}` is {node!r}, which has no keys")
     lengths = range(len(parts), 1, -1)  # the longest existing key
-    count = next((length for length in lengths if ".".join(parts[:length]) in here), 1)
+    count = next((length for length in lengths if ".".join(parts[:length]) in node), 1)
     key = ".".join(parts[:count])
-    inner, path = _changed(here.get(key), parts[count:], value, (*done, key))
-    return {**here, key: inner}, path
+    inner, path = _changed(node.get(key), parts[count:], value, (*done, key))
+    return {**node, key: inner}, path
 
 
 @dataclass(frozen=True)
@@ -279,12 +279,12 @@ class Reading(Generic[R]):
 
     def in_part(self) -> tuple[R, list[ErrorDetail]]:
         """The recipe without its wrong keys, and further errors found on the way."""
-        recipe, news, found = self.recipe, self.errors, list[ErrorDetail]()
+        recipe, news, problems = self.recipe, self.errors, list[ErrorDetail]()
         data = copy.deepcopy(self.data) if news else {}
         while recipe is None and sum(_removed(data, problem.path) for problem in news):
             recipe, more = validated(self.model, data)
             news = tuple(more)
-            found += news
+            problems += news
         if recipe is None:
             sections: dict[str, Any] = {}
             for name, field in self.model.model_fields.items():
@@ -293,35 +293,37 @@ class Reading(Generic[R]):
                     section: Any = TypeAdapter(cast("Any", field.annotation))
                     sections[name] = section.validate_python(data[field.alias or name])
             recipe = self.model.model_construct(**sections)
-        return recipe, found
+        return recipe, problems
 
     def error(
         self, more: Iterable[ErrorDetail] = (), kind: type[AdducirError] = InputError
     ) -> AdducirError | None:
         """One error for all; ``more`` near one of the recipe's own errors may only follow it."""
-        own = [problem.path for problem in self.errors]
-        news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in own)]
+        paths = [problem.path for problem in self.errors]
+        news = [p for p in more if not any(_begins(p.path, o) or _begins(o, p.path) for o in paths)]
         after = len(self.overrides)
-        found: list[tuple[int | None, int, str]] = [
+        placed: list[tuple[int | None, int, str]] = [
             (None, after + number, f"in the override `{text}`: {why}")
             for number, (text, why) in enumerate(self.refused)
         ]
-        found += [self._placed(problem) for problem in (*self.errors, *news)]
-        if not found:
+        placed += [self._placed(problem) for problem in (*self.errors, *news)]
+        if not placed:
             return None
-        found.sort(key=lambda one: (one[0] is None, one[0] or one[1]))  # overrides come last
+        placed.sort(key=lambda item: (item[0] is None, item[0] or item[1]))  # overrides come last
         path = self.document.path
-        if len(found) == 1:
-            ((line, _, what),) = found
-            what = what if what.endswith((".", "?")) else f"{what}."
-            return kind(what, path=path, line=line)
-        lines = [what if line is None else f"{path}:{line}: {what}" for line, _, what in found]
-        return kind("\n  ".join([f"{len(found)} errors in this recipe:", *lines]), path=path)
+        if len(placed) == 1:
+            ((line, _, message),) = placed
+            message = message if message.endswith((".", "?")) else f"{message}."
+            return kind(message, path=path, line=line)
+        lines = [
+            message if line is None else f"{path}:{line}: {message}" for line, _, message in placed
+        ]
+        return kind("\n  ".join([f"{len(placed)} errors in this recipe:", *lines]), path=path)
 
     def _placed(self, problem: ErrorDetail) -> tuple[int | None, int, str]:
         for number, override in reversed(list(enumerate(self.overrides))):
-            made = _begins(override.path, problem.path) and not self.document.holds(problem.path)
-            if made or _begins(problem.path, override.path):
+            is_set = _begins(override.path, problem.path) and not self.document.holds(problem.path)
+            if is_set or _begins(problem.path, override.path):
                 return None, number, f"in the override `{override.text}`: {problem}"
         below = [o.text for o in self.overrides if _begins(o.path, problem.path)]
         note = f" (with the override `{'`, `'.join(below)}`)" if below else ""
@@ -353,10 +355,10 @@ def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) 
 def _removed(data: Any, path: KeyPath) -> bool:
     """Remove the value at a path, or else its parent; False if neither exists."""
     for length in range(len(path), 0, -1):
-        here = data
+        holder = data
         for part in path[: length - 1]:
-            here = here.get(part) if isinstance(here, dict) else None
-        if isinstance(here, dict) and here.pop(path[length - 1], here) is not here:
+            holder = holder.get(part) if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and holder.pop(path[length - 1], holder) is not holder:
             return True
     return False
 

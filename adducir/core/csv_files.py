@@ -33,7 +33,7 @@ class CsvWriter:
         self._writer = csv.writer(self, lineterminator="\r\n")
 
     def row(self, cells: Iterable[object]) -> None:
-        self._writer.writerow([guarded(one) if isinstance(one, str) else one for one in cells])
+        self._writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
 
     def rows(self, lines: Iterable[Iterable[object]]) -> None:
         for cells in lines:
@@ -71,7 +71,7 @@ def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dic
     first = first_line(path)
     if first.startswith("{"):
         for line, value in json_objects(path):
-            record = {key: "" if one is None else str(one) for key, one in value.items()}
+            record = {key: "" if cell is None else str(cell) for key, cell in value.items()}
             _check(record, required, path, line)
             yield line, record
         return
@@ -88,9 +88,9 @@ def records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dic
                 raise InputError(f"the column {twice[0]!r} is duplicated.", path=path, line=line)
             continue
         if len(cells) != len(header):
-            what = f"this line has {len(cells)} cells, but the header has {len(header)}."
+            message = f"this line has {len(cells)} cells, but the header has {len(header)}."
             hint = None if tabs else "Quote cells that contain a comma."
-            raise InputError(what, path=path, line=line, hint=hint)
+            raise InputError(message, path=path, line=line, hint=hint)
         yield line, {name: cell for name, cell in zip(header, cells, strict=True) if name}
 
 
@@ -98,5 +98,5 @@ def _check(names: Collection[str], required: Sequence[str], path: Path, line: in
     for name in required:
         if name not in names:
             hint = f"Required, as columns or as keys of every JSON object: {', '.join(required)}."
-            what = f"{name!r} is missing{nearest(name, names)}."
-            raise InputError(what, path=path, line=line, hint=hint)
+            message = f"{name!r} is missing{nearest(name, names)}."
+            raise InputError(message, path=path, line=line, hint=hint)

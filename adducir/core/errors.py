@@ -63,14 +63,14 @@ class AdducirError(Exception):
 
     def __init__(
         self,
-        what: str,
+        message: str,
         *,
         path: Path | str | None = None,
         line: int | None = None,
         hint: str | None = None,
         absent: bool = False,
     ) -> None:
-        self.what = what
+        self.what = message
         self.path = None if path is None else Path(path)
         self.line = line
         self.hint = hint
@@ -91,11 +91,11 @@ class AdducirError(Exception):
         parts = list({error.paragraph(): error for error in errors}.values())
         if len(parts) == 1:
             return parts[0]
-        kind = MachineError if all(isinstance(one, MachineError) for one in parts) else InputError
+        kind = MachineError if all(isinstance(part, MachineError) for part in parts) else InputError
         listed = "\n  ".join(error.paragraph() for error in parts)
-        found = kind(f"{len(parts)} things are not available:\n  {listed}", absent=True)
-        found._parts = tuple(parts)
-        return found
+        error = kind(f"{len(parts)} things are not available:\n  {listed}", absent=True)
+        error._parts = tuple(parts)
+        return error
 
     def paragraph(self) -> str:
         line = "" if self.line is None else f":{self.line}"
@@ -160,17 +160,17 @@ def machine_error(error: BaseException, path: Path | None = None) -> MachineErro
     """The error for a fault of the machine; None for any other."""
     text = str(error)
     number = error.errno if isinstance(error, OSError) else None
-    if number is None and (found := _IN_TEXT.search(text)):
-        number = int(found[1])
+    if number is None and (match := _IN_TEXT.search(text)):
+        number = int(match[1])
     if isinstance(error, MemoryError):
         number = errno.ENOMEM
     elif number not in _MACHINE and isinstance(error, RuntimeError | OSError):
-        number = next((one for one, words in _WORDS.items() if words.search(text)), None)
+        number = next((code for code, words in _WORDS.items() if words.search(text)), None)
     if number not in _MACHINE:
         return None
-    what, hint = _MACHINE[number]
+    message, hint = _MACHINE[number]
     is_anywhere = number == errno.ENOMEM and not isinstance(error, OSError)
-    return MachineError(what, path=None if is_anywhere else path, hint=hint)
+    return MachineError(message, path=None if is_anywhere else path, hint=hint)
 
 
 def sorted_error(error: BaseException, path: Path, otherwise: AdducirError) -> AdducirError:
@@ -182,8 +182,8 @@ def sorted_error(error: BaseException, path: Path, otherwise: AdducirError) -> A
     while cause is not None:
         if isinstance(cause, MachineError):
             return cause
-        if own := machine_error(cause, path):
-            return own
+        if fault := machine_error(cause, path):
+            return fault
         if isinstance(cause, PermissionError) or _DENIED.search(str(cause)):
             return reading_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
         cause = cause.__cause__
@@ -194,18 +194,18 @@ _DENIED = re.compile(r"[Pp]ermission denied|AccessDeniedException|\bos error 13\
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    own = machine_error(error)
-    return own is not None and own.what == _MACHINE[errno.ENOMEM][0]
+    fault = machine_error(error)
+    return fault is not None and fault.what == _MACHINE[errno.ENOMEM][0]
 
 
 def reading_error(error: OSError, path: Path) -> AdducirError:
-    if (own := machine_error(error, path)) is not None:
-        return own
+    if (fault := machine_error(error, path)) is not None:
+        return fault
     if isinstance(error, FileNotFoundError):
         folder = path.parent
         if str(path) and not folder.is_dir():
-            what = f"no such file: the folder {folder} does not exist."
-            return InputError(what, path=path, absent=True)
+            message = f"no such file: the folder {folder} does not exist."
+            return InputError(message, path=path, absent=True)
         return InputError("no such file.", path=path, absent=True)
     if isinstance(error, IsADirectoryError):
         return InputError("this is a folder, but a file is needed.", path=path)
@@ -227,18 +227,18 @@ def explaining_writes(path: Path) -> Iterator[None]:
         raise
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename is not None
-        own = machine_error(error, path)
-        if own is not None and (not is_named or own.what == _FULL[0] or _concerns(error, path)):
-            raise own from error
+        fault = machine_error(error, path)
+        if fault is not None and (not is_named or fault.what == _FULL[0] or _concerns(error, path)):
+            raise fault from error
         if not isinstance(error, OSError) or not _concerns(error, path):
             raise
         if isinstance(error, FileExistsError | NotADirectoryError):
             raise InputError("this is a file, but a folder is needed.", path=path) from error
-        what = f"this cannot be written: {error.strerror or error}."
+        message = f"this cannot be written: {error.strerror or error}."
         if error.errno in _FORBIDDEN:
-            what = "permission denied: this path cannot be written."
+            message = "permission denied: this path cannot be written."
         hint = "Write to another folder, or change its permissions."
-        raise MachineError(what, path=path, hint=hint) from error
+        raise MachineError(message, path=path, hint=hint) from error
 
 
 def _concerns(error: Exception, path: Path) -> bool:

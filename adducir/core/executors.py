@@ -117,8 +117,8 @@ _pools: dict[tuple[int, str], ProcessPoolExecutor] = {}
 def _pool(count: int) -> ProcessPoolExecutor:
     key, spawn = (count, str(Path.cwd())), get_context("spawn")
     if key not in _pools:
-        own = (spawn.Value("i", 0), *key)
-        _pools[key] = ProcessPoolExecutor(count, spawn, _start_process, own)
+        arguments = (spawn.Value("i", 0), *key)
+        _pools[key] = ProcessPoolExecutor(count, spawn, _start_process, arguments)
     return _pools[key]
 
 
@@ -206,11 +206,11 @@ class RayTasks(Cluster):
                 with keeping_fault_handlers():
                     ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-                what = (
+                message = (
                     f"cannot connect to a Ray cluster at {address}: {' '.join(str(error).split())}."
                 )
                 hint = "Start one (ray start --head) and give its address or 'auto'."
-                raise MachineError(what, hint=hint) from error
+                raise MachineError(message, hint=hint) from error
         self._ray: Any = ray
         resources = self._ray.cluster_resources()
         gpus = 1 if resources.get("GPU", 0) >= 1 else 0
@@ -247,13 +247,13 @@ class SlurmJobs(Cluster):
         except ImportError as error:
             hint = "Install it: pip install submitit"
             raise MachineError("submitit is not installed.", hint=hint, absent=True) from error
-        given: dict[str, Any] = {}
-        for one in filter(None, settings.split(",")):
-            key, is_set, value = (part.strip() for part in one.partition("="))
+        options: dict[str, Any] = {}
+        for setting in filter(None, settings.split(",")):
+            key, is_set, value = (part.strip() for part in setting.partition("="))
             if not is_set:
-                raise UsageError(f"slurm: {one!r} is not KEY=VALUE.")
-            given[key] = int(value) if value.isdigit() else value
-        cluster, above = given.pop("cluster", None), given.pop("folder", None) or cache_folder()
+                raise UsageError(f"slurm: {setting!r} is not KEY=VALUE.")
+            options[key] = int(value) if value.isdigit() else value
+        cluster, above = options.pop("cluster", None), options.pop("folder", None) or cache_folder()
         if cluster is None and shutil.which("sbatch") is None:  # submitit would run it all here
             raise MachineError(
                 "Slurm jobs cannot be submitted: sbatch is not available.",
@@ -263,7 +263,7 @@ class SlurmJobs(Cluster):
         self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))
         try:
             self._executor = submitit.AutoExecutor(self._folder, cluster=cluster)
-            self._executor.update_parameters(**given)
+            self._executor.update_parameters(**options)
         except (RuntimeError, NameError, TypeError, ValueError, AssertionError) as error:
             shutil.rmtree(self._folder)
             raise MachineError(
@@ -285,8 +285,8 @@ class SlurmJobs(Cluster):
             raise value
         return value
 
-    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
         for job in self._jobs if kind is not None else ():
             job.cancel()
-        super().__exit__(kind, *rest)
+        super().__exit__(kind, *details)
         shutil.rmtree(self._folder, ignore_errors=True)

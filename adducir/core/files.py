@@ -100,16 +100,16 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
             head = handle.peek(8)
             for magic, name in _UNREADABLE.items():
                 if head.startswith(magic):
-                    what = f"the file is compressed with {name}, which is not supported."
+                    message = f"the file is compressed with {name}, which is not supported."
                     hint = "Decompress it, or compress it with gzip."
-                    raise BrokenStream(what, path=path, hint=hint)
+                    raise BrokenStream(message, path=path, hint=hint)
             if head.startswith(_PARQUET) and path.suffix != ".parquet":
-                what, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
-                raise BrokenStream(what, path=path, hint=hint)
+                message, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
+                raise BrokenStream(message, path=path, hint=hint)
             if not head.startswith(_MAGIC.get(path.suffix, b"")):
-                what = f"the name ends in {path.suffix}, but the file is not compressed."
+                message = f"the name ends in {path.suffix}, but the file is not compressed."
                 hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
-                raise BrokenStream(what, path=path, hint=hint)
+                raise BrokenStream(message, path=path, hint=hint)
             if head.startswith(_GZIP):
                 yield from _no_archive(_unpacked(gzip.GzipFile(fileobj=handle), "gzip", path), path)
             elif head.startswith(_BZIP2):
@@ -128,8 +128,10 @@ def _no_archive(stream: Iterator[bytes], path: Path) -> Iterator[bytes]:
     """The blocks of a file; a tar archive is refused."""
     for block in stream:
         if block[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-            what = "this is a tar archive, which holds other files."
-            raise BrokenStream(what, path=path, hint="Unpack it (tar -xf), and name a file in it.")
+            message = "this is a tar archive, which holds other files."
+            raise BrokenStream(
+                message, path=path, hint="Unpack it (tar -xf), and name a file in it."
+            )
         yield block
         break
     yield from stream
@@ -140,13 +142,13 @@ def _unpacked(packed: gzip.GzipFile | bz2.BZ2File, name: str, path: Path) -> Ite
         while block := packed.read1(BLOCK):
             yield block
     except EOFError as error:
-        what = f"the {name} stream ends early: the file is truncated."
-        raise BrokenStream(what, path=path, hint=_AGAIN) from error
+        message = f"the {name} stream ends early: the file is truncated."
+        raise BrokenStream(message, path=path, hint=_AGAIN) from error
     except (zlib.error, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        what = f"the {name} stream is corrupt ({error})."
-        raise BrokenStream(what, path=path, hint=_AGAIN) from error
+        message = f"the {name} stream is corrupt ({error})."
+        raise BrokenStream(message, path=path, hint=_AGAIN) from error
 
 
 # Level 6 takes a third of level 9's time; runs get 2 % larger.
@@ -160,21 +162,21 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     Lines before the first error (truncated, corrupt, not UTF-8) are yielded.
     """
     done = 0
-    rest: list[str] = []
+    pending: list[str] = []
     try:
         for piece in read_pieces(path):
             lines = piece.split("\n")
-            rest.append(lines[0])
+            pending.append(lines[0])
             if len(lines) > 1:
-                lines[0] = "".join(rest)
-                rest = [lines.pop()]
+                lines[0] = "".join(pending)
+                pending = [lines.pop()]
                 if "\r" in piece or lines[0].endswith("\r"):
                     lines = [line.removesuffix("\r") for line in lines]
                 yield from enumerate(lines, done + 1)
                 done += len(lines)
     except BrokenStream as broken:
         raise broken.after(done) from broken
-    if last := "".join(rest):
+    if last := "".join(pending):
         yield done + 1, last.removesuffix("\r")
 
 
@@ -300,10 +302,10 @@ def publishing(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     with explaining_writes(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        for other in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
+        for temporary in target.parent.glob(f".{glob.escape(target.name)}.*.tmp"):
             with suppress(OSError):
-                if _is_left_behind(other):
-                    other.unlink()
+                if _is_left_behind(temporary):
+                    temporary.unlink()
         writer = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
         hidden = target.with_name(f".{target.name}.{writer}.tmp")
         try:
@@ -415,12 +417,12 @@ def refuse_unwritable(path: Path) -> None:
             there = there.parent
     except OSError as error:
         raise reading_error(error, path) from error
-    for one in {there, there.parent if there == target else there}:
-        is_own = one.is_file() or one.is_dir()
-        if is_own and not (one.stat().st_mode & 0o222 and os.access(one, os.W_OK)):
+    for place in {there, there.parent if there == target else there}:
+        is_own = place.is_file() or place.is_dir()
+        if is_own and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
             hint = "Change its permissions (chmod u+w), or write to another path."
-            what = "permission denied: this is read-only and is not overwritten."
-            raise MachineError(what, path=one, hint=hint)
+            message = "permission denied: this is read-only and is not overwritten."
+            raise MachineError(message, path=place, hint=hint)
 
 
 def give_default_rights(folder: Path) -> None:

@@ -77,7 +77,7 @@ def source_digest(path: Path) -> str:
 
 def source_digests(paths: Sequence[Path]) -> list[str]:
     """The SHA-256 of each file of one source; :data:`UNREAD` where a dry run does not read it."""
-    return [known or UNREAD for known in known_digests(paths)]
+    return [digest or UNREAD for digest in known_digests(paths)]
 
 
 def known_digests(paths: Sequence[Path]) -> list[str | None]:
@@ -95,10 +95,10 @@ def known_digests(paths: Sequence[Path]) -> list[str | None]:
         new = list(zip(stamps.keys() - _known.keys(), strict=True))
         for place, kept, digest in _cached("SELECT * FROM files WHERE path = ?", new):
             _known[place] = kept, digest
-    found, unread = dict[str, str](), list[Path]()
+    digests, unread = dict[str, str](), list[Path]()
     for place, stamp in stamps.items():
         if place in _known and _known[place][0] == str(stamp):
-            found[place] = _known[place][1]
+            digests[place] = _known[place][1]
         else:
             unread.append(Path(place))
     if unread and reads(*unread):
@@ -106,7 +106,7 @@ def known_digests(paths: Sequence[Path]) -> list[str | None]:
         with ThreadPoolExecutor(READERS) as readers:
             for path, digest in zip(unread, readers.map(file_digest, unread), strict=True):
                 stamp = stamps[str(path)]
-                found[str(path)] = digest
+                digests[str(path)] = digest
                 # Kept only if a later change would show: kernels count time in ticks of some
                 # milliseconds, some file systems in whole seconds.
                 grain = 2 * _SECOND if any(t % _SECOND == 0 for t in stamp[2:]) else _SECOND // 20
@@ -114,23 +114,23 @@ def known_digests(paths: Sequence[Path]) -> list[str | None]:
                     _known[str(path)] = str(stamp), digest
                     sure.append((str(path), str(stamp), digest))
         _cached("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", sure)
-    return list(map(found.get, places))
+    return list(map(digests.get, places))
 
 
 def _cached(sql: str, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, str, str]]:
     import sqlite3
 
-    folder, found = cache_folder(), list[tuple[str, str, str]]()
+    folder, cached_rows = cache_folder(), list[tuple[str, str, str]]()
     if folder is None or not rows:
         return []
     try:
         with closing(sqlite3.connect(folder / "digests.sqlite", timeout=10)) as base, base:
             base.execute("CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp, sha256)")
             for row in rows:
-                found += base.execute(sql, row)
+                cached_rows += base.execute(sql, row)
             if sql.startswith("INSERT"):
                 oldest = "DELETE FROM files WHERE rowid <= (SELECT max(rowid) FROM files) - ?"
                 base.execute(oldest, [_MOST_KEPT])
-            return found
+            return cached_rows
     except (sqlite3.Error, UnicodeEncodeError):
         return []

@@ -49,8 +49,8 @@ def json_value(text: str, path: Path, line: int | None = None, hint: str | None 
     try:
         value = _loads(text)
     except json.JSONDecodeError as error:
-        what = f"this is not JSON: {error.msg} (character {error.colno})."
-        raise InputError(what, path=path, line=line or error.lineno, hint=hint) from None
+        message = f"this is not JSON: {error.msg} (character {error.colno})."
+        raise InputError(message, path=path, line=line or error.lineno, hint=hint) from None
     return _exact(text, path, line) if _has_large(value) else value
 
 
@@ -95,10 +95,10 @@ def json_unique(text: str, path: Path) -> Any:
     """The value of a whole file, no object of which may repeat a key."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(found := dict(pairs)) < len(pairs):
+        if len(mapping := dict(pairs)) < len(pairs):
             twice = repeated(key for key, _ in pairs)
             raise InputError(f"the key {twice[0]!r} is repeated.", path=path)
-        return found
+        return mapping
 
     json_value(text, path)  # whose errors name the line
     try:
@@ -108,10 +108,10 @@ def json_unique(text: str, path: Path) -> Any:
 
 
 def json_object(path: Path) -> dict[str, Any]:
-    found = json_document(path)
-    if not isinstance(found, dict):
+    value = json_document(path)
+    if not isinstance(value, dict):
         raise InputError("this is not a JSON object.", path=path)
-    return found
+    return value
 
 
 def read_objects(path: Path, *, wrapped: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -165,17 +165,17 @@ class JsonText:
         if self._at < len(self._text) and self._text[self._at] not in " \t\r\n":
             return self._text[self._at]
         while True:
-            found = _BLANK.match(self._text, self._at)
-            self._advance(found.end() if found else self._at)
+            blank = _BLANK.match(self._text, self._at)
+            self._advance(blank.end() if blank else self._at)
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._read_on():
                 return ""
 
     def take(self, mark: str) -> bool:
-        found = self.peek() == mark
-        self._at += found
-        return found
+        is_next = self.peek() == mark
+        self._at += is_next
+        return is_next
 
     def want(self, mark: str) -> None:
         if not self.take(mark):
@@ -240,8 +240,8 @@ class JsonText:
             raise self._error(f"this is not JSON: {error.msg}.") from None
         return _exact(text, self.path, self.line) if _has_large(value) else value
 
-    def _error(self, what: str) -> InputError:
-        return InputError(what, path=self.path, line=self.line)
+    def _error(self, message: str) -> InputError:
+        return InputError(message, path=self.path, line=self.line)
 
     def _advance(self, place: int) -> None:
         self.line += self._text.count("\n", self._at, place)
@@ -250,11 +250,11 @@ class JsonText:
     def _read_on(self) -> bool:
         """Double what is in memory, so that a long value is not scanned too often."""
         parts = [self._text[self._at :]]
-        wanted = max(1, len(parts[0]))
+        missing = max(1, len(parts[0]))
         try:
-            while wanted > 0 and (piece := next(self._pieces, "")):
+            while missing > 0 and (piece := next(self._pieces, "")):
                 parts.append(piece)
-                wanted -= len(piece)
+                missing -= len(piece)
         except BrokenStream as broken:
             raise broken.after(self.line - 1 + "".join(parts).count("\n")) from broken
         more = len(parts) > 1

@@ -57,8 +57,8 @@ class TextFile(Made[str]):
                 self._file.flush()
             self._readable = len(self)
         file, starts = self._file.fileno(), self._starts
-        found = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
-        return [data.decode("utf-8", "surrogatepass") for data in found]
+        blocks = (os.pread(file, starts[n + 1] - starts[n], starts[n]) for n in numbers)
+        return [data.decode("utf-8", "surrogatepass") for data in blocks]
 
 
 def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -> Sequence[T]:

@@ -29,7 +29,9 @@ def raised_in(error: BaseException, root: Path) -> dict[str, Any]:
     """The innermost ``path`` and ``line`` of an error in some file or folder; {} if none is."""
     import traceback
 
-    places = [(Path(one.filename), one.lineno) for one in traceback.extract_tb(error.__traceback__)]
+    places = [
+        (Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)
+    ]
     if isinstance(error, SyntaxError) and error.filename:
         places.append((Path(error.filename), error.lineno))
     for path, line in reversed(places):
@@ -42,12 +44,12 @@ def package_of(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.value
 
 
-def unusable(point: EntryPoint, what: str, error: BaseException) -> MachineError:
+def unusable(point: EntryPoint, subject: str, error: BaseException) -> MachineError:
     """The error for an entry point that cannot be imported; ``what`` names what it provides."""
     if isinstance(error, ModuleNotFoundError) and (absent := lacking(error)):
         return absent
     return MachineError(
-        f"{what} of {package_of(point)} cannot be imported: {error!r}.",
+        f"{subject} of {package_of(point)} cannot be imported: {error!r}.",
         hint="Fix or uninstall that package.",
         **raised_in(error, root_of(point) or Path(point.module)),
     )
@@ -56,14 +58,14 @@ def unusable(point: EntryPoint, what: str, error: BaseException) -> MachineError
 def blamed(error: BaseException) -> MachineError | None:
     """The error that an installed plug-in package raised; None if none did."""
     points = _points(tuple(sys.path))
-    groups = [one for one in points.groups if one.startswith("adducir.")]
+    groups = [group for group in points.groups if group.startswith("adducir.")]
     for point in (point for group in groups for point in points.select(group=group)):
         if point.dist is None or point.dist.name == "adducir" or not (root := root_of(point)):
             continue
         if place := raised_in(error, root):
-            what = f"the package {point.dist.name} {point.dist.version} raised {error!r}."
+            message = f"the package {point.dist.name} {point.dist.version} raised {error!r}."
             hint = "The error is in that package, not in Adducir: report it to its authors."
-            return MachineError(what, hint=hint, **place)
+            return MachineError(message, hint=hint, **place)
     return None
 
 
@@ -124,8 +126,8 @@ def requirements(*extras: str) -> Iterator[Requirement]:
 
 def installing(extra: str) -> str:
     """The command that installs an extra: from the checkout if Adducir was installed from one."""
-    found = importlib.metadata.distributions(name="adducir")  # a checkout contains another
-    origin = next(filter(None, (one.read_text("direct_url.json") for one in found)), None)
+    dists = importlib.metadata.distributions(name="adducir")  # a checkout contains another
+    origin = next(filter(None, (dist.read_text("direct_url.json") for dist in dists)), None)
     url = json.loads(origin)["url"] if origin else ""
     place = url.removeprefix("file://") if url.startswith("file://") else "adducir"
     return f"pip install '{place}[{extra}]'"
@@ -145,8 +147,8 @@ def lacking(error: BaseException) -> MachineError | None:
             return None
         error = error.__cause__
     module = (error.name or "").partition(".")[0]
-    for one in requirements(*EXTRAS):
-        if one.extra and one.module.removesuffix("_config") == module.removesuffix("_config"):
-            hint = f"Install it: {installing(one.extra)}"
-            return MachineError(f"{one.name} is not installed.", hint=hint, absent=True)
+    for need in requirements(*EXTRAS):
+        if need.extra and need.module.removesuffix("_config") == module.removesuffix("_config"):
+            hint = f"Install it: {installing(need.extra)}"
+            return MachineError(f"{need.name} is not installed.", hint=hint, absent=True)
     return None

@@ -30,16 +30,16 @@ class NotRead(InputError):  # noqa: N818 - for notes: a dry run continues withou
 
     def __init__(self, *paths: Path) -> None:
         size, path = max((path.stat().st_size, path) for path in paths)
-        what = f"{size / 1e6:,.0f} MB, which a dry run does not read."
-        super().__init__(what, path=path, absent=True)
+        message = f"{size / 1e6:,.0f} MB, which a dry run does not read."
+        super().__init__(message, path=path, absent=True)
 
 
 @contextmanager
 def planning(*, is_dry: bool = True) -> Iterator[list[Download]]:
     """Collect what is fetched later; if ``is_dry``, do not download or read large files."""
-    found: list[Download] = []
-    with setting(_plan, (_plan.get()[0] or is_dry, found)):
-        yield found
+    downloads: list[Download] = []
+    with setting(_plan, (_plan.get()[0] or is_dry, downloads)):
+        yield downloads
 
 
 _code: ContextVar[bool] = ContextVar("allowing_code", default=False)
@@ -60,10 +60,10 @@ def may_download() -> bool:
     return not _plan.get()[0]
 
 
-def fetched_later(what: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
+def fetched_later(label: str, is_here: Callable[[], bool], fetch: Callable[[], object]) -> None:
     """Tell a plan that something is fetched when it is needed; see :data:`Download`."""
     if (watched := _plan.get()[1]) is not None:
-        watched.append((what, is_here, fetch))
+        watched.append((label, is_here, fetch))
 
 
 def reads(*paths: Path) -> bool:

@@ -23,10 +23,10 @@ def cores() -> int:
 
 def share_cores(processes: int) -> None:
     """Record how many processes share the cores of their parent."""
-    given = str(default_threads())  # set by the parent process
+    share = str(default_threads())  # set by the parent process
     os.environ[_SHARE] = str(_around * processes)
     # Tokenizers use as many threads, unless the user has set it.
-    if os.environ.get(_TOKENIZERS, given) == given:
+    if os.environ.get(_TOKENIZERS, share) == share:
         os.environ[_TOKENIZERS] = str(default_threads())
 
 
@@ -48,7 +48,7 @@ def keeping_fault_handlers() -> Iterator[None]:
         return
     libc = ctypes.CDLL(None)
     numbers = signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL
-    kept = [(one, ctypes.create_string_buffer(256)) for one in numbers]  # of struct sigaction
+    kept = [(number, ctypes.create_string_buffer(256)) for number in numbers]  # of struct sigaction
     for number, action in kept:
         libc.sigaction(number, None, action)
     try:

@@ -20,14 +20,14 @@ class Progress:
         _listening.reset(self._before)
 
     @contextmanager
-    def doing(self, what: str, total: int | None, unit: str) -> Iterator[None]:
-        self.start(what, total, unit)
+    def doing(self, label: str, total: int | None, unit: str) -> Iterator[None]:
+        self.start(label, total, unit)
         try:
             yield
         finally:
             self.finish()
 
-    def start(self, what: str, total: int | None, unit: str) -> None:
+    def start(self, label: str, total: int | None, unit: str) -> None:
         """Begin work on ``total`` units (None: not known)."""
 
     def advance(self, count: int) -> None:
@@ -44,9 +44,9 @@ class Progress:
 
     def note_once(self, message: str) -> None:
         """Show a line that work done again would repeat, such as how a file is read."""
-        told = self.__dict__.setdefault("_told", set())
-        if message not in told:
-            told.add(message)
+        noted = self.__dict__.setdefault("_told", set())
+        if message not in noted:
+            noted.add(message)
             self.note(message)
 
 

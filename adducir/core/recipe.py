@@ -51,9 +51,9 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
     """For a model's own validators to raise: errors at paths below what they validate."""
     details = [
         InitErrorDetails(
-            type=PydanticCustomError(_TOLD, "{what}", {"what": what}), loc=path, input=None
+            type=PydanticCustomError(_TOLD, "{what}", {"what": message}), loc=path, input=None
         )
-        for path, what in errors
+        for path, message in errors
     ]
     return ValidationError.from_exception_data("recipe", details)
 
@@ -68,8 +68,8 @@ class Needs:
 
 def needs(*keys: str, **values: Any) -> Needs:
     named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
-    for key, one in values.items():
-        allowed[key] = one if isinstance(one, tuple) else (one,)
+    for key, value in values.items():
+        allowed[key] = value if isinstance(value, tuple) else (value,)
         named += [f"`{key}: {some}`" for some in allowed[key] if some]
 
     def holds(recipe: Any) -> bool:
@@ -106,22 +106,22 @@ class Recipe(BaseModel):
     def _with_errors_told(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         wrong: list[tuple[KeyPath, str]] = []
         for name, field in cls.model_fields.items() if isinstance(value, Mapping) else ():
-            given = value.get(field.alias or name)
-            if isinstance(given, bool | list | dict):
-                wrong += _slips(given, set(_leaves(field.annotation)), (name,))
+            stated = value.get(field.alias or name)
+            if isinstance(stated, bool | list | dict):
+                wrong += _slips(stated, set(_leaves(field.annotation)), (name,))
         try:
-            made = handler(value)
+            recipe = handler(value)
         except ValidationError as error:
-            wrong += [(one.path, one.what) for one in errors_of(error, value, cls)]
-        for key in sorted(made.model_fields_set & cls.model_fields.keys()) if not wrong else ():
+            wrong += [(error_.path, error_.what) for error_ in errors_of(error, value, cls)]
+        for key in sorted(recipe.model_fields_set & cls.model_fields.keys()) if not wrong else ():
             field = cls.model_fields[key]
             for mark in [*field.metadata, cls.conditions.get(key)]:
-                is_given = isinstance(mark, Needs) and getattr(made, key) is not None
-                if is_given and not mark.holds(made):
+                is_given = isinstance(mark, Needs) and getattr(recipe, key) is not None
+                if is_given and not mark.holds(recipe):
                     wrong.append(((field.alias or key,), f"has no effect {mark.what}"))
         if wrong:
             raise errors_at(*wrong)
-        return made
+        return recipe
 
 
 class Kind(Recipe):
@@ -161,36 +161,41 @@ def errors_of(
     error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
 ) -> list[ErrorDetail]:
     """One error per wrong path: pydantic's, without the names of a union's branches."""
-    found, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
+    details, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
     for detail in error.errors(include_url=False):
-        here, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
+        value, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
         for number, part in enumerate(detail["loc"], start=1):
             if part == "[key]":
                 break
             try:
-                here = None if data is None else here[part]
+                value = None if data is None else value[part]
             except (KeyError, IndexError, TypeError):
                 if not is_told or number < len(detail["loc"]) or "[" in str(part):
                     continue
             place.append(part)
-        found.append((tuple(place), _described(detail, model), detail))
-    for path, what, detail in found:
+        details.append((tuple(place), _described(detail, model), detail))
+    for path, message, detail in details:
         is_branch = len(path) < len(detail["loc"])
-        led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in found)
-        if not (is_branch and led_on) and what not in merged.setdefault(path, []):
-            merged[path].append(what)
+        led_on = any(
+            len(other_path) > len(path) and other_path[: len(path)] == path
+            for other_path, *_ in details
+        )
+        if not (is_branch and led_on) and message not in merged.setdefault(path, []):
+            merged[path].append(message)
     errors = []
     for path, whats in merged.items():
-        what = "; ".join(whats)
-        if len(whats) > 1 and all(one.startswith("should be ") for one in whats):  # text or a list
-            kinds = [one.removeprefix("should be ").partition(", not ")[0] for one in whats]
-            what = f"should be {' or '.join(kinds)}, not {whats[-1].rpartition(', not ')[2]}"
-        errors += [ErrorDetail(path, what)] * bool(whats)
+        message = "; ".join(whats)
+        if len(whats) > 1 and all(
+            phrase.startswith("should be ") for phrase in whats
+        ):  # text or a list
+            kinds = [phrase.removeprefix("should be ").partition(", not ")[0] for phrase in whats]
+            message = f"should be {' or '.join(kinds)}, not {whats[-1].rpartition(', not ')[2]}"
+        errors += [ErrorDetail(path, message)] * bool(whats)
     return errors
 
 
 def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
-    kind, given, context = detail["type"], detail["input"], detail.get("ctx", {})
+    kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
     message = str(detail["msg"])
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
@@ -200,28 +205,28 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
     if kind == "value_error":
         return str(context["error"])
     if kind in ("literal_error", "enum"):
-        return one_of(re.findall(r"'([^']*)'", context["expected"]), given)
+        return one_of(re.findall(r"'([^']*)'", context["expected"]), value)
     stem = "int" if kind == "int_from_float" else re.sub("_(type|parsing)$", "", kind)
     if (stem in _WORDS and stem != kind) or kind == "int_from_float":
-        is_number = isinstance(given, int | float) and not isinstance(given, bool)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
         hint = "; put it in quotes if it is text" if stem == "string" and is_number else ""
-        return f"should be {_WORDS[stem]}, not {_shown(given)}{hint}"
+        return f"should be {_WORDS[stem]}, not {_shown(value)}{hint}"
     if not message.startswith("Input should be"):
         return message
     message = message.removeprefix("Input ").replace("greater than or equal to", "at least")
-    return f"{message.replace('less than or equal to', 'at most')}, not {_shown(given)}"
+    return f"{message.replace('less than or equal to', 'at most')}, not {_shown(value)}"
 
 
 def unknown_key(key: str, fields: Sequence[str]) -> str:
     guess = nearest(key, fields)
-    known = ", ".join(f"`{name}`" for name in sorted(fields))
-    return "unknown key" + (guess or (f"; the keys are {known}" if known else ""))
+    keys = ", ".join(f"`{name}`" for name in sorted(fields))
+    return "unknown key" + (guess or (f"; the keys are {keys}" if keys else ""))
 
 
-def one_of(choices: Sequence[str], given: Any) -> str:
+def one_of(choices: Sequence[str], value: Any) -> str:
     listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
-    guess = nearest(given, choices) if isinstance(given, str) else ""
-    return f"should be {listed}, not {_shown(given)}{guess}"
+    guess = nearest(value, choices) if isinstance(value, str) else ""
+    return f"should be {listed}, not {_shown(value)}{guess}"
 
 
 def _shown(value: Any) -> str:
@@ -255,7 +260,7 @@ def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[
         for number, item in enumerate(value):
             yield from _slips(item, types, (*path, number))
     elif isinstance(value, dict) and not any(
-        isinstance(one, type) and issubclass(one, BaseModel) for one in types
+        isinstance(kind, type) and issubclass(kind, BaseModel) for kind in types
     ):
         for key, item in value.items():
             yield from _slips(item, types, (*path, key))
@@ -263,4 +268,6 @@ def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[
 
 def dotted(path: KeyPath) -> str:
     parts = map(str, path)
-    return ".".join(f'"{one}"' if "." in one or "=" in one or not one else one for one in parts)
+    return ".".join(
+        f'"{part}"' if "." in part or "=" in part or not part else part for part in parts
+    )

@@ -61,17 +61,17 @@ class Family(Generic[K]):
 
     @cached_property
     def _installed(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
-        for point in sorted(points_of(self.name), key=lambda one: one.name):
-            other = found.get(point.name)
-            if point.name in self._own or (other is not None and other.value != point.value):
-                rival = "Adducir itself" if other is None else package_of(other)
+        points: dict[str, EntryPoint] = {}
+        for point in sorted(points_of(self.name), key=lambda entry_point: entry_point.name):
+            namesake = points.get(point.name)
+            if point.name in self._own or (namesake is not None and namesake.value != point.value):
+                rival = "Adducir itself" if namesake is None else package_of(namesake)
                 raise MachineError(
                     f"{package_of(point)} and {rival} both have a {self.what} {point.name!r}.",
                     hint="Uninstall one of them, or rename the entry point.",
                 )
-            found[point.name] = point
-        return found
+            points[point.name] = point
+        return points
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         """Lets a recipe write ``Annotated[str, FAMILY]`` for the name of a kind."""
@@ -88,29 +88,29 @@ class Family(Generic[K]):
         if name in self._own:
             return cast("type[K]", imported(self._own[name]))
         if name not in self._installed:
-            known = f"Choose one of {', '.join(self)}, or install" if [*self] else "Install"
+            choices = f"Choose one of {', '.join(self)}, or install" if [*self] else "Install"
             raise UsageError(
                 f"unknown {self.what} {name!r}{nearest(name, self) or '.'}",
-                hint=f"{known} the package that provides it.",
+                hint=f"{choices} the package that provides it.",
             )
         point = self._installed[name]
         try:
-            found = point.load()
+            kind = point.load()
         except (Exception, SystemExit) as error:
             raise unusable(point, f"the {self.what} {name!r}", error) from error
-        if not (isinstance(found, type) and issubclass(found, self.base)):
+        if not (isinstance(kind, type) and issubclass(kind, self.base)):
             raise MachineError(
                 f"{point.value} of {package_of(point)} is not a kind of {self.what}.",
                 hint=f"It must extend {self.base.__module__}.{self.base.__qualname__}.",
             )
-        if left := ", ".join(sorted(getattr(found, "__abstractmethods__", ()))):
+        if missing := ", ".join(sorted(getattr(kind, "__abstractmethods__", ()))):
             raise MachineError(
                 f"{point.value} of {package_of(point)} is not a whole {self.what}: it does not "
-                f"define {left}.",
+                f"define {missing}.",
                 hint="Report it to the authors of that package.",
-                **_place_of(found),
+                **_place_of(kind),
             )
-        return found
+        return kind
 
     def kinds(self) -> dict[str, type[K]]:
         """The kinds that can be imported."""
@@ -118,22 +118,22 @@ class Family(Generic[K]):
 
     def states(self) -> dict[str, type[K] | MachineError]:
         """Every kind, or why it cannot be used."""
-        found: dict[str, type[K] | MachineError] = {}
+        kinds: dict[str, type[K] | MachineError] = {}
         for name in self:
             try:
-                found[name] = self.kind(name)
+                kinds[name] = self.kind(name)
             except MachineError as error:
-                found[name] = error
-        return found
+                kinds[name] = error
+        return kinds
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
-        kind, given = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
-        for key in given:
+        kind, settings = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
+        for key in settings:
             if key not in kind.model_fields:
-                what = f"`{key}` {_unknown(kind, name, key)}"
-                raise UsageError(what if what[-1] == "?" else f"{what}.")
+                message = f"`{key}` {_unknown(kind, name, key)}"
+                raise UsageError(message if message[-1] == "?" else f"{message}.")
         try:
-            return cast("K", kind.model_validate(given))
+            return cast("K", kind.model_validate(settings))
         except ValidationError as error:
             raise UsageError(f"{name}: {told(error)}.") from error
 
@@ -164,9 +164,9 @@ class Family(Generic[K]):
                 return name
         return home
 
-    def settings(self, made: K, key: str) -> dict[str, Any]:
-        name = self.name_of(type(made))
-        return {key: name, **self.origin(name), **cast("Recipe", made).model_dump(mode="json")}
+    def settings(self, instance: K, key: str) -> dict[str, Any]:
+        name = self.name_of(type(instance))
+        return {key: name, **self.origin(name), **cast("Recipe", instance).model_dump(mode="json")}
 
 
 def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
@@ -202,17 +202,17 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
 
 
 def hyperparameters(
-    kind: type[R], name: str, given: Mapping[str, Any], others: Collection[str] = ()
+    kind: type[R], name: str, stated: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    if unknown := [key for key in given if key not in kind.model_fields]:
+    if unknown := [key for key in stated if key not in kind.model_fields]:
         raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
-    return kind.model_validate(dict(given))
+    return kind.model_validate(dict(stated))
 
 
 def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> str:
     listed = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
-    what = f"is not a hyperparameter of {name}, which has {listed}"
-    return what + nearest(key, [*kind.model_fields, *others])
+    message = f"is not a hyperparameter of {name}, which has {listed}"
+    return message + nearest(key, [*kind.model_fields, *others])
 
 
 def _place_of(kind: type) -> dict[str, Any]:

@@ -37,7 +37,7 @@ def visible(text: str) -> str:
 
     Tabs and line feeds stay, as do characters that scripts need (joiners, direction marks).
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def readable_name(name: str) -> str:
@@ -48,9 +48,9 @@ def readable_name(name: str) -> str:
 def _name_bytes(error: UnicodeError) -> tuple[bytes, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    found = error.object[error.start : error.end]
-    found.encode("utf-8", "surrogateescape")  # an error if they are not a name's bytes
-    return ("\ufffd" * len(found)).encode(), error.end  # the encoder takes no such text
+    characters = error.object[error.start : error.end]
+    characters.encode("utf-8", "surrogateescape")  # an error if they are not a name's bytes
+    return ("\ufffd" * len(characters)).encode(), error.end  # the encoder takes no such text
 
 
 NAME_BYTES = "adducir-name-bytes"
@@ -58,7 +58,7 @@ NAME_BYTES = "adducir-name-bytes"
 codecs.register_error(NAME_BYTES, _name_bytes)
 
 
-def refuse_half_characters(texts: Iterable[str], what: str) -> None:
+def refuse_half_characters(texts: Iterable[str], subject: str) -> None:
     """Refuse texts that are not Unicode: halves of characters, or bytes that are not UTF-8."""
     joined = "\n".join(texts)  # a query of many terms is checked in one go
     try:
@@ -67,7 +67,7 @@ def refuse_half_characters(texts: Iterable[str], what: str) -> None:
         first = max(joined.rfind("\n", 0, error.start) + 1, error.start - 20)
         shown = ascii(joined[first : error.end + 20].split("\n")[0])
         hint = "Correct it at its source; a terminal's encoding must be UTF-8."
-        raise UsageError(f"{what} is not UTF-8 text: {shown}.", hint=hint) from error
+        raise UsageError(f"{subject} is not UTF-8 text: {shown}.", hint=hint) from error
 
 
 def same_text(text: str) -> str:
@@ -79,24 +79,24 @@ def same_words(text: str) -> str:
     return " ".join(_SIGNS.sub(" ", text.casefold()).split()) or same_text(text)
 
 
-def refuse_text(values: object, what: str) -> None:
+def refuse_text(values: object, subject: str) -> None:
     if isinstance(values, str):
         raise UsageError(
-            f"{what} must be a list, not one text ({shortened(values)!r}).",
+            f"{subject} must be a list, not one text ({shortened(values)!r}).",
             hint="Put a single one in a list: [...].",
         )
 
 
-def refused(value: object, what: str, wanted: str) -> UsageError:
+def refused(value: object, subject: str, expected: str) -> UsageError:
     """The error of an argument of another type."""
     return UsageError(
-        f"{what} must be {wanted}, not {shortened(repr(value))} ({type(value).__name__})."
+        f"{subject} must be {expected}, not {shortened(repr(value))} ({type(value).__name__})."
     )
 
 
-def refuse_unless_path(value: object, what: str) -> None:
+def refuse_unless_path(value: object, subject: str) -> None:
     if not isinstance(value, str | os.PathLike):
-        raise refused(value, what, "a text or a path")
+        raise refused(value, subject, "a text or a path")
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -122,9 +122,11 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
 def nearest(word: str, words: Iterable[str]) -> str:
     """``; did you mean `x`?`` for the word in ``words`` closest to ``word``, or nothing."""
     fold = str.maketrans("- ", "__")
-    folded = {other.casefold().translate(fold): other for other in sorted(words, reverse=True)}
-    found = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
-    return f"; did you mean `{folded[found[0]]}`?" if found else ""
+    folded = {
+        candidate.casefold().translate(fold): candidate for candidate in sorted(words, reverse=True)
+    }
+    matches = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
+    return f"; did you mean `{folded[matches[0]]}`?" if matches else ""
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:
@@ -138,8 +140,8 @@ def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object
     """A table for a notebook; numbers to four decimals, None as an empty cell."""
     names, lines = "".join(f"<th>{escape(name)}</th>" for name in head), list[str]()
     for row in rows:
-        given = ("" if one is None else one for one in row)
-        texts = (f"{one:.4f}" if isinstance(one, float) else escape(str(one)) for one in given)
+        cells = ("" if cell is None else cell for cell in row)
+        texts = (f"{cell:.4f}" if isinstance(cell, float) else escape(str(cell)) for cell in cells)
         lines.append(f"<tr>{''.join(f'<td>{text}</td>' for text in texts)}</tr>")
     return (
         f"<table><caption>{escape(caption)}</caption>"
