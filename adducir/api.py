@@ -190,7 +190,7 @@ def rerank(
                 as_index(source) if _is_index(source) else source,  # type: ignore[arg-type]
                 reranked_part(candidates, depth, fold).frame["docno"],
                 fields,
-                reranker,
+                reranker.fields,
                 Path(scratch),
             ),
             reranker,
@@ -411,7 +411,7 @@ def as_run(run: Runs, tag: str = "run") -> Run:
 
 
 def _is_index(texts: Any) -> bool:
-    from adducir.core.artifacts import MANIFEST
+    from adducir.core.manifests import MANIFEST
     from adducir.indexes.index import Index
 
     is_path = isinstance(texts, str | os.PathLike)

@@ -17,7 +17,7 @@ from adducir.indexes.kinds import INDEXES, kind_of, settings_of
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
-    from adducir.core.artifacts import Manifest
+    from adducir.core.manifests import Manifest
 
 
 def _options() -> dict[str, Any]:

@@ -6,13 +6,14 @@ from tempfile import TemporaryDirectory
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.core.errors import AdducirError, IncompleteError, UsageError
-from adducir.core.recipe import Recipe
+from adducir.cli.texts import TextSources
+from adducir.core.errors import AdducirError, IncompleteError
 from adducir.core.texts import counted
+from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
 
 
-class Judge(Recipe):
+class Judge(TextSources, QueryReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them.",
@@ -21,19 +22,6 @@ class Judge(Recipe):
     )
     llm: Path = option("The language model's file.", "-l", metavar="FILE")
     topics: common.Topics
-    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
-    corpus: str | None = option(
-        "The corpus with the texts, instead of an index.",
-        "-c",
-        metavar="SOURCE",
-        default=None,
-        reads=True,
-    )
-    fields: common.Names = option(
-        "The documents' fields to judge, comma-separated or repeated.",
-        default=(),
-        shown="those indexed, or the corpus's texts",
-    )
     depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
     prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")
     cache: Path | None = option(
@@ -66,19 +54,14 @@ def judge(settings: Judge) -> None:
         adducir judge runs/*.trec.gz -t bundled:topics -c bundled:arguments -l llm/qwen.yaml \
 -o model.qrels --dry-run
     """
-    if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give either --index or --corpus for the texts.")
+    settings.check_source()
 
     from adducir.cli.console import near, open_progress
-    from adducir.corpora.sources import open_corpus
-    from adducir.corpora.topics import load_topics
-    from adducir.indexes.engines import open_index
     from adducir.judges.answers import AnswerCache, plan
     from adducir.judges.grading import judge as judge_pairs
     from adducir.judges.grading import pooled, requests_for
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import open_prompt
-    from adducir.rerankers.rerank import Texts, texts_of
     from adducir.runs.read import read_run
 
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
@@ -89,32 +72,26 @@ def judge(settings: Judge) -> None:
         closing(AnswerCache(kept)) as cache,
     ):
         runs = [read_run(path) for path in settings.runs]
-        topics = load_topics(settings.topics)
+        topics = settings.read_topics(settings.topics)
         asked = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
         }
         for name in ("description", "narrative"):
             with suppress(AdducirError):  # many topics do not have them
-                more_text = load_topics(settings.topics, field=name)
+                more_text = settings.read_topics(settings.topics, name)
                 for qid, text in zip(more_text.qids, more_text.queries, strict=True):
                     asked[qid][name] = text
         pairs = pooled(runs, topics.qids, settings.depth)
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
-        if settings.index is not None:
-            index = open_index(settings.index)
-            texts = Texts.stored(index.documents, settings.fields or index.fields)
-        else:
-            corpus = open_corpus(settings.corpus or "")
-            texts = texts_of(corpus, docnos, settings.fields, folder=Path(scratch, "texts"))
-        found = dict(zip(docnos, texts.get(docnos), strict=True))
+        texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         if settings.dry_run:
-            requests, cut = requests_for(pairs, asked, found, model, prompt, repeat=settings.repeat)
+            requests, cut = requests_for(pairs, asked, texts, model, prompt, repeat=settings.repeat)
             progress.note(f"{plan(model, requests, cache)}; {counted(sum(cut), 'text')} cut")
             return
         judged = judge_pairs(
             pairs,
             asked,
-            found,
+            texts,
             model,
             prompt,
             cache,

@@ -4,16 +4,14 @@ from pathlib import Path
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.texts import TextSources
 from adducir.cli.workers import Computing
-from adducir.core.errors import UsageError
-from adducir.core.recipe import needs
 from adducir.corpora.reading import Reading, TopicReading
 from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
-class Rerank(Computing, Reading, RunReading, TopicReading):
-    conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
+class Rerank(Computing, TextSources, RunReading, TopicReading):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -23,25 +21,12 @@ class Rerank(Computing, Reading, RunReading, TopicReading):
         metavar="MODEL",
     )
     output: common.RunOutput
-    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
-    corpus: str | None = option(
-        "The corpus with the texts, instead of an index.",
-        "-c",
-        metavar="SOURCE",
-        default=None,
-        reads=True,
-    )
     depth: int = option("Documents per topic to rerank.", default=100, ge=1)
     fold: FoldName | None = FOLD
     query_field: str | None = option(
         "Topic field used as the query.",
         default=None,
         shown="as for search",
-    )
-    fields: common.Names = option(
-        "The documents' fields to read, comma-separated or repeated.",
-        default=(),
-        shown="the recipe's, or those indexed",
     )
     device: common.Device = "auto"
     threads: common.Threads = None
@@ -58,18 +43,15 @@ def rerank(settings: Rerank) -> None:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
             -m maxsim:minilm -o runs/reranked.trec.gz
     """
-    index = settings.index or Path()
-    if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give either --index or --corpus for the texts.")
+    settings.check_source()
 
     from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
-    from adducir.indexes.engines import open_index
     from adducir.models.machine import using_threads
     from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.rerank import reranked_part, texts_for
+    from adducir.rerankers.rerank import reranked_part
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
@@ -86,8 +68,7 @@ def rerank(settings: Rerank) -> None:
         reranker.check()
         topics = settings.read_topics(settings.topics, settings.query_field)
         docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
-        source = settings.opened(settings.corpus) if settings.corpus else open_index(index)
-        texts = texts_for(source, docnos, settings.fields, reranker, scratch)
+        texts = settings.texts(docnos, scratch, reranker.fields)
         found = rerank_run(
             candidates,
             topics,

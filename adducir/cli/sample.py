@@ -5,13 +5,14 @@ from tempfile import TemporaryDirectory
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe
 from adducir.core.texts import counted, nearest
+from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
 
 
-class Sample(Recipe):
+class Sample(TextSources, QueryReading):
     runs: common.Runs
     output: Path = option(
         "The sheet for people.",
@@ -20,19 +21,6 @@ class Sample(Recipe):
     )
     documents: int = option("How many documents people judge.", "-n", ge=1)
     topics: common.Topics
-    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
-    corpus: str | None = option(
-        "The corpus with the texts, instead of an index.",
-        "-c",
-        metavar="SOURCE",
-        default=None,
-        reads=True,
-    )
-    fields: common.Names = option(
-        "The documents' fields to show, comma-separated or repeated.",
-        default=(),
-        shown="those indexed, or the corpus's texts",
-    )
     depth: int = option("How many top documents of each run are in the pool.", default=10, ge=1)
     between: common.Names = option(
         "The systems whose differences matter most: documents that tell them apart are drawn up "
@@ -55,17 +43,12 @@ def sample(settings: Sample) -> None:
     Examples:
         adducir sample runs/*.trec.gz -t bundled:topics -c bundled:arguments -n 40 -o people.csv
     """
-    if (settings.index is None) == (settings.corpus is None):
-        raise UsageError("give either --index or --corpus for the texts.")
+    settings.check_source()
     names = common.system_names(settings.runs)
 
     from adducir.cli.console import near, open_progress
     from adducir.core.files import file_digest
-    from adducir.corpora.sources import open_corpus
-    from adducir.corpora.topics import load_topics
-    from adducir.indexes.engines import open_index
     from adducir.judges.sheets import Design, write_sheet
-    from adducir.rerankers.rerank import Texts, texts_of
     from adducir.runs.read import read_run
 
     for name in settings.between:
@@ -74,7 +57,7 @@ def sample(settings: Sample) -> None:
             raise UsageError(f"--between: {name!r} is not one of the systems{near_names}")
     with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
         runs = {name: read_run(path) for path, name in names.items()}
-        topics = load_topics(settings.topics)
+        topics = settings.read_topics(settings.topics)
         design = Design.of(
             runs,
             settings.documents,
@@ -84,15 +67,9 @@ def sample(settings: Sample) -> None:
             digests={name: file_digest(path) for path, name in names.items()},
         )
         docnos = design.drawn["docno"].unique(maintain_order=True).to_list()
-        if settings.index is not None:
-            index = open_index(settings.index)
-            texts = Texts.stored(index.documents, settings.fields or index.fields)
-        else:
-            corpus = open_corpus(settings.corpus or "")
-            texts = texts_of(corpus, docnos, settings.fields, folder=Path(scratch, "texts"))
-        found = dict(zip(docnos, texts.get(docnos), strict=True))
+        texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         queries = dict(zip(topics.qids, topics.queries, strict=True))
-        write_sheet(design, settings.output, queries, found)
+        write_sheet(design, settings.output, queries, texts)
         progress.note(
             f"{near(settings.output)}: {counted(len(design.drawn), 'document')} of "
             f"{len(design.pairs):,} in the top {settings.depth} of {counted(len(runs), 'run')}, "

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 class Search(TopicReading, QrelsReading):
     conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
-    place: Path | None = option(
+    place: str | None = option(
         "The index, before a query.", metavar="[INDEX]", argument=True, default=None
     )
     words: tuple[str, ...] = option(
@@ -105,10 +105,10 @@ def search(settings: Search) -> None:
     from adducir.indexes.search import search_topics
     from adducir.runs.write import write_run
 
-    path, first = settings.place, None
+    path, first = settings.place and Path(settings.place), None
     if settings.index is not None:
         path, first = settings.index, settings.place
-    query = " ".join(filter(None, (str(first or ""), *settings.words, settings.query)))
+    query = " ".join(filter(None, (first, *settings.words, settings.query)))
     writes = settings.output is not None
     if path is None or ((settings.topics is not None) != writes and (writes or not settings.qrels)):
         hint = 'For example: adducir search indexes/arguments "teacher tenure".'

@@ -107,7 +107,7 @@ def show(settings: Show) -> None:
 
 
 def _is_index(path: Path) -> bool:
-    from adducir.core.artifacts import MANIFEST, read_manifest
+    from adducir.core.manifests import MANIFEST, read_manifest
     from adducir.indexes.kinds import KINDS
 
     if (path / MANIFEST).is_file():

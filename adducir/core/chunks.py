@@ -21,7 +21,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, build, parts_folder, remove_parts
+from adducir.core.artifacts import build, parts_folder, remove_parts
 from adducir.core.errors import (
     AdducirError,
     ArtifactError,
@@ -35,6 +35,7 @@ from adducir.core.errors import (
 from adducir.core.executors import HERE, Execution, Place, end_processes
 from adducir.core.files import file_digest, is_stream, link_or_copy, scratch_folder, sync
 from adducir.core.fingerprint import digest_of, fingerprint
+from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import blamed, lacking
 from adducir.core.processes import locked
 from adducir.core.progress import progress

@@ -16,11 +16,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adducir.core.artifacts import MANIFEST
 from adducir.core.errors import InputError, UsageError, reading_error
 from adducir.core.files import BrokenStream, blocks, suffix_of
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
+from adducir.core.manifests import MANIFEST
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress

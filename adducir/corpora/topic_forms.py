@@ -22,7 +22,6 @@ from adducir.corpora.ids import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
 from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
 from adducir.corpora.tables import Quotes, cells_of, table_records
 from adducir.corpora.token_weights import weights_in
-from adducir.corpora.trec import trec_documents
 
 _QID_TAGS = ("number", "num", "qid", "query_id", "id")
 _LONG_NAMES = {"desc": "description", "narr": "narrative", "con": "concepts", "dom": "domain"}
@@ -75,6 +74,8 @@ def read_forms(path: Path, qid_field: str | None, quotes: Quotes | None) -> list
         form = _FORM.search(text)
         if form is None or form[1].lower() != "doc":
             return _tagged_topics(text, path, qid_field)
+        from adducir.corpora.trec import trec_documents
+
         documents = trec_documents(lines, path, qid_field)
         return [RawTopic(*document, line, is_tagged=True) for line, document in documents]
     return _from_lines([one for one in lines if one[1].strip()], path, qid_field, quotes)

@@ -29,11 +29,11 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.chunks import Made
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import digest_of, fingerprint
+from adducir.core.manifests import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates

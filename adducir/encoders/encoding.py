@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import orjson
 
-from adducir.core.artifacts import Manifest, open_artifact
 from adducir.core.chunks import Made
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest, read_lines, writing_bytes, writing_text
 from adducir.core.fingerprint import fingerprint
+from adducir.core.manifests import Manifest, open_artifact
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.passages import read_by

@@ -24,11 +24,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from adducir.core.artifacts import MANIFEST
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError, reading_error
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text, scratch_folder
 from adducir.core.json_lines import json_document
+from adducir.core.manifests import MANIFEST
 from adducir.corpora.local import files_below
 from adducir.evaluation.scores import run_name
 from adducir.experiments.experiment import plan_experiment, run_experiment

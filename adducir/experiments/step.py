@@ -13,10 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from adducir.core.artifacts import MISSING, UNKNOWN, artifact_fingerprint, build, out_of_date
+from adducir.core.artifacts import MISSING, UNKNOWN, build, out_of_date
 from adducir.core.errors import UsageError
 from adducir.core.executors import HERE, Execution, end_processes
 from adducir.core.fingerprint import UNREAD
+from adducir.core.manifests import artifact_fingerprint
 from adducir.core.recipe import KeyPath
 
 if TYPE_CHECKING:

@@ -23,7 +23,6 @@ import polars as pl
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from adducir.core.artifacts import Manifest, checked, open_artifact
 from adducir.core.chunks import Made
 from adducir.core.errors import (
     ArtifactError,
@@ -35,6 +34,7 @@ from adducir.core.errors import (
 )
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
+from adducir.core.manifests import Manifest, checked, open_artifact
 from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from adducir.core.artifacts import Manifest
 from adducir.core.errors import UsageError
+from adducir.core.manifests import Manifest
 from adducir.core.packages import imported
 from adducir.encoders.settings import EncodingSettings
 from adducir.indexes.settings import RARE, IndexSettings, ModelKey

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.artifacts import MANIFEST, Manifest, read_manifest, reading_again
 from adducir.core.errors import UsageError
+from adducir.core.manifests import MANIFEST, Manifest, read_manifest, reading_again
 from adducir.core.texts import refuse_unless_path
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import INDEXES, KINDS

@@ -13,8 +13,8 @@ import polars as pl
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
-from adducir.core.artifacts import Manifest, checked, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import refuse_half_characters, refuse_text
 from adducir.corpora.documents import LARGEST_WEIGHT

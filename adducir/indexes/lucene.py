@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import MANIFEST, open_artifact
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.manifests import MANIFEST, open_artifact
 from adducir.core.progress import progress
 from adducir.core.texts import nearest
 from adducir.indexes import jvm

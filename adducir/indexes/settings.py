@@ -20,9 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from adducir.core.artifacts import Manifest, artifact_fingerprint, build
+from adducir.core.artifacts import build
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
 from adducir.core.processes import default_threads
 from adducir.core.recipe import KeyPath, Kind, errors_at

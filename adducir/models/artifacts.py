@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from adducir.core.artifacts import refuse_damaged
 from adducir.core.errors import ArtifactError, InputError, sorted_error
 from adducir.core.files import publishing
 from adducir.core.json_lines import json_object
+from adducir.core.manifests import refuse_damaged
 from adducir.core.recipe import Recipe, told
 from adducir.core.texts import shortened
 

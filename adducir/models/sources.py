@@ -13,10 +13,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
+from adducir.core.manifests import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, may_run_code, planning
 from adducir.core.texts import nearest

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import Manifest
 from adducir.core.chunks import Maker, Work, build_in_chunks
 from adducir.core.errors import MachineError, is_out_of_memory
 from adducir.core.executors import Place
+from adducir.core.manifests import Manifest
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions, write_shard

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.artifacts import refuse_damaged
 from adducir.core.config import load, validate
 from adducir.core.errors import ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.fingerprint import is_known
 from adducir.core.json_lines import json_object
+from adducir.core.manifests import refuse_damaged
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family
 from adducir.corpora.sources import expanded

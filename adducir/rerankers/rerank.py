@@ -115,16 +115,16 @@ def texts_for(
     source: "Index | Corpus",
     docnos: Iterable[str],
     fields: Sequence[str],
-    reranker: Reranker,
+    usual_fields: Sequence[str],
     folder: Path,
 ) -> Texts:
-    """The texts that a reranker reads: ``fields``, its recipe's, or else those indexed.
+    """The texts of a reader: ``fields``, its usual ones, or else those indexed.
 
     ``fields`` that a user names also determine a corpus's passages, as those of an index do.
     """
     from adducir.indexes.index import Index
 
-    chosen = fields or reranker.fields
+    chosen = tuple(fields or usual_fields)
     if not isinstance(source, Index):
         return texts_of(read_by(source, fields), docnos, chosen, folder / "texts")
     each = (source.documents.get(docno).fields for docno in docnos if chosen)

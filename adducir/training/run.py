@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.artifacts import Manifest, build, parts_folder
+from adducir.core.artifacts import build, parts_folder
 from adducir.core.errors import InputError
+from adducir.core.manifests import Manifest
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads

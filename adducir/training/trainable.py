@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import artifact_fingerprint, is_current
+from adducir.core.artifacts import is_current
 from adducir.core.config import Document, load, validate
 from adducir.core.files import study_folder
+from adducir.core.manifests import artifact_fingerprint
 from adducir.core.registry import Family
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of

@@ -16,8 +16,8 @@ from every_command import COMMANDS, load_command
 
 from adducir.cli.app import main
 from adducir.cli.common import find_system, system_names
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import UsageError
+from adducir.core.manifests import read_manifest
 
 QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d3 1\n"
 

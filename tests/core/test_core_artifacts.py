@@ -12,18 +12,17 @@ import pytest
 from adducir import __version__
 from adducir.core import artifacts
 from adducir.core import fingerprint as digests
-from adducir.core.artifacts import (
+from adducir.core.artifacts import build, is_current
+from adducir.core.errors import ArtifactError, MachineError
+from adducir.core.files import file_digest, writing_text
+from adducir.core.manifests import (
     FORMAT,
     MANIFEST,
     artifact_fingerprint,
-    build,
     changes,
-    is_current,
     open_artifact,
     read_manifest,
 )
-from adducir.core.errors import ArtifactError, MachineError
-from adducir.core.files import file_digest, writing_text
 from adducir.core.progress import Progress
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.artifacts import build, changes, read_manifest
+from adducir.core.artifacts import build
+from adducir.core.manifests import changes, read_manifest
 
 # A build of 30 files. With a point to stop at, it says so there and sleeps.
 CHILD = """

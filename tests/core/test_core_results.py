@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.artifacts import (
-    MANIFEST,
-    build,
-    publishing_results,
-    read_manifest,
-    replacing_anything,
-)
+from adducir.core.artifacts import build, publishing_results, replacing_anything
 from adducir.core.errors import ArtifactError, InputError, MachineError
+from adducir.core.manifests import MANIFEST, read_manifest
 
 # Publishes three files, and is killed at the n-th thing that it does to the file system.
 CHILD = """

@@ -10,8 +10,8 @@ from some_spans import some_spans
 from tiny import tiny_bert
 
 from adducir.cli.app import main
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import ArtifactError, InputError
+from adducir.core.manifests import read_manifest
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.spans import write_spans
 from adducir.encoders import encoding

@@ -10,8 +10,8 @@ from some_spans import some_spans
 from tiny import sharpened, tiny_bert, tiny_t5
 
 from adducir.cli.app import main
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError
+from adducir.core.manifests import read_manifest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import write_spans
 from adducir.evaluation.evaluator import Evaluator

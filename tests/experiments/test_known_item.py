@@ -11,7 +11,7 @@ from some_spans import SENTENCES, some_spans
 from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
-from adducir.core.artifacts import read_manifest
+from adducir.core.manifests import read_manifest
 from adducir.corpora.spans import MaskedSpan, context, write_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.artifacts import Manifest
+from adducir.core.manifests import Manifest
 from adducir.corpora.documents import Document
 from adducir.indexes.engines import build_index
 from adducir.indexes.memory.index import MemoryIndex

@@ -15,9 +15,9 @@ import pytest
 from memory_corpus import ListCorpus, build_memory_index
 
 from adducir.cli.app import main
-from adducir.core.artifacts import MANIFEST, read_manifest
 from adducir.core.errors import AdducirError, ArtifactError, MachineError, ReplacedError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.manifests import MANIFEST, read_manifest
 from adducir.indexes import arrays, engines
 from adducir.indexes.arrays import mapped, new_array, save
 from adducir.indexes.engines import build_index, open_index

@@ -6,9 +6,9 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import open_artifact
 from adducir.core.files import file_digest, read_lines
 from adducir.core.fingerprint import fingerprint
+from adducir.core.manifests import open_artifact
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan

@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from some_spans import some_spans
 
 from adducir.cli.app import main
-from adducir.core.artifacts import read_manifest
 from adducir.core.errors import InputError, MachineError
+from adducir.core.manifests import read_manifest
 from adducir.core.progress import Progress
 from adducir.corpora.spans import write_spans
 from adducir.training import trainable as kinds

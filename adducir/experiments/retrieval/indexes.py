@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import SerializeAsAny, ValidationError, model_serializer, model_validator
 
-from adducir.core.artifacts import MISSING, is_absent, read_manifest
+from adducir.core.artifacts import MISSING
 from adducir.core.fingerprint import UNREAD
+from adducir.core.manifests import is_absent, read_manifest
 from adducir.core.packages import imported
 from adducir.core.planning import NotRead
 from adducir.core.progress import progress

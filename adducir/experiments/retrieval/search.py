@@ -26,10 +26,11 @@ from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
     Setting,
+    Tunable,
+    TuneRecipe,
     hyperparameters_of,
     plain,
 )
-from adducir.experiments.tuning.tune import Tunable, TuneRecipe, Tuning, of_topics, tune
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
+    from adducir.experiments.tuning.tune import Tuning
 
 
 class TunableSystem(System):
@@ -160,8 +162,8 @@ class TunedStep(RunStep):
         method = {"tuning": {**facts(tuning), "seconds": round(tuning.seconds, 3)}}
         return Answer(run, note, method, None, {}, engine_versions(), judged)
 
-    def _tune(self, context: "Context") -> Tuning:
-        from adducir.experiments.tuning.tune import write_report
+    def _tune(self, context: "Context") -> "Tuning":
+        from adducir.experiments.tuning.tune import tune, write_report
 
         study, name = self.study, self.trial.run
         tuning = tune(
@@ -420,6 +422,8 @@ class Fusion(TunableSystem):
         return self.model_copy(update={**values, "weights": weights, "tune": None})
 
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
+        from adducir.experiments.tuning.tune import of_topics
+
         study = next(iter(steps.values())).study
         depth = study.recipe.most
         runs = [

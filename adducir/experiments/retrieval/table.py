@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from adducir.core.artifacts import is_current, read_manifest
+from adducir.core.artifacts import is_current
 from adducir.core.errors import ArtifactError
+from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores

@@ -12,22 +12,23 @@ otherwise it would be tuned on its own labels.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from itertools import pairwise
 from math import inf, prod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, model_validator
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_value
+from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.texts import listed, nearest, shortened
 from adducir.corpora.frames import Integers
 from adducir.corpora.qrels import Qrels
@@ -392,3 +393,63 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
     if torn := _torn(pool, folds):
         raise InputError(torn, path=path)
     return folds
+
+
+DEFAULT_OBJECTIVE = "nDCG@10"
+Range = dict[Literal["from", "to", "step"], float]
+
+
+class FoldsRecipe(Recipe):
+    """Folds drawn with a seed, or from a file."""
+
+    k: Annotated[int, Field(ge=2)] | None = None
+    seed: int = 42
+    file: str | None = None
+
+    @model_validator(mode="after")
+    def _one(self) -> "FoldsRecipe":
+        if (self.k is None) == (self.file is None):
+            raise ValueError("folds are `topics`, `{k: 5, seed: 42}` or `{file: PATH}`")
+        if self.file is not None and "seed" in self.model_fields_set:
+            raise ValueError("`seed` has no effect with `file`")
+        return self
+
+
+class TuneRecipe(Recipe):
+    """The parameters to tune, their values, the folds and the measure."""
+
+    grid: dict[str, float | tuple[float, ...] | Range]
+    folds: Literal["topics"] | FoldsRecipe
+    objective: str = DEFAULT_OBJECTIVE
+
+    @property
+    def values(self) -> dict[str, list[Decimal]]:
+        return {name: from_recipe(given) for name, given in self.grid.items()}
+
+    def errors(
+        self, hyperparameters: Mapping[str, Hyperparameter]
+    ) -> Iterator[tuple[KeyPath, str]]:
+        if not self.grid:
+            yield ("grid",), "there is nothing to tune"
+        for name, given in self.grid.items():
+            try:
+                Grid.of({name: from_recipe(given)}, hyperparameters)
+            except UsageError as error:
+                yield ("grid", name), error.paragraph()
+
+    def make_folds(self, pool: Pool, path_of: Callable[[str], str | Path]) -> Folds:
+        """The folds of the topics; ``path_of`` resolves a file's path."""
+        if isinstance(self.folds, str):
+            return by_topic_set(pool)
+        if self.folds.file is not None:
+            return from_file(pool, path_of(self.folds.file))
+        return k_fold(pool, self.folds.k or 0, self.folds.seed)
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """A system with some open hyperparameters."""
+
+    run: Callable[[Setting, Topics], Run]  # ranks topics with a setting
+    facts: Mapping[str, Any]  # the system, for metadata
+    check: Callable[[Setting], object] = bool  # raises UsageError for an invalid setting

@@ -12,25 +12,21 @@ choice) and over its own (``test``: for information).
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from functools import cached_property
 from math import fsum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import polars as pl
 from ir_measures import Measure
-from pydantic import Field, model_validator
 
 from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
-from adducir.core.errors import UsageError
 from adducir.core.files import writing_text
 from adducir.core.progress import progress
-from adducir.core.recipe import KeyPath, Recipe
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
@@ -38,84 +34,20 @@ from adducir.evaluation.measures import parse_measure
 from adducir.experiments.tuning.design import (
     Folds,
     Grid,
-    Hyperparameter,
     Number,
     Pool,
     Setting,
-    by_topic_set,
-    from_file,
-    from_recipe,
-    k_fold,
+    Tunable,
     plain,
 )
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
 from adducir.version import __version__
 
-DEFAULT_OBJECTIVE = "nDCG@10"
 DECIMALS = 12
 """Means that agree to this many decimals are equal."""
 FEW_TOPICS = 10
 """Fewer training topics than this cause a warning."""
-
-
-@dataclass(frozen=True)
-class Tunable:
-    """A system with some open hyperparameters."""
-
-    run: Callable[[Setting, Topics], Run]  # ranks topics with a setting
-    facts: Mapping[str, Any]  # the system, for metadata
-    check: Callable[[Setting], object] = bool  # raises UsageError for an invalid setting
-
-
-Range = dict[Literal["from", "to", "step"], float]
-
-
-class FoldsRecipe(Recipe):
-    """Folds drawn with a seed, or from a file."""
-
-    k: Annotated[int, Field(ge=2)] | None = None
-    seed: int = 42
-    file: str | None = None
-
-    @model_validator(mode="after")
-    def _one(self) -> "FoldsRecipe":
-        if (self.k is None) == (self.file is None):
-            raise ValueError("folds are `topics`, `{k: 5, seed: 42}` or `{file: PATH}`")
-        if self.file is not None and "seed" in self.model_fields_set:
-            raise ValueError("`seed` has no effect with `file`")
-        return self
-
-
-class TuneRecipe(Recipe):
-    """The parameters to tune, their values, the folds and the measure."""
-
-    grid: dict[str, float | tuple[float, ...] | Range]
-    folds: Literal["topics"] | FoldsRecipe
-    objective: str = DEFAULT_OBJECTIVE
-
-    @property
-    def values(self) -> dict[str, list[Decimal]]:
-        return {name: from_recipe(given) for name, given in self.grid.items()}
-
-    def errors(
-        self, hyperparameters: Mapping[str, Hyperparameter]
-    ) -> Iterator[tuple[KeyPath, str]]:
-        if not self.grid:
-            yield ("grid",), "there is nothing to tune"
-        for name, given in self.grid.items():
-            try:
-                Grid.of({name: from_recipe(given)}, hyperparameters)
-            except UsageError as error:
-                yield ("grid", name), error.paragraph()
-
-    def make_folds(self, pool: Pool, path_of: Callable[[str], str | Path]) -> Folds:
-        """The folds of the topics; ``path_of`` resolves a file's path."""
-        if isinstance(self.folds, str):
-            return by_topic_set(pool)
-        if self.folds.file is not None:
-            return from_file(pool, path_of(self.folds.file))
-        return k_fold(pool, self.folds.k or 0, self.folds.seed)
 
 
 def mean(values: Floats) -> float:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.core.artifacts import Manifest, open_artifact, refuse_replaced
 from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.manifests import Manifest, open_artifact, refuse_replaced
 from adducir.core.processes import in_threads
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.feedback import Terms

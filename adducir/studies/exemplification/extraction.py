@@ -80,7 +80,7 @@ def extract_examples(
 def mask_sentences(
     texts: Iterable[Text],
     *,
-    distance: int = 10,
+    every: int = 10,
     longest: int = 1,
     words: int = 256,
     min_words: int = 8,
@@ -91,9 +91,9 @@ def mask_sentences(
     The first is about ``every`` / 2 sentences from the start, or in the middle of a shorter text;
     lengths cycle from 1 to ``longest``. ``max_words`` is per sentence.
     """
-    if distance <= longest:
+    if every <= longest:
         raise UsageError(
-            f"masks of up to {longest} sentences would meet, {distance} sentences apart.",
+            f"masks of up to {longest} sentences would meet, {every} sentences apart.",
             hint=f"Let `every` be more than {longest}.",
         )
     if min_words > max_words * longest:
@@ -106,9 +106,7 @@ def mask_sentences(
         count = len(sentences.paragraphs)
         bounds = [bound for number in range(count) for bound in sentences.of_paragraph(number)]
         last = len(bounds) - 1
-        for number, first in enumerate(
-            range(max(1, min(distance // 2, last // 2)), last, distance)
-        ):
+        for number, first in enumerate(range(max(1, min(every // 2, last // 2)), last, every)):
             past = min(first + 1 + number % longest, last)
             start, end = bounds[first][0], bounds[past - 1][1]
             length = len(text.content[start:end].split())

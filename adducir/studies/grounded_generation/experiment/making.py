@@ -17,10 +17,11 @@ import orjson
 import torch
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import parts_folder, read_manifest
+from adducir.core.artifacts import parts_folder
 from adducir.core.chunks import make_chunks
 from adducir.core.files import writing_text
 from adducir.core.fingerprint import fingerprint
+from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.encoders.ranking import MultiVectors
 from adducir.models.artifacts import load_weights, read_shard, save_weights, write_shard

@@ -1,0 +1,47 @@
+"""Options of commands that read documents' texts, from an index or a corpus."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adducir.cli import common
+from adducir.cli.command import option
+from adducir.core.errors import UsageError
+from adducir.core.recipe import needs
+from adducir.corpora.reading import Reading
+
+if TYPE_CHECKING:
+    from adducir.rerankers.rerank import Texts
+
+
+class TextSources(Reading):
+    """Where the texts of documents come from."""
+
+    conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
+    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
+    corpus: str | None = option(
+        "The corpus with the texts, instead of an index.",
+        "-c",
+        metavar="SOURCE",
+        default=None,
+        reads=True,
+    )
+    fields: common.Names = option(
+        "The documents' fields to read, comma-separated or repeated.",
+        default=(),
+        shown="those indexed, or the corpus's texts",
+    )
+
+    def check_source(self) -> None:
+        if (self.index is None) == (self.corpus is None):
+            raise UsageError("give either --index or --corpus for the texts.")
+
+    def texts(
+        self, docnos: Iterable[str], folder: Path, usual_fields: Sequence[str] = ()
+    ) -> "Texts":
+        """The documents' texts; those of a corpus are copied to a folder."""
+        from adducir.indexes.engines import open_index
+        from adducir.rerankers.rerank import texts_for
+
+        source = self.opened(self.corpus) if self.corpus else open_index(self.index or "")
+        return texts_for(source, docnos, self.fields, usual_fields, folder)
