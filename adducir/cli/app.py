@@ -27,10 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     atexit.register(gc.freeze)  # or an interpreter that ends goes through millions of objects
     gc.set_threshold(10_000)  # imports and readers make many objects that stay
-    given = list(sys.argv[1:] if argv is None else argv)
-    end = given.index("--") if "--" in given else len(given)
-    seen = {"--debug", "--verify"} & {*given[:end]}
-    arguments = [one for one in given[:end] if one not in seen] + given[end:]
+    words = list(sys.argv[1:] if argv is None else argv)
+    end = words.index("--") if "--" in words else len(words)
+    seen = {"--debug", "--verify"} & {*words[:end]}
+    arguments = [word for word in words[:end] if word not in seen] + words[end:]
     if "--verify" in seen:
         # In the environment, for child processes.
         os.environ["ADDUCIR_VERIFY"] = "1"

@@ -59,11 +59,11 @@ class BarProgress(Progress):
                 self._clock.close()
             self._clock = None
 
-    def start(self, what: str, total: int | None, unit: str) -> None:
+    def start(self, label: str, total: int | None, unit: str) -> None:
         with tqdm.get_lock():
             self._hide_clock()
             inside = {"delay": 2, "leave": False} if self._bars else {}
-            self._bars.append(_bar(desc=visible(what), total=total, unit=f" {unit}", **inside))
+            self._bars.append(_bar(desc=visible(label), total=total, unit=f" {unit}", **inside))
 
     def advance(self, count: int) -> None:
         for bar in self._bars[-1:]:

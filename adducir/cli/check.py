@@ -50,7 +50,7 @@ def check(settings: Check) -> int:
     from adducir.runs.check import check as findings_of
 
     with open_progress():
-        found = findings_of(
+        findings = findings_of(
             settings.runs,
             qrels=settings.read_qrels(settings.qrels) if settings.qrels else None,
             topics=settings.read_topics(settings.topics) if settings.topics else None,
@@ -60,35 +60,35 @@ def check(settings: Check) -> int:
             quotes=settings.quotes,
         )
     if settings.format == "json":
-        show(json.dumps([one._asdict() for one in found], indent=2, ensure_ascii=False))
+        show(json.dumps([finding._asdict() for finding in findings], indent=2, ensure_ascii=False))
     elif settings.format == "csv":
         handle = io.StringIO()
-        CsvWriter(handle).rows([("run", "severity", "code", "line", "message"), *found])
+        CsvWriter(handle).rows([("run", "severity", "code", "line", "message"), *findings])
         show(handle.getvalue())
     else:
-        show("\n".join(_report(list(map(str, settings.runs)), found)))
-    return EXIT_PROBLEMS_FOUND if any(one.severity == "error" for one in found) else 0
+        show("\n".join(_report(list(map(str, settings.runs)), findings)))
+    return EXIT_PROBLEMS_FOUND if any(finding.severity == "error" for finding in findings) else 0
 
 
-def _report(runs: Sequence[str], found: "Sequence[Finding]") -> Iterator[str]:
+def _report(runs: Sequence[str], findings_: "Sequence[Finding]") -> Iterator[str]:
     from adducir.cli.console import columns
 
-    if len(runs) > 1 and found:
-        codes = list(dict.fromkeys(one.code for one in found))
-        weights = {(one.run, one.code): one.severity for one in reversed(found)}
+    if len(runs) > 1 and findings_:
+        codes = list(dict.fromkeys(finding.code for finding in findings_))
+        weights = {(finding.run, finding.code): finding.severity for finding in reversed(findings_)}
         cells = [[_SHOWN.get(weights.get((run, code), ""), "-") for code in codes] for run in runs]
         rows = ([run, *row] for run, row in zip(runs, cells, strict=True))
         yield from columns([["", *codes], *rows])
         yield ""
     alike: dict[tuple[Finding, ...], list[str]] = {}
     for run in dict.fromkeys(runs):
-        own = tuple(one for one in found if one.run == run)
+        key = tuple(finding for finding in findings_ if finding.run == run)
         # Lines that several runs share are printed once.
-        alike.setdefault(tuple(one._replace(run="") for one in own), []).append(run)
+        alike.setdefault(tuple(finding._replace(run="") for finding in key), []).append(run)
     for findings, names in alike.items():
-        counts = Counter(one.severity for one in findings)
+        counts = Counter(finding.severity for finding in findings)
         shown = [f"{n} {_SHOWN[kind]}{'s' * (n > 1)}" for kind, n in counts.items()]
         yield f"{', '.join(names)}: {', '.join(shown) or 'no findings'}"
-        for one in findings:
-            place = f"line {one.line}: " if one.line else ""
-            yield f"  {_SHOWN[one.severity]:<7}  {place}{one.message} [{one.code}]"
+        for finding in findings:
+            place = f"line {finding.line}: " if finding.line else ""
+            yield f"  {_SHOWN[finding.severity]:<7}  {place}{finding.message} [{finding.code}]"

@@ -37,7 +37,7 @@ from typer.main import get_command
 
 from adducir.cli.console import PlainHelp
 from adducir.core.errors import InputError, ReplacedError, UsageError
-from adducir.core.recipe import Recipe, errors_of
+from adducir.core.recipe import Recipe, errors_of, worded
 from adducir.core.registry import Family
 from adducir.core.texts import nearest
 
@@ -83,9 +83,9 @@ def option(
         reads: The text names a file to read; paths always do.
         bounds: As in pydantic's ``Field``: ``ge=1``.
     """
-    given: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
-    given |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes, "flag": flag}
-    return Field(default, description=meaning, json_schema_extra=given, **bounds)
+    extra: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
+    extra |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes, "flag": flag}
+    return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 
 
 class Option:
@@ -94,16 +94,16 @@ class Option:
     def __init__(self, name: str, field: FieldInfo, panel: str | None) -> None:
         self.name, self.field = name, field
         extra = field.json_schema_extra
-        given: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
-        self.flags: list[str] = [*given.get("flags", ())]
-        self.metavar: str | None = given.get("metavar")
-        self.shown: str = given.get("shown", "")
-        self.panel: str | None = given.get("panel") or panel
-        self.is_argument = bool(given.get("argument"))
-        self.is_rare = bool(given.get("rare"))
-        self.has_flag = bool(given.get("flag")) or not self.is_rare
-        self.reads = bool(given.get("reads"))
-        self.writes: Writes | None = given.get("writes")
+        details: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
+        self.flags: list[str] = [*details.get("flags", ())]
+        self.metavar: str | None = details.get("metavar")
+        self.shown: str = details.get("shown", "")
+        self.panel: str | None = details.get("panel") or panel
+        self.is_argument = bool(details.get("argument"))
+        self.is_rare = bool(details.get("rare"))
+        self.has_flag = bool(details.get("flag")) or not self.is_rare
+        self.reads = bool(details.get("reads"))
+        self.writes: Writes | None = details.get("writes")
         self.is_set = "--set" in self.flags
         if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
@@ -151,15 +151,12 @@ class Option:
         elif self.metavar is None and self.writes:
             metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
         details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
-        if self.choices:
-            details["autocompletion"] = self._completed
+        if choices := self.choices:
+            details["autocompletion"] = lambda start: [c for c in choices if c.startswith(start)]
         if self.is_argument:
             return _keyword(self.name, typed, typer.Argument(**details), default)
         taken = typer.Option(*self.flags, rich_help_panel=self.panel, **details)
         return _keyword(self.name, typed, taken, default)
-
-    def _completed(self, incomplete: str) -> list[str]:
-        return [one for one in self.choices if one.startswith(incomplete)]
 
 
 _ALIASES = {"--topic-field": "--query-field"}
@@ -175,17 +172,17 @@ def options_of(recipe: type[Recipe]) -> dict[str, Option]:
     A base may set the ``panel`` of its fields; a field that is not an option of a command may set
     ``rare`` in its ``json_schema_extra``, and ``flag`` if ``--key value`` sets it, too.
     """
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for base in recipe.__mro__:
         for name in vars(base).get("__annotations__", ()):
-            if name in recipe.model_fields and name not in found:
+            if name in recipe.model_fields and name not in options:
                 field = recipe.model_fields[name]
-                found[name] = Option(name, field, vars(base).get("panel"))
-    return found
+                options[name] = Option(name, field, vars(base).get("panel"))
+    return options
 
 
 def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
-    return {name: one.field for name, one in options_of(recipe).items() if one.is_rare}
+    return {name: option.field for name, option in options_of(recipe).items() if option.is_rare}
 
 
 class Command(PlainHelp, TyperCommand):
@@ -195,9 +192,9 @@ class Command(PlainHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            rest: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
+            rest_: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
         except Exception as error:
-            if option := getattr(error, "option_name", ""):
+            if option := getattr(error, "optionname", ""):
                 self._refuse_key(option)
             if getattr(error, "ctx", ctx) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]  # names the command in the hint
@@ -209,30 +206,30 @@ class Command(PlainHelp, TyperCommand):
                 given[key] = value
         if not ctx.resilient_parsing:
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
-        return rest
+        return rest_
 
     def _rare_set(self, args: list[str]) -> Iterator[str]:
         """The arguments, with a rare option's ``--key value`` as ``--set key=value``."""
         flags = {
-            flag: one
-            for one in options_of(self.recipe).values()
-            if one.is_rare and one.has_flag
-            for flag in one.flags
+            flag: option
+            for option in options_of(self.recipe).values()
+            if option.is_rare and option.has_flag
+            for flag in option.flags
         }
-        rest = iter(args)
-        for argument in rest:
+        words = iter(args)
+        for argument in words:
             flag, equals, value = argument.partition("=")
             flag = _ALIASES.get(flag, flag)
             text = f"{flag}{equals}{value}"
             if text == "--":
-                yield from (text, *rest)
+                yield from (text, *words)
             elif flag not in flags:
                 yield text
-            elif equals:
-                yield from ("--set", f"{flags[flag].name}={value}")
             else:
-                is_switch = flags[flag].field.annotation is bool
-                following = "true" if is_switch else next(rest, None)
+                following: str | None = value
+                if not equals:
+                    is_switch = flags[flag].field.annotation is bool
+                    following = "true" if is_switch else next(words, None)
                 if following is None:
                     raise UsageError(f"{flag} needs a value.")
                 yield from ("--set", f"{flags[flag].name}={following}")
@@ -241,38 +238,32 @@ class Command(PlainHelp, TyperCommand):
         """Tell users how to set a key that is not an option."""
         key, options = option.removeprefix("--").replace("-", "_"), options_of(self.recipe)
         is_rare = key in options and options[key].is_rare
-        known = [flag for param in self.params for flag in param.opts]
-        if _MEANT.get(key) in known:
+        flags = [flag for param in self.params for flag in param.opts]
+        if _MEANT.get(key) in flags:
             raise UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
         # Keys of kinds, such as a model's mu.
-        takes_any = any(one.is_set and one.is_mapping for one in options.values())
+        takes_any = any(option.is_set and option.is_mapping for option in options.values())
         if is_rare or (takes_any and key.isidentifier()):
-            what = "." if is_rare else nearest(option, known) or "."
+            guess = "." if is_rare else nearest(option, flags) or "."
             hint = f"Set keys and hyperparameters with --set {key}=..."
-            raise UsageError(f"no such option: {option}{what}", hint=hint)
+            raise UsageError(f"no such option: {option}{guess}", hint=hint)
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     (recipe, *_) = get_type_hints(function).values()
-    takes_set = writes = False
-    usual, rare = list[Option](), list[str]()
-    for one in options_of(recipe).values():
-        if one.is_rare:
-            rare.append(one.name)
-        else:
-            usual.append(one)
-        takes_set, writes = takes_set or one.is_set, writes or one.writes is not None
-    keys, parameters = ", ".join(sorted(rare)), [_keyword("invocation", typer.Context)]
-    for one in usual:
-        more = f" Other keys: {keys}." if keys and one.is_set else ""
-        parameters.append(one.parameter(f"{one.field.description}{more}"))
-    if rare and not takes_set:
+    options = [*options_of(recipe).values()]
+    keys = ", ".join(sorted(option.name for option in options if option.is_rare))
+    parameters = [_keyword("invocation", typer.Context)]
+    for option in options:
+        if not option.is_rare:
+            more = f" Other keys: {keys}." if keys and option.is_set else ""
+            parameters.append(option.parameter(f"{option.field.description}{more}"))
+    if keys and not any(option.is_set for option in options):
         text = f"A less common setting, one of {keys}; can be repeated."
         taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
         parameters.append(_keyword("set", list[str], taken, []))
-    if writes:
-        text = "Overwrite existing output."
-        taken = typer.Option("--force", help=text, metavar="")
+    if any(option.writes for option in options):
+        taken = typer.Option("--force", help="Overwrite existing output.", metavar="")
         parameters.append(_keyword("force", bool, taken, False))
 
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
@@ -282,15 +273,13 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
                 from adducir.core.planning import allowing_code
 
                 claims.enter_context(allowing_code())
-            for left in reversed(range(_ATTEMPTS)):
-                try:
+            for _attempt in range(_ATTEMPTS - 1):
+                with suppress(ReplacedError):  # by another process: again, with what is there now
                     code = function(invocation.obj)
                     break
-                except ReplacedError:  # by another process: again, with what is there now
-                    if not left:
-                        raise
-            if outputs:
-                remember(outputs)
+            else:
+                code = function(invocation.obj)
+            remember(outputs)
             return code
 
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
@@ -316,56 +305,53 @@ def _keyword(
     return inspect.Parameter(name, keyword, default=default, annotation=annotation)
 
 
-def _validated(recipe: type[Recipe], given: dict[str, Any], command: str) -> Recipe:
-    options, hint, rest = options_of(recipe), f"See '{command} --help'.", None
+def _validated(recipe: type[Recipe], values: dict[str, Any], command: str) -> Recipe:
+    options, hint, catch_all = options_of(recipe), f"See '{command} --help'.", None
     for option in options.values():
-        rest = option if option.is_set else rest
-    for text in given.pop(rest.name if rest else "set", ()):
+        catch_all = option if option.is_set else catch_all
+    for text in values.pop(catch_all.name if catch_all else "set", ()):
         key, equals, value = text.partition("=")
         name = key.strip().replace("-", "_")
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, not {text!r}.", hint=hint)
         if name in options and options[name].is_rare:
             if options[name].is_several:
-                given.setdefault(name, []).append(value)
+                values.setdefault(name, []).append(value)
             else:
-                given[name] = value
-        elif rest is None:
+                values[name] = value
+        elif catch_all is None:
             rare = rare_fields(recipe)
             guess = nearest(key, rare) or f"; the keys are {', '.join(sorted(rare))}."
             raise UsageError(f"--set {key}: unknown key{guess}", hint=hint)
-        elif rest.is_mapping:
-            given.setdefault(rest.name, {})[name] = value
+        elif catch_all.is_mapping:
+            values.setdefault(catch_all.name, {})[name] = value
         else:
-            given.setdefault(rest.name, []).append(text)
+            values.setdefault(catch_all.name, []).append(text)
     try:
-        return recipe.model_validate(given)
+        return recipe.model_validate(values)
     except ValidationError as error:
-        wrong = [(_called(one.path, options), one.what) for one in errors_of(error)]
-    told = "; ".join(
-        f"{name}{' ' if what.startswith('has ') else ': '}{what}" if name else what
-        for name, what in wrong
+        wrong = [(_called(problem.path, options), problem.what) for problem in errors_of(error)]
+    message = "; ".join(
+        f"{name}{' ' if problem.startswith('has ') else ': '}{problem}" if name else problem
+        for name, problem in wrong
     )
-    told = re.sub(r"`(\w+)(?:: (\S+))?`", lambda found: _typed(found, options), told)
-    raise UsageError(told if told.endswith("?") else f"{told.rstrip('.')}.", hint=hint)
+    message = worded(message, lambda key: _typed(key, options))
+    raise UsageError(message if message.endswith("?") else f"{message.rstrip('.')}.", hint=hint)
 
 
-def _typed(found: re.Match[str], options: Mapping[str, Option]) -> str:
+def _typed(key: str, options: Mapping[str, Option]) -> str:
     """How users write a recipe's `key` or `key: value`; what is not an option stays."""
-    if found[1] not in options:
-        return found[0]
-    name = str(options[found[1]])  # --key, or --set key
-    return name if found[2] is None else f"{name}{'=' if ' ' in name else ' '}{found[2]}"
+    key, _, value = key.partition(": ")
+    if key not in options:
+        return f"`{key}: {value}`" if value else f"`{key}`"
+    name = str(options[key])  # --key, or --set key
+    return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"
 
 
 def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:
-    if not path:
-        return ""
-    name = str(path[0])
-    if name not in options:
-        return f"`{name}`"
-    is_key = options[name].is_set and len(path) > 1
-    return f"{options[name]} {path[1]}" if is_key else str(options[name])
+    name = _typed(str(path[0]), options) if path else ""
+    is_key = len(path) > 1 and path[0] in options and options[str(path[0])].is_set
+    return f"{name} {path[1]}" if is_key else name
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
@@ -379,9 +365,9 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
     read, written, outputs = list[Path](), dict[Path, Option](), list[Path]()
     for key, option in options_of(type(settings)).items():
         value = getattr(settings, key)
-        for one in value if isinstance(value, list | tuple) else [value]:
-            if not option.writes and (isinstance(one, Path) or (option.reads and one)):
-                read.append(Path(one))
+        for source in value if isinstance(value, list | tuple) else [value]:
+            if not option.writes and (isinstance(source, Path) or (option.reads and source)):
+                read.append(Path(source))
         if option.writes is None or value is None:
             continue
         if is_standard_output(value):
@@ -393,20 +379,20 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
         place = Path(os.path.realpath(value))
         if not place.name:
             raise UsageError(f"{option} is the root of the file system; name a folder in it.")
-        other = written.setdefault(place, option)
-        if other is not option:
-            raise UsageError(f"{other} and {option} are the same file.", hint="Name two files.")
+        first = written.setdefault(place, option)
+        if first is not option:
+            raise UsageError(f"{first} and {option} are the same file.", hint="Name two files.")
     for option in written.values():
-        own, path = cast("Writes", option.writes), getattr(settings, option.name)
-        for part in own.paths(path, settings) if own.paths else [path]:
-            for one in read if part.exists() else ():
-                if one.exists() and one.samefile(part):
-                    what = f"{option} is {part}, which this command reads."
-                    raise UsageError(what, hint="Name another file.")
-            if own.what != "folder":
-                named = own if part == path else own._replace(endings=())
+        writes, path = cast("Writes", option.writes), getattr(settings, option.name)
+        for part in writes.paths(path, settings) if writes.paths else [path]:
+            for source in read if part.exists() else ():
+                if source.exists() and source.samefile(part):
+                    message = f"{option} is {part}, which this command reads."
+                    raise UsageError(message, hint="Name another file.")
+            if writes.what != "folder":
+                named = writes if part == path else writes._replace(endings=())
                 _check_file(option, part, named, settings)
-            if own.what in ("table", "file"):
+            if writes.what in ("table", "file"):
                 outputs.append(part)
     return outputs
 
@@ -423,16 +409,11 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
     if writes.what == "table":
         from adducir.tables.formats import TABLES
 
-        endings = tuple(one.ending for one in TABLES.kinds().values())
+        endings = tuple(kind.ending for kind in TABLES.kinds().values())
         endings = () if getattr(settings, "format", None) else endings
-    is_known = (
-        _NO_RUN.fullmatch(ending) is None if writes.what == "run" else ending.lower() in endings
-    )
-    if (
-        not is_known
-        and re.fullmatch(r"\.[A-Za-z]\w*", ending)
-        and (endings or writes.what == "run")
-    ):
+    is_run = writes.what == "run"
+    is_known = _NO_RUN.fullmatch(ending) is None if is_run else ending.lower() in endings
+    if not is_known and re.fullmatch(r"\.[A-Za-z]\w*", ending) and (endings or is_run):
         hint = f"Its name must end in one of {', '.join(endings or ('.trec', '.trec.gz'))}."
         raise UsageError(
             f"{option} {path}: the name of a {writes.what} cannot end in {ending}.", hint=hint
@@ -452,7 +433,8 @@ def remember(outputs: Sequence[Path]) -> None:
     """Note what was written, by digest, so that the same command may replace it."""
     from adducir.core.files import cache_folder, file_digest
 
-    digests = {file_digest(path) for path in outputs if path.is_file()} - _remembered()
+    digests = {file_digest(path) for path in outputs if path.is_file()}
+    digests -= _remembered() if digests else set()
     if digests and (folder := cache_folder()):
         with suppress(OSError), (folder / _WRITTEN).open("a", encoding="ascii") as handle:
             handle.writelines(f"\n{digest}\n" for digest in digests)

@@ -21,7 +21,7 @@ LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 def items(values: Any) -> Any:
     texts = [values] if isinstance(values, str) else values
-    return [one.strip() for text in texts for one in text.split(",") if one.strip()]
+    return [item.strip() for text in texts for item in text.split(",") if item.strip()]
 
 
 def _depth(value: Any) -> Any:
@@ -33,10 +33,10 @@ Names = Annotated[tuple[str, ...], BeforeValidator(items)]
 Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
 
 
-def _without_metadata(given: tuple[Path, ...]) -> tuple[Path, ...]:
+def _without_metadata(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """The runs, without metadata files matched by ``runs/*``."""
-    runs = tuple(one for one in given if not one.name.endswith(METADATA_ENDING))
-    if given and not runs:
+    runs = tuple(path for path in paths if not path.name.endswith(METADATA_ENDING))
+    if paths and not runs:
         raise ValueError("these are metadata, not runs")
     return runs
 
@@ -93,9 +93,9 @@ PrecisionOption = Annotated[
 ]
 
 
-def tag_of(output: Path, wanted: str | None) -> str:
+def tag_of(output: Path, tag: str | None) -> str:
     """A run's tag: the user's choice or the file's name; it must not contain blanks."""
-    return wanted or (
+    return tag or (
         "adducir" if is_standard_output(output) else "_".join(readable_name(stem(output)).split())
     )
 
@@ -135,8 +135,8 @@ def system_names(runs: Sequence[Path]) -> dict[Path, str]:
     return dict(zip(runs, map(readable_name, names), strict=True))
 
 
-def find_system(wanted: str, names: dict[Path, str]) -> str | None:
-    if wanted in names.values():
-        return wanted
-    place = os.path.realpath(wanted)
+def find_system(name: str, names: dict[Path, str]) -> str | None:
+    if name in names.values():
+        return name
+    place = os.path.realpath(name)
     return next((name for path, name in names.items() if os.path.realpath(path) == place), None)

@@ -67,11 +67,15 @@ def compare(settings: Compare) -> None:
 
     with open_progress():
         names = system_names(settings.scores)
-        each = [read_scores(path, name, by=settings.score_columns) for path, name in names.items()]
-        found, notes = _directed(each, settings.higher_is_better, settings.lower_is_better)
+        scores_of_files = [
+            read_scores(path, name, by=settings.score_columns) for path, name in names.items()
+        ]
+        scores, notes = _directed(
+            scores_of_files, settings.higher_is_better, settings.lower_is_better
+        )
         if settings.measures:
-            found = _chosen(found, _measures(settings.measures))
-        pooled = found.pooled() if settings.pool_seeds else found
+            scores = _chosen(scores, _measures(settings.measures))
+        pooled = scores.pooled() if settings.pool_seeds else scores
         comparison = compared(pooled, settings.testing())
         files = [path for path in settings.scores if not path.is_dir()]
         unit = "task" if all(map(is_leaderboard, settings.scores)) else "topic"
@@ -83,11 +87,11 @@ def compare(settings: Compare) -> None:
 def _measures(texts: Sequence[str]) -> list[str]:
     from adducir.evaluation.score_files import measure_of
 
-    return [str(measure_of(one)) for text in texts for one in text.split()]
+    return [str(measure_of(name)) for text in texts for name in text.split()]
 
 
 def _directed(
-    each: "Sequence[Scores]", higher: Sequence[str], lower: Sequence[str]
+    scores_of_files: "Sequence[Scores]", higher: Sequence[str], lower: Sequence[str]
 ) -> "tuple[Scores, list[str]]":
     """The scores with the direction of every measure, and the notes on it below the table."""
     from adducir.evaluation.measures import NamedMeasure
@@ -95,33 +99,33 @@ def _directed(
     from adducir.evaluation.score_files import is_known, usually_falls
     from adducir.evaluation.scores import Scores
 
-    told = dict.fromkeys(_measures(higher), False)
+    stated = dict.fromkeys(_measures(higher), False)
     for name in _measures(lower):
-        if name in told:
+        if name in stated:
             raise UsageError(f"{name} is in both --higher-is-better and --lower-is-better.")
-        told[name] = True
+        stated[name] = True
     hint = "Choose --higher-is-better or --lower-is-better."
-    every = [pair for one in each for pair in one.measures.items()]
-    known = {name: falls(measure) for name, measure in every if is_known(measure)}
-    for name, measure in every:
-        if name not in told and is_known(measure) and falls(measure) != known[name]:
-            what = f"the files disagree on whether higher values of {name} are better."
-            raise UsageError(what, hint=hint)
-    scores = Scores.concat(each)
-    _check(scores, told)
-    unknown = [name for name in scores.measures if name not in known | told]
+    pairs = [pair for scores_ in scores_of_files for pair in scores_.measures.items()]
+    published = {name: falls(measure) for name, measure in pairs if is_known(measure)}
+    for name, measure in pairs:
+        if name not in stated and is_known(measure) and falls(measure) != published[name]:
+            message = f"the files disagree on whether higher values of {name} are better."
+            raise UsageError(message, hint=hint)
+    scores = Scores.concat(scores_of_files)
+    _check(scores, stated)
+    unknown = [name for name in scores.measures if name not in published | stated]
     for name in unknown:
         if usually_falls(name):
             raise UsageError(
                 f"it is not known whether higher or lower values of {name} are better.", hint=hint
             )
-    falling = [name for name, is_so in (known | told).items() if is_so]
+    falling = [name for name, is_so in (published | stated).items() if is_so]
     notes = [f"Lower values are better: {', '.join(falling)}."] if falling else []
     if unknown:
         notes.append(f"Higher values are assumed to be better: {', '.join(unknown)}.")
 
     def directed(name: str, measure: "Measure") -> "Measure":
-        is_so = (known | told).get(name, False)
+        is_so = (published | stated).get(name, False)
         if is_known(measure) and falls(measure) == is_so:
             return measure
         return NamedMeasure(name, lower_is_better=is_so)

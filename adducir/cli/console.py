@@ -78,8 +78,8 @@ def columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 def near(path: Path) -> str:
     """The path relative to the current folder if inside it, to keep lines short."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    folder = Path.cwd()
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
 
 
 def is_terminal(stream: IO[str]) -> bool:
@@ -120,8 +120,10 @@ class _Work:
         return f"{self.what}: {self._counted(self.done)}{before} in {duration(seconds)}{rate}"
 
     def _counted(self, number: int) -> str:
-        one = f"{self.unit[:-3]}y" if self.unit.endswith("ies") else self.unit.removesuffix("s")
-        return f"{number:,} {one if number == 1 else self.unit}"
+        singular = (
+            f"{self.unit[:-3]}y" if self.unit.endswith("ies") else self.unit.removesuffix("s")
+        )
+        return f"{number:,} {singular if number == 1 else self.unit}"
 
 
 def shown_rate(rate: float) -> str:
@@ -135,8 +137,8 @@ class PlainProgress(Progress):
         self._stream, self._clock = stream, clock
         self._works: list[_Work] = []
 
-    def start(self, what: str, total: int | None, unit: str) -> None:
-        self._works.append(_Work(what, total, unit, self._clock()))
+    def start(self, label: str, total: int | None, unit: str) -> None:
+        self._works.append(_Work(label, total, unit, self._clock()))
 
     def advance(self, count: int) -> None:
         for work in self._works[-1:]:
@@ -164,9 +166,9 @@ def duration(seconds: float) -> str:
     """A readable duration: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, seconds_left = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+        return f"{minutes} min {seconds_left} s" if minutes else f"{seconds_left} s"
     return f"{minutes // 60} h {minutes % 60} min"
 
 
@@ -174,8 +176,8 @@ class PlainHelp:
     """Help without types beside flags."""
 
     def get_params(self, ctx: Any) -> Any:
-        found = super().get_params(ctx)  # type: ignore[misc]
-        for one in found:
-            if getattr(one, "is_flag", False):
-                one.metavar = one.metavar or ""
-        return found
+        params = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = param.metavar or ""
+        return params

@@ -59,11 +59,11 @@ def deepct_evaluate(settings: Evaluate) -> None:
         running = Running(settings.device, settings.threads, precision=settings.precision)
         model = settings.model or trained_folder(settings.recipe)
         if not training.is_current(model):
-            what = "not trained with the recipe as it is now"
+            problem = "not trained with the recipe as it is now"
             if settings.model is None:
                 hint = f"Train it: adducir train {settings.recipe}"
-                raise InputError(f"the model was {what}.", path=model, hint=hint)
-            note(f"{model} was {what}: it may know the passages that it is tested on")
+                raise InputError(f"the model was {problem}.", path=model, hint=hint)
+            note(f"{model} was {problem}: it may know the passages that it is tested on")
         lines = evaluate_recovery(training, model, running)
     show("\n".join(lines))
 
@@ -165,9 +165,9 @@ def deepct_show(settings: Show) -> None:
     text = sys.stdin.read() if settings.text == "-" else settings.text
     with open_progress() if is_terminal(sys.stderr) else nullcontext():
         weighter = TermWeighter.load(trained_folder(settings.model))
-        (found,) = weighter.to(choose_device(settings.device)).weigh([text])
+        (weighted,) = weighter.to(choose_device(settings.device)).weigh([text])
     shown, done, greatest = "", 0, dict[str, float]()
-    for word, weight in zip(found.words, found.weights.tolist(), strict=True):
+    for word, weight in zip(weighted.words, weighted.weights.tolist(), strict=True):
         shown += f"{text[done : word.end]}[{weight:.2f}]"
         done, key = word.end, word.text.lower()
         greatest[key] = max(weight, greatest.get(key, weight))

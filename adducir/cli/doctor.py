@@ -45,24 +45,24 @@ def doctor(settings: Doctor) -> int:
 
     findings: list[dict[str, str]] = []
     for check in all_checks():
-        found = {"part": check.part, "name": check.name, "state": "ok", "hint": ""}
+        finding = {"part": check.part, "name": check.name, "state": "ok", "hint": ""}
         try:
             with open_progress():
-                found["detail"] = check.look()
+                finding["detail"] = check.look()
         except Exception as error:  # noqa: BLE001  (a broken package may raise anything)
             words = error.what if isinstance(error, AdducirError) else str(error) or repr(error)
-            own = error.hint if isinstance(error, AdducirError) else None
-            found |= {"state": check.otherwise, "hint": own or check.hint}
-            found["detail"] = " ".join(visible(words).split())[:500]
+            hint = error.hint if isinstance(error, AdducirError) else None
+            finding |= {"state": check.otherwise, "hint": hint or check.hint}
+            finding["detail"] = " ".join(visible(words).split())[:500]
         if not settings.as_json:  # one at a time: all take seconds
             if not findings or findings[-1]["part"] != check.part:
                 show(f"\n{check.part}" if findings else check.part)
-            sign = "MISSING" if found["state"] == "missing" else found["state"]
-            show(f"  {sign:<7}  {check.name:<21}  {found['detail']}")
-            if found["hint"]:
-                show(f"{' ' * 34}hint: {found['hint']}")
-        findings.append(found)
-    missing = [one["name"] for one in findings if one["state"] == "missing"]
+            sign = "MISSING" if finding["state"] == "missing" else finding["state"]
+            show(f"  {sign:<7}  {check.name:<21}  {finding['detail']}")
+            if finding["hint"]:
+                show(f"{' ' * 34}hint: {finding['hint']}")
+        findings.append(finding)
+    missing = [finding_["name"] for finding_ in findings if finding_["state"] == "missing"]
     if settings.as_json:
         show(json.dumps(findings, indent=2))
     else:
@@ -143,11 +143,13 @@ def _plugins() -> str:
             wrong.append(error.paragraph())
     for name in FAMILIES:
         try:
-            known = family(name)
-            packages |= {origin["package"] for one in known if (origin := known.origin(one))}
-            states = known.states().values()
+            kinds = family(name)
+            packages |= {origin["package"] for kind in kinds if (origin := kinds.origin(kind))}
+            states = kinds.states().values()
             wrong += [
-                str(one) for one in states if isinstance(one, AdducirError) and not one.absent
+                str(state)
+                for state in states
+                if isinstance(state, AdducirError) and not state.absent
             ]
         except AdducirError as error:
             wrong += [] if error.absent else [error.paragraph()]

@@ -43,17 +43,17 @@ def report(error: BaseException, *, debug: bool = False) -> int:
         )
         print(f"adducir: {str(error) or rest}.", file=sys.stderr)
         return EXIT_INTERRUPTED
-    known = _meaning(error) or lacking(error) or blamed(error)
-    if known is None:
-        what = " ".join(str(error).split())
+    explained = _meaning(error) or lacking(error) or blamed(error)
+    if explained is None:
+        reason = " ".join(str(error).split())
         print_error(
             "an internal error in Adducir itself: "
-            f"{type(error).__name__}{': ' if what else ''}{what[:500]}. "
+            f"{type(error).__name__}{': ' if reason else ''}{reason[:500]}. "
             f"{'Please' if debug else 'Run again with --debug to see where, and please'} report it."
         )
         return EXIT_INTERNAL
-    print_error(known.paragraph())
-    return known.exit_code
+    print_error(explained.paragraph())
+    return explained.exit_code
 
 
 def print_error(message: str) -> None:
@@ -66,13 +66,13 @@ def _meaning(error: BaseException) -> AdducirError | None:
     if isinstance(error, AdducirError):
         return error
     if hasattr(error, "format_message"):  # typer's own, about the command line
-        what = " ".join(str(error.format_message()).split()) or "a command is missing"
-        what = what if what.endswith((".", "?", "!")) else f"{what}."
+        message = " ".join(str(error.format_message()).split()) or "a command is missing"
+        message = message if message.endswith((".", "?", "!")) else f"{message}."
         context = getattr(error, "ctx", None)
         command = context.command_path if context is not None else "adducir"
-        return UsageError(what[0].lower() + what[1:], hint=f"See '{command} --help'.")
-    if (own := machine_error(error, _path_of(error))) is not None:
-        return own
+        return UsageError(message[0].lower() + message[1:], hint=f"See '{command} --help'.")
+    if (fault := machine_error(error, _path_of(error))) is not None:
+        return fault
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
         reason = os.strerror(error.errno).lower()
         return MachineError(f"{reason}.", path=_path_of(error))

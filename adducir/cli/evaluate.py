@@ -28,7 +28,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
     )
     skip_broken: bool = option("Skip unreadable runs, and list them.", default=False)
     per_topic: Annotated[
-        bool, Needs("in HTML, which shows each topic anyway", lambda it: it.form != "html")
+        bool, Needs("in HTML, which shows each topic anyway", lambda recipe: recipe.form != "html")
     ] = option("Show the values of each topic.", default=False, panel=LOOK)
     topics: Annotated[str | None, IN_HTML] = option(
         "The queries, for the HTML report: a file or an ir_datasets id.",
@@ -136,7 +136,7 @@ def evaluate(settings: Evaluate) -> None:
         by_model = settings.read_qrels(settings.model_qrels) if settings.model_qrels else None
         if by_model is not None:
             check_judged(judged, by_model, str(settings.judge))
-        asked = settings.read_topics(settings.topics) if settings.topics else None
+        topics = settings.read_topics(settings.topics) if settings.topics else None
         default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
         negative, measures = settings.negative_grades, settings.measures or default
         evaluator: Evaluator | CorrectedEvaluator
@@ -145,7 +145,7 @@ def evaluate(settings: Evaluate) -> None:
         else:
             evaluator = Evaluator(judged, measures, negative=negative)
         model = Evaluator(by_model, measures, negative=negative) if by_model else None
-        queries = dict(zip(asked.qids, asked.queries, strict=True)) if asked else {}
+        queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
         facts = RunFacts(
             judged,
             evaluator.measures,
@@ -155,26 +155,28 @@ def evaluate(settings: Evaluate) -> None:
             model=model,
             judge=str(judge),
         )
-        each, by_model_alone = [], dict[str, dict[str, float]]()
+        scores_of_runs, by_model_alone = [], dict[str, dict[str, float]]()
         for path, system in systems.items():
             try:
                 # A search may find nothing; metadata beside a run show that this was intended.
                 run = settings.read_run(path, allow_empty=metadata_for(path).is_file())
             except InputError as error:
                 if error.absent and is_measure(str(path)):
-                    what = f"{path} is a measure, but each option takes one value."
-                    raise UsageError(what, hint="Join measures by commas: -m nDCG@10,AP.") from None
+                    reason = f"{path} is a measure, but each option takes one value."
+                    raise UsageError(
+                        reason, hint="Join measures by commas: -m nDCG@10,AP."
+                    ) from None
                 if not settings.skip_broken:
                     raise
                 note(f"left out: {error}")
                 continue
-            each.append(evaluator.score(run, system=system))
+            scores_of_runs.append(evaluator.score(run, system=system))
             if isinstance(evaluator, CorrectedEvaluator):
                 by_model_alone[system] = evaluator.by_model(run)
             facts.add(run, system, system_of(system) if settings.pool_seeds else system)
-        if not each:
+        if not scores_of_runs:
             raise UsageError("none of the runs can be read.")
-        scores = Scores.concat(each)
+        scores = Scores.concat(scores_of_runs)
         for warning in unmatched(scores.evaluations, {}):
             note(warning)
         if settings.form == "csv" and (message := facts.misspelt()):  # which lacks notes
@@ -213,11 +215,11 @@ def evaluate(settings: Evaluate) -> None:
     settings.print(table, per_topic=settings.per_topic)
 
 
-def _shown(given: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
+def _shown(renamings: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
     """The names in the table of systems that are called otherwise there."""
     names = dict(zip(systems, systems, strict=True))
     hint = f"The systems are {', '.join(names)}; write SYSTEM=NAME."
-    for name, _, shown in (one.partition("=") for one in given):
+    for name, _, shown in (text.partition("=") for text in renamings):
         if name not in names:
             raise UsageError(f"--names: unknown system {name!r}.", hint=hint)
         names[name] = shown.strip()
@@ -228,28 +230,30 @@ def _shown(given: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
     return {name: shown for name, shown in names.items() if shown != name}
 
 
-def _systems(runs: Sequence[Path], asked: Evaluate) -> tuple[Mapping[Path, str], dict[str, Any]]:
+def _systems(runs: Sequence[Path], settings: Evaluate) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems; a baseline file that is not among the runs is put first."""
     from adducir.cli.common import find_system, system_names
 
     named = system_names(runs)
-    wanted = [*asked.baselines, *sorted(asked.named - {*asked.baselines})]
+    references = [*settings.baselines, *sorted(settings.named - {*settings.baselines})]
     others = [
         Path(name)
-        for name in wanted
+        for name in references
         if find_system(name, named) is None and Path(name).exists() and not Path(name).is_dir()
     ]
     named = system_names([*others, *runs]) if others else named
-    found = {name: find_system(name, named) or name for name in wanted}
-    for name in wanted:
-        if found[name] not in named.values() and not asked.pool_seeds:  # which names other systems
+    systems = {name: find_system(name, named) or name for name in references}
+    for name in references:
+        if (
+            systems[name] not in named.values() and not settings.pool_seeds
+        ):  # which names other systems
             near = nearest(name, named.values()) or "."
-            known = f"neither a system ({listed([*named.values()])}) nor an existing file"
-            what = "baseline" if name in asked.baselines else "reference of the equivalence test"
-            raise UsageError(f"the {what} {name!r} is {known}{near}")
+            neither = f"neither a system ({listed([*named.values()])}) nor an existing file"
+            role = "baseline" if name in settings.baselines else "reference of the equivalence test"
+            raise UsageError(f"the {role} {name!r} is {neither}{near}")
     changes: dict[str, Any] = {}
-    if asked.baselines:
-        changes["baseline"] = tuple(found[name] for name in asked.baselines)
-    if asked.against in found:
-        changes["against"] = found[asked.against]
+    if settings.baselines:
+        changes["baseline"] = tuple(systems[name] for name in settings.baselines)
+    if settings.against in systems:
+        changes["against"] = systems[settings.against]
     return named, changes

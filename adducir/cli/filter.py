@@ -65,7 +65,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
     with open_progress() as progress:
         repeats = "first" if settings.drop_duplicates else "refuse"
         run = settings.read_run(settings.run, duplicates=repeats)
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "judged": settings.drop_judged,
             "own": settings.drop_own,
             "topics": settings.keep_topics,
@@ -73,7 +73,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
             "fold": settings.fold,
         }
         dropped = dict[str, int]()
-        if any(asked.values()):
+        if any(options.values()):
             run, dropped = filter_run(
                 run,
                 judged=settings.read_qrels(settings.drop_judged) if settings.drop_judged else None,
@@ -85,7 +85,7 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
         elif not settings.drop_duplicates:
             raise UsageError("name at least one filter.")
         facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
-        stage = {key: value for key, value in asked.items() if value}
+        stage = {key: value for key, value in options.items() if value}
         stage |= {"duplicates": "first"} if settings.drop_duplicates else {}
         stage |= {"run": str(settings.run), "dropped": dropped}
         method = part_of(facts, "method")
@@ -96,6 +96,6 @@ def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(replace(run, tag=settings.tag or run.tag), settings.output, metadata)
         parts = [f"{name} {number:,}" for name, number in dropped.items()]
-        what = f" (dropped: {', '.join(parts)})" if parts else ""
+        left_out = f" (dropped: {', '.join(parts)})" if parts else ""
         documents = counted(len(run), "document")
-        progress.note(f"{near(settings.output)}: {len(run.qids):,} topics, {documents}{what}")
+        progress.note(f"{near(settings.output)}: {len(run.qids):,} topics, {documents}{left_out}")

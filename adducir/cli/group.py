@@ -149,11 +149,11 @@ def _functions(study: str) -> dict[str, Callable[..., Any]]:
 
 def all_commands() -> list[str]:
     """Every command that can be loaded."""
-    found = [*COMMANDS]
+    names = [*COMMANDS]
     for study in STUDY_POINTS:
         with suppress(MachineError):
-            found += [f"{study} {name}" for name in _functions(study)]
-    return found
+            names += [f"{study} {name}" for name in _functions(study)]
+    return names
 
 
 def load_command(name: str) -> "Command | Group":

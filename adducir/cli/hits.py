@@ -42,14 +42,14 @@ class Screen(Console):
 def texts_of(index: "Index", docnos: Sequence[str]) -> dict[str, Document]:
     """The documents that the index stores; empty if it does not store texts."""
     try:
-        return {docno: found for docno in docnos if (found := index.documents.find(docno))}
+        return {docno: document for docno in docnos if (document := index.documents.find(docno))}
     except ArtifactError:
         return {}
 
 
 def title_of(document: Document) -> str:
-    found = next((document.fields[name] for name in _TITLES if document.fields.get(name)), "")
-    return visible(" ".join(found.split()))
+    title = next((document.fields[name] for name in _TITLES if document.fields.get(name)), "")
+    return visible(" ".join(title.split()))
 
 
 class Marker:
@@ -60,17 +60,19 @@ class Marker:
         lexical = bool(index.default_model)  # dense indexes lack an analyzer
         terms = index.analysis.terms(words) if lexical else [[word.lower()] for word in words]
         by_word = dict(zip(words, terms, strict=True))
-        asked = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
-        self._matching = {word for word, own in by_word.items() if asked & {*own}}
+        query_terms = {term for word in re.findall(r"\w+", query) for term in by_word[word]}
+        self._matching = {
+            word for word, word_terms in by_word.items() if query_terms & {*word_terms}
+        }
 
     def excerpt(self, text: str) -> Text:
         pieces = visible(" ".join(text.split())).split(" ")
-        found = [self._matching & {*re.findall(r"\w+", piece)} for piece in pieces]
+        matches = [self._matching & {*re.findall(r"\w+", piece)} for piece in pieces]
         starts = range(max(1, len(pieces) - WORDS + 1))
-        start = max(starts, key=lambda at: (len(set().union(*found[at : at + WORDS])), -at))
+        start = max(starts, key=lambda at: (len(set().union(*matches[at : at + WORDS])), -at))
         shown = Text("… " if start else "")
         for n, piece in enumerate(pieces[start : start + WORDS], start):
-            shown.append(piece, style="bold yellow" if found[n] else "")
+            shown.append(piece, style="bold yellow" if matches[n] else "")
             shown.append(" ")
         shown.append("…" if start + WORDS < len(pieces) else "")
         return shown
@@ -92,10 +94,10 @@ def print_hits(
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
     texts = {
         docno: text_of(
-            one, [name for name in names if one.fields.get(name) and name not in _TITLES]
+            document, [name for name in names if document.fields.get(name) and name not in _TITLES]
         )
-        or text_of(one, names)
-        for docno, one in documents.items()
+        or text_of(document, names)
+        for docno, document in documents.items()
     }
     marker = Marker(query, index, [*texts.values()])
     for rank, (docno, passage, score) in enumerate(ranked, 1):

@@ -25,7 +25,7 @@ def _options() -> dict[str, Any]:
     options, kinds = dict[str, Any](), INDEXES.kinds()
     for kind in kinds.values():
         for key, field in kind.model_fields.items():
-            holders = [name for name, other in kinds.items() if key in other.model_fields]
+            holders = [name for name, kind_ in kinds.items() if key in kind_.model_fields]
             only = "" if len(holders) > len(kinds) / 2 else f" ({', '.join(holders)} only)"
             default = "" if field.default in ("", ()) else field.default
             look: Any = {"shown": default, **cast("dict[str, Any]", field.json_schema_extra or {})}

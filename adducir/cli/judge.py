@@ -73,24 +73,26 @@ def judge(settings: Judge) -> None:
     ):
         runs = [read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
-        asked = {
+        queries = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
         }
         for name in ("description", "narrative"):
             with suppress(AdducirError):  # many topics do not have them
                 more_text = settings.read_topics(settings.topics, name)
                 for qid, text in zip(more_text.qids, more_text.queries, strict=True):
-                    asked[qid][name] = text
+                    queries[qid][name] = text
         pairs = pooled(runs, topics.qids, settings.depth)
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
         texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         if settings.dry_run:
-            requests, cut = requests_for(pairs, asked, texts, model, prompt, repeat=settings.repeat)
+            requests, cut = requests_for(
+                pairs, queries, texts, model, prompt, repeat=settings.repeat
+            )
             progress.note(f"{plan(model, requests, cache)}; {counted(sum(cut), 'text')} cut")
             return
         judged = judge_pairs(
             pairs,
-            asked,
+            queries,
             texts,
             model,
             prompt,

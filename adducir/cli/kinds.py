@@ -41,15 +41,15 @@ def _settings() -> str:
     """The keys of ``--set``, and the commands that take them."""
     from adducir.cli.group import all_commands, load_command
 
-    found: dict[tuple[str, str], list[str]] = {}
+    settings: dict[tuple[str, str], list[str]] = {}
     for name in all_commands():
         command = load_command(name)
         if isinstance(command, Command):
             for key, field in rare_fields(command.recipe).items():
-                found.setdefault((key, str(field.description)), []).append(f"`{name}`")
+                settings.setdefault((key, str(field.description)), []).append(f"`{name}`")
     rows = (
-        f"| `{key}` | {what} | {', '.join(commands)} |"
-        for (key, what), commands in sorted(found.items())
+        f"| `{key}` | {meaning} | {', '.join(commands)} |"
+        for (key, meaning), commands in sorted(settings.items())
     )
     head = ("## Settings of commands", "", "| Key | What it is | Commands |", "| --- | --- | --- |")
     return "\n".join([*head, *rows])

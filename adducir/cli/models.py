@@ -148,9 +148,9 @@ def encode(settings: Encode) -> None:
             rebuild=settings.rebuild,
         )
     counts = manifest.counts
-    what = (
+    summary = (
         f"{counts['weights']:,} weights of {counts['texts']:,} texts"
         if settings.sparse
         else f"{counts['vectors']:,} vectors of {counts['width']:,} numbers"
     )
-    note(f"{near(settings.output)}: {what}, computed in {manifest.recipe['precision']}")
+    note(f"{near(settings.output)}: {summary}, computed in {manifest.recipe['precision']}")

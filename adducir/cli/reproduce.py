@@ -78,7 +78,7 @@ def reproduce(settings: Reproduce) -> None:
         overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
         order = {"RBO": overlap, "Kendall's tau": kendall_tau_of_runs(*runs.values(), depth=depth)}
         effects = compare_effects(scores[0], scores[1], baselines)
-        found = compare(
+        comparison = compare(
             scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
         figures = list(_agreement(effects, len(evaluator.qids)))
@@ -91,10 +91,10 @@ def reproduce(settings: Reproduce) -> None:
             *_unchanged(effects, len(evaluator.qids)),
         ]
         layout = settings.layout(notes=notes, runs=digests(paths.values()))
-        names = dict.fromkeys((one.system for one in figures), AGREEMENT)
+        names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
         columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)}
         layout = replace(layout, sections=names)
-        table = build_table(found, layout, figures=figures, columns=columns)
+        table = build_table(comparison, layout, figures=figures, columns=columns)
     settings.print(table)
 
 
@@ -106,17 +106,17 @@ def _statistic(name: str, column: str, value: float | None, topics: int) -> "Fig
 
 
 def _agreement(effects: "dict[str, Reproduced]", topics: int) -> "Iterator[Figure]":
-    for measure, one in effects.items():
-        values: dict[str, float | None] = {"RMSE": one.rmse, "nRMSE": one.nrmse}
-        if one.effect_ratio is not None:
-            values |= {"Effect ratio": one.effect_ratio}
-            values |= {"Delta relative improvement": one.delta_improvement}
+    for measure, effect in effects.items():
+        values: dict[str, float | None] = {"RMSE": effect.rmse, "nRMSE": effect.nrmse}
+        if effect.effect_ratio is not None:
+            values |= {"Effect ratio": effect.effect_ratio}
+            values |= {"Delta relative improvement": effect.delta_improvement}
         for name, value in values.items():
             yield _statistic(name, measure, value, topics)
 
 
 def _unchanged(effects: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
-    same = [measure for measure, one in effects.items() if one.rmse == 0]
+    same = [measure for measure, effect in effects.items() if effect.rmse == 0]
     if same:
         yield (
             f"All {topics:,} topics have the same values in both: {', '.join(same)}. "

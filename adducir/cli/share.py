@@ -72,9 +72,9 @@ def verify(settings: Verify) -> int:
     from adducir.experiments.sharing import verify as verdicts
 
     with open_progress():
-        found = list(verdicts(settings.archive))
-    show("\n".join(f"{verdict:5}  {what}" for verdict, what in found))
-    return EXIT_PROBLEMS_FOUND if "wrong" in dict(found) else 0
+        results = list(verdicts(settings.archive))
+    show("\n".join(f"{verdict:5}  {message}" for verdict, message in results))
+    return EXIT_PROBLEMS_FOUND if "wrong" in dict(results) else 0
 
 
 class Submit(Recipe):
@@ -126,13 +126,13 @@ def submit(settings: Submit) -> None:
     for text in settings.runs:
         name, equals, file = (is_tira and ("", "=", text)) or text.partition("=")
         if not equals or name in runs or Path(name).name != name:
-            what = f"{text}: TIRA takes one run, LongEval one for each snapshot."
-            raise UsageError(what, hint="Write SNAPSHOT=RUN for each.")
+            message = f"{text}: TIRA takes one run, LongEval one for each snapshot."
+            raise UsageError(message, hint="Write SNAPSHOT=RUN for each.")
         runs[name] = run = read_run(Path(file))
         if len(run) < 10 or len(run.qids) < 3:
             counts = f"{len(run)} and {len(run.qids)}"
-            what = f"TIRA requires 10 or more documents and 3 or more topics, not {counts}."
-            raise InputError(what, path=run.path)
+            message = f"TIRA requires 10 or more documents and 3 or more topics, not {counts}."
+            raise InputError(message, path=run.path)
     first = next(iter(runs.values()))
     path = cast("Path", first.path)
     facts = read_metadata(path) if metadata_for(path).is_file() else {}
@@ -155,8 +155,8 @@ def submit(settings: Submit) -> None:
         if key not in (part_of(facts, *place) or part_of(facts, *place, 0))
     ]
     if lacking:
-        what = f"the run's metadata lack fields that LongEval requires: {', '.join(lacking)}."
-        raise UsageError(what, hint="Set each with --set KEY=VALUE.")
+        message = f"the run's metadata lack fields that LongEval requires: {', '.join(lacking)}."
+        raise UsageError(message, hint="Set each with --set KEY=VALUE.")
     with publishing_results(settings.output) as folder:
         root = folder / "ir-metadata.yml"
         for name, run in runs.items():
@@ -194,25 +194,29 @@ def _as_longeval(facts: dict[str, Any]) -> None:
     method, platform = part_of(facts, "method"), part_of(facts, "platform") or platform_facts()
     software = part_of(platform, "software")
     libraries = [*part_of(software, "libraries").values(), software.get("retrieval toolkit")]
-    several = [one for one in (software.get("libraries"), *libraries) if isinstance(one, list)]
+    several = [
+        value for value in (software.get("libraries"), *libraries) if isinstance(value, list)
+    ]
     software = {**software, "libraries": [name for names in several for name in names]}
     facts["platform"] = {**platform, "software": software}
     first, later = ([*map(part_of, method.get(key, ()))] for key in ("retrieval", "reranking"))
-    models = [one.get("model") for one in first]
-    feedback = [part_of(one, "feedback").get("method") for one in first]
-    names = [f"{one}+{two}" if two else one for one, two in zip(models, feedback, strict=True)]
+    models = [stage.get("model") for stage in first]
+    feedback = [part_of(stage, "feedback").get("method") for stage in first]
+    names = [
+        f"{model}+{two}" if two else model for model, two in zip(models, feedback, strict=True)
+    ]
     is_dense, is_sparse = "dense" in models, "impact" in models
     answers = (
-        " >> ".join(map(str, [*names, *(one.get("name") for one in later)])),
+        " >> ".join(map(str, [*names, *(stage.get("name") for stage in later)])),
         not {*models} <= {"dense", "impact"},
         is_dense or is_sparse or bool(later),
         is_sparse,
         is_dense,
         not later,
     )
-    asked = dict(zip(_ASKED["method", "retrieval"], answers, strict=True))
+    answered = dict(zip(_ASKED["method", "retrieval"], answers, strict=True))
     facts["method"] = {
         "automatic": method.get("automatic", True),
-        **({"retrieval": [asked]} if first else {}),
+        **({"retrieval": [answered]} if first else {}),
         "stages": {key: value for key, value in method.items() if key != "automatic"},
     }

@@ -69,7 +69,7 @@ def show(settings: Show) -> None:
     index = open_index(settings.index) if settings.index else None
     docnos = [docno for ranking in shown for docno, _ in ranking]
     documents = texts_of(index, docnos) if index else {}
-    ranks = [{docno: n for n, (docno, _) in enumerate(one, 1)} for one in rankings]
+    ranks = [{docno: n for n, (docno, _) in enumerate(ranking, 1)} for ranking in rankings]
 
     heading = f"topic {topic}"
     if settings.topics:
@@ -123,9 +123,9 @@ def _show_index(settings: Show) -> None:
     index, rows = open_index(settings.runs[0]), list[tuple[str, str]]()
     if settings.term is not None:
         terms = index.analysis.terms([settings.term])[0] or [settings.term]
-        for found in map(index.term, [settings.term] if settings.term in terms else terms):
-            line(f"{found.term}: df {found.df:,}, cf {found.cf:,}")
-            rows += [(docno, f"{tf:g}") for docno, tf in found.postings[: settings.depth].rows()]
+        for entry in map(index.term, [settings.term] if settings.term in terms else terms):
+            line(f"{entry.term}: df {entry.df:,}, cf {entry.cf:,}")
+            rows += [(docno, f"{tf:g}") for docno, tf in entry.postings[: settings.depth].rows()]
     elif settings.docno is not None:
         rows = [(term, f"{tf:g}") for term, tf in index.vector(settings.docno).items()]
     else:

@@ -90,8 +90,8 @@ def make_plugin(folder: Path) -> None:
     name = folder.resolve().name
     module = re.sub(r"[-. ]", "_", name).lower()
     if not (module.isidentifier() and module.isascii()) or find_spec(module) is not None:
-        what = f"{name!r} cannot be a package's name: it is taken or not a valid Python name."
-        raise UsageError(what, hint="Use letters, digits and hyphens, such as my-measures.")
+        message = f"{name!r} cannot be a package's name: it is taken or not a valid Python name."
+        raise UsageError(message, hint="Use letters, digits and hyphens, such as my-measures.")
     files = {
         Path("pyproject.toml"): "plugin/pyproject.txt",
         Path(module, "__init__.py"): "plugin/init.txt",
@@ -113,8 +113,8 @@ def _make(folder: Path, files: dict[Path, str], folders: Sequence[str] = (), **n
         raise UsageError(f"{folder} is a file.", hint="Name a new folder.")
     there = {path.relative_to(folder) for path in folder.rglob("*")} if folder.is_dir() else set()
     there = {path for path in there if path.parts[0] != ".git"}
-    own = {*map(Path, folders), *files, *(place for path in files for place in path.parents)}
-    if strange := there - own or there & {Path("README.md")}:
+    ours = {*map(Path, folders), *files, *(place for path in files for place in path.parents)}
+    if strange := there - ours or there & {Path("README.md")}:
         raise ArtifactError(
             f"this folder is not empty: it contains {min(strange)}.",
             path=folder,

@@ -27,9 +27,11 @@ MEASURING = "Measures"
 WIDTH = 100
 """Columns of the terminal format without a terminal."""
 LOOK, TESTING = "The table", "Testing differences"
-NOT_IN_CSV = Needs("in CSV, which contains everything unrounded", lambda it: it.form != "csv")
-IN_HTML = Needs("in a format other than HTML", lambda it: it.form == "html")
-IN_LATEX = Needs("in a format other than LaTeX", lambda it: it.form == "latex")
+NOT_IN_CSV = Needs(
+    "in CSV, which contains everything unrounded", lambda recipe: recipe.form != "csv"
+)
+IN_HTML = Needs("in a format other than HTML", lambda recipe: recipe.form == "html")
+IN_LATEX = Needs("in a format other than LaTeX", lambda recipe: recipe.form == "latex")
 
 Table = Annotated[
     Path | None,
@@ -120,8 +122,8 @@ class Tabled(Testing, TableOptions):
         return self
 
     def testing(self, **changes: Any) -> Testing:
-        given = self.model_dump(include=set(Testing.model_fields), exclude_unset=True)
-        return Testing.model_validate(given | changes)
+        stated = self.model_dump(include=set(Testing.model_fields), exclude_unset=True)
+        return Testing.model_validate(stated | changes)
 
 
 def digests(paths: Iterable[Path]) -> dict[str, str]:
@@ -130,16 +132,16 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
     return {str(path): file_digest(path) for path in paths}
 
 
-def form_of(output: Path | None, wanted: str | None = None) -> str:
+def form_of(output: Path | None, chosen: str | None = None) -> str:
     """The chosen format, or else the one of the file's suffix."""
     ending = Path(output.name.removesuffix(".gz")).suffix.lower() if output else ""
-    kinds = TABLES.kinds().items() if ending and not wanted else ()
-    return wanted or next((kind for kind, one in kinds if one.ending == ending), "terminal")
+    kinds = TABLES.kinds().items() if ending and not chosen else ()
+    return chosen or next((kind for kind, kind_ in kinds if kind_.ending == ending), "terminal")
 
 
 def show_table(
     table: "ResultTable",
-    wanted: str | None = None,
+    chosen: str | None = None,
     output: Path | None = None,
     *,
     per_topic: bool = False,
@@ -147,7 +149,7 @@ def show_table(
     """Print a table or write it to a file, with values per topic on request."""
     from adducir.tables.build import topic_table
 
-    format_name = form_of(output, wanted)
+    format_name = form_of(output, chosen)
     topics = TABLES.kind(format_name).topics if per_topic else ""
     if topics == "nowhere":
         raise UsageError(
@@ -157,9 +159,9 @@ def show_table(
     more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
     options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}
     if format_name == "terminal":
-        here = output is None and is_terminal(sys.stdout)
-        options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if here else WIDTH
-        options["color"] = here
+        on_terminal = output is None and is_terminal(sys.stdout)
+        options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if on_terminal else WIDTH
+        options["color"] = on_terminal
     form = TABLES.make(format_name, options)
     with open_progress():
         text = "\n".join(map(form.render, [table, *more]))

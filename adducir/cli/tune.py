@@ -152,15 +152,15 @@ def _system(settings: Tune) -> tuple[Said, Any]:
             data, override = apply(data, text)
         except OverrideError as error:
             raise UsageError(f"--set {text}: {error}.") from error
-        own = ("index", "seeds", "group", "tune")
-        if override.path in (("system",), *(("system", key) for key in own)):
+        fixed = ("index", "seeds", "group", "tune")
+        if override.path in (("system",), *(("system", key) for key in fixed)):
             raise UsageError(f"--set {text} has no effect here.")
     said, errors = validated(Said, data)
     if said is not None:
-        system, found = validated(Search, said.system)
+        system, problems = validated(Search, said.system)
         if system is not None:
             return said, system
-        errors = [ErrorDetail(("system", *one.path), one.what) for one in found]
+        errors = [ErrorDetail(("system", *problem.path), problem.what) for problem in problems]
     raise UsageError("; ".join(map(str, errors)).rstrip(".") + ".")
 
 
@@ -178,7 +178,9 @@ def _topic_sets(settings: Tune, field: str | None) -> "list[JudgedTopics]":
     loaded = [settings.read_topics(source, field) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
         judged = settings.read_qrels(qrels)
-        parts = [judged if len(topics) == 1 else judged.restricted(one.qids) for one in loaded]
+        parts = [
+            judged if len(topics) == 1 else judged.restricted(topics_.qids) for topics_ in loaded
+        ]
     else:
         parts = [settings.read_qrels(source) for source in qrels]
     # A name for each: the shortest distinct end of its source.

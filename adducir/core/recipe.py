@@ -1,9 +1,18 @@
 """Recipes, the users' specifications, and their errors in words."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeVar,
+    get_args,
+    get_origin,
+)
 
 from pydantic import (
     BaseModel,
@@ -32,6 +41,12 @@ _WORDS = {
     **dict.fromkeys(("dict", "mapping", "model", "model_attributes"), _LINES),
     "path": "a path",
 }
+_BOUNDS = {
+    "greater_than": "greater than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+}
 
 
 def as_tuple(value: Several) -> tuple[str, ...]:
@@ -45,6 +60,13 @@ class ErrorDetail:
 
     def __str__(self) -> str:
         return f"at `{dotted(self.path)}`: {self.what}" if self.path else self.what
+
+
+def worded(message: str, say: Callable[[str], str]) -> str:
+    """A message whose keys, in backticks, are written as a door's users write them."""
+    parts = message.split("`")
+    parts[1::2] = map(say, parts[1::2])
+    return "".join(parts)
 
 
 def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
@@ -112,7 +134,7 @@ class Recipe(BaseModel):
         try:
             recipe = handler(value)
         except ValidationError as error:
-            wrong += [(error_.path, error_.what) for error_ in errors_of(error, value, cls)]
+            wrong += [(problem.path, problem.what) for problem in errors_of(error, value, cls)]
         for key in sorted(recipe.model_fields_set & cls.model_fields.keys()) if not wrong else ():
             field = cls.model_fields[key]
             for mark in [*field.metadata, cls.conditions.get(key)]:
@@ -161,7 +183,7 @@ def errors_of(
     error: ValidationError, data: Any = None, model: type[BaseModel] | None = None
 ) -> list[ErrorDetail]:
     """One error per wrong path: pydantic's, without the names of a union's branches."""
-    details, merged = list[tuple[KeyPath, str, Any]](), dict[KeyPath, list[str]]()
+    details, merged = list[tuple[KeyPath, _Wrong, Any]](), dict[KeyPath, list[_Wrong]]()
     for detail in error.errors(include_url=False):
         value, place, is_told = data, list[str | int](), detail["type"] in (_TOLD, "missing")
         for number, part in enumerate(detail["loc"], start=1):
@@ -174,47 +196,69 @@ def errors_of(
                     continue
             place.append(part)
         details.append((tuple(place), _described(detail, model), detail))
-    for path, message, detail in details:
+    for path, wrong, detail in details:
         is_branch = len(path) < len(detail["loc"])
-        led_on = any(
-            len(other_path) > len(path) and other_path[: len(path)] == path
-            for other_path, *_ in details
-        )
-        if not (is_branch and led_on) and message not in merged.setdefault(path, []):
-            merged[path].append(message)
+        led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in details)
+        if not (is_branch and led_on) and wrong not in merged.setdefault(path, []):
+            merged[path].append(wrong)
     errors = []
-    for path, whats in merged.items():
-        message = "; ".join(whats)
-        if len(whats) > 1 and all(
-            phrase.startswith("should be ") for phrase in whats
-        ):  # text or a list
-            kinds = [phrase.removeprefix("should be ").partition(", not ")[0] for phrase in whats]
-            message = f"should be {' or '.join(kinds)}, not {whats[-1].rpartition(', not ')[2]}"
-        errors += [ErrorDetail(path, message)] * bool(whats)
+    for path, wrongs in merged.items():
+        message = "; ".join(wrong.message for wrong in wrongs)
+        if len(wrongs) > 1 and all(wrong.expected for wrong in wrongs):  # text or a list
+            either = " or ".join(wrong.expected for wrong in wrongs)
+            message = f"should be {either}, not {wrongs[-1].shown}"
+        errors += [ErrorDetail(path, message)] * bool(wrongs)
     return errors
 
 
-def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> str:
+class _Wrong(NamedTuple):
+    message: str
+    expected: str = ""
+    shown: str = ""
+
+
+def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wrong:
     kind, value, context = detail["type"], detail["input"], detail.get("ctx", {})
-    message = str(detail["msg"])
+    fields = {f.alias or name: f for name, f in model.model_fields.items()} if model else {}
+    shown, hint, expected = _shown(value), "", ""
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        fields = [f.alias or name for name, f in model.model_fields.items()] if model else []
-        return unknown_key(str(detail["loc"][-1]), fields)
+        return _Wrong(unknown_key(str(detail["loc"][-1]), [*fields]))
     if kind == "missing":
-        return "this key is required"
+        return _Wrong("this key is required")
     if kind == "value_error":
-        return str(context["error"])
-    if kind in ("literal_error", "enum"):
-        return one_of(re.findall(r"'([^']*)'", context["expected"]), value)
-    stem = "int" if kind == "int_from_float" else re.sub("_(type|parsing)$", "", kind)
-    if (stem in _WORDS and stem != kind) or kind == "int_from_float":
+        return _Wrong(str(context["error"]))
+    stem = (
+        "int" if kind == "int_from_float" else kind.removesuffix("_type").removesuffix("_parsing")
+    )
+    if kind == "literal_error" and detail["loc"] and detail["loc"][0] in fields:
+        choices = [*_choices(fields[str(detail["loc"][0])].annotation)]
+        expected, hint = _listed(choices), nearest(value, choices) if isinstance(value, str) else ""
+    elif stem in _WORDS and stem != kind:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         hint = "; put it in quotes if it is text" if stem == "string" and is_number else ""
-        return f"should be {_WORDS[stem]}, not {_shown(value)}{hint}"
-    if not message.startswith("Input should be"):
-        return message
-    message = message.removeprefix("Input ").replace("greater than or equal to", "at least")
-    return f"{message.replace('less than or equal to', 'at most')}, not {_shown(value)}"
+        expected = _WORDS[stem]
+    elif kind in _BOUNDS:
+        (bound,) = context.values()
+        expected = f"{_BOUNDS[kind]} {bound:g}" if isinstance(bound, float) else ""
+        expected = expected or f"{_BOUNDS[kind]} {bound}"
+    elif message := str(detail["msg"]).removeprefix("Input should be "):
+        if message == detail["msg"]:
+            return _Wrong(message)
+        expected = message
+    return _Wrong(f"should be {expected}, not {shown}{hint}", expected, shown)
+
+
+def _choices(hint: Any) -> Iterator[str]:
+    """The texts of a hint's literals."""
+    for inner in get_args(hint):
+        if get_origin(hint) is Literal:
+            yield str(inner)
+        else:
+            yield from _choices(inner)
+
+
+def _listed(choices: Sequence[str]) -> str:
+    return f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
 
 
 def unknown_key(key: str, fields: Sequence[str]) -> str:
@@ -224,9 +268,8 @@ def unknown_key(key: str, fields: Sequence[str]) -> str:
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:
-    listed = f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
     guess = nearest(value, choices) if isinstance(value, str) else ""
-    return f"should be {listed}, not {_shown(value)}{guess}"
+    return f"should be {_listed(choices)}, not {_shown(value)}{guess}"
 
 
 def _shown(value: Any) -> str:

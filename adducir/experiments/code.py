@@ -62,8 +62,8 @@ class Code:
                     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                         tops.add(node.module.partition(".")[0])
             for top in tops - {"adducir"}:
-                own = _sources(self.folder / top) + _sources(self.folder / f"{top}.py")
-                files += [one for one in own if one not in files]
+                sources = _sources(self.folder / top) + _sources(self.folder / f"{top}.py")
+                files += [source for source in sources if source not in files]
         return files
 
     def call(self, arguments: Mapping[str, Any]) -> Any:
@@ -81,14 +81,14 @@ class Code:
 
     def _imported(self) -> Any:
         """The module as its files are now, whatever Python has loaded or compiled before."""
-        own = set[str]()
+        names = set[str]()
         for path in self._files() if self.is_of_study else ():
             if path.is_relative_to(self.folder):
                 parts = path.relative_to(self.folder).with_suffix("").parts
-                own |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+                names |= {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
                 with suppress(OSError, NotImplementedError):  # trusted by time and size alone
                     Path(cache_from_source(str(path))).unlink(missing_ok=True)
-        before = {name: sys.modules.pop(name) for name in own & sys.modules.keys()}
+        before = {name: sys.modules.pop(name) for name in names & sys.modules.keys()}
         importlib.invalidate_caches()
         sys.path.insert(0, str(self.folder))
         try:
@@ -109,11 +109,11 @@ class Code:
                 ):
                     sys.modules[name] = module
 
-    def error(self, what: str, error: Exception) -> InputError:
+    def error(self, message: str, error: Exception) -> InputError:
         """The error for an exception, with the innermost line in the study's or package's code."""
-        own = self.folder if self.is_of_study else self.root
-        place = {"path": self.path} | raised_in(error, own)
-        return InputError(f"{self.name} {what} {error!r}.", **place)
+        home = self.folder if self.is_of_study else self.root
+        place = {"path": self.path} | raised_in(error, home)
+        return InputError(f"{self.name} {message} {error!r}.", **place)
 
 
 def find_code(name: str, folder: Path) -> Code:
@@ -154,8 +154,8 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
     if not all(part.isidentifier() for part in parts):
         raise InputError(f"{module!r} is not a valid module name.")
     for base in [folder, *(Path(entry or ".") for entry in sys.path)]:
-        here = base.joinpath(*parts)
-        for path in (here / "__init__.py", here.with_name(f"{here.name}.py")):
+        place = base.joinpath(*parts)
+        for path in (place / "__init__.py", place.with_name(f"{place.name}.py")):
             if path.is_file():
                 is_package = len(parts) > 1 or path.name == "__init__.py"
                 return path, base / parts[0] if is_package else path
@@ -168,18 +168,20 @@ def _module_file(module: str, folder: Path) -> tuple[Path, Path]:
 def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> None:
     """Refuse to run code (names by digest) that this user has not allowed."""
     cache, study = cache_folder(), os.path.realpath(folder)
-    wanted = {fingerprint([study, digest]): name for digest, name in code.items()}
-    known: set[str] = set()
+    digests = {fingerprint([study, digest]): name for digest, name in code.items()}
+    allowed_before: set[str] = set()
     if cache is not None:
         with suppress(OSError, ValueError, TypeError):
-            known = set(json.loads((cache / "allowed-code.json").read_text(encoding="utf-8")))
-    asked = dict.fromkeys(name for key, name in wanted.items() if key not in known)
-    if asked and not allowed:
+            allowed_before = set(
+                json.loads((cache / "allowed-code.json").read_text(encoding="utf-8"))
+            )
+    new = dict.fromkeys(name for key, name in digests.items() if key not in allowed_before)
+    if new and not allowed:
         raise UsageError(
             f"this experiment runs Python code that you have not allowed yet, or that has changed "
-            f"since: {', '.join(asked)}.",
+            f"since: {', '.join(new)}.",
             hint="Read that code; if you trust it, add --allow-code.",
         )
-    if asked and cache is not None:
+    if new and cache is not None:
         with suppress(AdducirError), writing_text(cache / "allowed-code.json") as handle:
-            handle.write(json.dumps(sorted(known | wanted.keys()), indent=1) + "\n")
+            handle.write(json.dumps(sorted(allowed_before | digests.keys()), indent=1) + "\n")

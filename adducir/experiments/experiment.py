@@ -60,9 +60,9 @@ def plan_experiment(
     with planning(is_dry=dry_run), suppress(Exception) if reading.errors else nullcontext():
         plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
-            what = f"{planner.output}: this is a file, but a folder for the tables is needed"
+            message = f"{planner.output}: this is a file, but a folder for the tables is needed"
             ending = ": the experiment file's name needs an ending, such as .yaml"
-            planner.add((), what + ending * planner.output.samefile(path))
+            planner.add((), message + ending * planner.output.samefile(path))
     planner.check()
     return plan
 
@@ -76,24 +76,24 @@ class Plan:
         self.study, self.planner, self.dry_run, self.rebuild = study, planner, dry_run, rebuild
         self.output = planner.output
         self.goals = tuple(study.goals())
-        found: dict[Step, None] = {}
+        steps: dict[Step, None] = {}
 
         def add(step: Step) -> None:
-            if step not in found:
-                for one in step.inputs:
-                    add(one)
-                found[step] = None
+            if step not in steps:
+                for step_ in step.inputs:
+                    add(step_)
+                steps[step] = None
 
         for step in (*study.others(), *self.goals):
             add(step)
-        self.steps = tuple(found)
+        self.steps = tuple(steps)
         makers: dict[str, Step] = {}  # by path, ignoring case
         for step in self.steps:
             place = unicodedata.normalize("NFC", str(step.path)).casefold()
-            other = makers.setdefault(place, step)
-            if other.fingerprint != step.fingerprint and {other.kept, step.kept} != {"read"}:
-                what = f"its files would be those of `{'.'.join(map(str, other.place))}`"
-                self.planner.add(step.place, f"{what}: {self.shown(step.path)}")
+            rival = makers.setdefault(place, step)
+            if rival.fingerprint != step.fingerprint and {rival.kept, step.kept} != {"read"}:
+                message = f"its files would be those of `{'.'.join(map(str, rival.place))}`"
+                self.planner.add(step.place, f"{message}: {self.shown(step.path)}")
 
     def shown(self, path: Path) -> str:
         return shown(path, self.planner.folder)
@@ -101,25 +101,25 @@ class Plan:
     def state(self) -> dict[Step, str | None]:
         """Why each step has to run now; None if it does not."""
         with planning(is_dry=self.dry_run):
-            found = {step: step.why() for step in self.steps}
-        for step, why in found.items():
+            reasons = {step: step.why() for step in self.steps}
+        for step, why in reasons.items():
             if self.rebuild and step.kept == "keep" and why != MISSING:
-                found[step] = "everything is rebuilt"
-        return found
+                reasons[step] = "everything is rebuilt"
+        return reasons
 
     def needed(self, state: Mapping[Step, str | None]) -> list[Step]:
-        wanted = {step for step in self.goals if state[step] is not None}
+        needed = {step for step in self.goals if state[step] is not None}
         for step in reversed(self.steps):
-            if step in wanted:
-                wanted.update(one for one in step.inputs if state[one] is not None)
-        return [step for step in self.steps if step in wanted]
+            if step in needed:
+                needed.update(step_ for step_ in step.inputs if state[step_] is not None)
+        return [step for step in self.steps if step in needed]
 
     def make(self, context: Context, *, allow_code: bool = False) -> list[Step]:
         """Run the steps needed now, each with inputs as planned."""
         needed = self.needed(self.state())
-        made = [step for step in self.goals if step.kept == "keep"]
-        if kept := sum(step not in needed for step in made):
-            share = f"all {kept}" if kept == len(made) else f"{kept} of {len(made)}"
+        kept_steps = [step for step in self.goals if step.kept == "keep"]
+        if kept := sum(step not in needed for step in kept_steps):
+            share = f"all {kept}" if kept == len(kept_steps) else f"{kept} of {len(kept_steps)}"
             progress().note(f"{share} {self.study.makes} exist and are kept")
         _clear_up(set(self.steps) - set(needed), needed)
         code = dict(step.runs_code for step in needed if step.runs_code is not None)
@@ -129,12 +129,12 @@ class Plan:
             require_consent(code, self.planner.folder, allow_code)
         self.planner.fetch({place[:2] for step in needed for place in step.reads})
         for step in needed:
-            for one in step.inputs:
-                if why := one.why():
+            for before in step.inputs:
+                if why := before.why():
                     raise ArtifactError(
                         f"this is not what was planned ({why}): its data have changed since, or "
                         "another experiment has written here.",
-                        path=one.path,
+                        path=before.path,
                         hint="Run this again; use different names for what two experiments build "
                         "differently.",
                     )
@@ -143,23 +143,23 @@ class Plan:
         return needed
 
     def lines(self) -> list[str]:
-        found, state = list[tuple[str, str]](), self.state()
-        needed, known = (
+        lines, state = list[tuple[str, str]](), self.state()
+        needed, all_known = (
             set(self.needed(state)),
-            all(is_known(one.fingerprint) for one in self.steps),
+            all(is_known(step.fingerprint) for step in self.steps),
         )
         with planning(is_dry=self.dry_run):
-            for step in sorted(self.steps, key=lambda one: one.stage):
+            for step in sorted(self.steps, key=lambda step_: step_.stage):
                 why, title = state[step], step.title(self.shown)
                 if why is None:
-                    found.append((step.kept, title))
-                elif known and step not in needed:
-                    every = f"every {self.study.makes[:-1]} that needs it is there"
-                    found.append(("skip", f"{title}: {every}"))
+                    lines.append((step.kept, title))
+                elif all_known and step not in needed:
+                    needless = f"every {self.study.makes[:-1]} that needs it is there"
+                    lines.append(("skip", f"{title}: {needless}"))
                 else:
-                    found.append((step.verb, title + ("" if why == MISSING else f": {why}")))
-            found += [*self.study.warnings(), ("write", f"{self.shown(self.output)}/")]
-        return [f"{verb:6} {what}" for verb, what in found]
+                    lines.append((step.verb, title + ("" if why == MISSING else f": {why}")))
+            lines += [*self.study.warnings(), ("write", f"{self.shown(self.output)}/")]
+        return [f"{verb:6} {text}" for verb, text in lines]
 
     def notes(self) -> list[str]:
         return self.planner.notes()
@@ -201,28 +201,30 @@ def run_experiment(
         raise UsageError("a plan of a dry run cannot be executed.", hint="Plan it without dry_run.")
     context = replace(context or Context(), folder=plan.planner.folder, rebuild=plan.rebuild)
     with publishing_results(plan.output) as folder, context:
-        made = plan.make(context, allow_code=allow_code)
-        findings = [_with_steps(one, plan) for one in plan.study.findings(context)]
-        written = {key: path for one in findings for key, path in _write(folder, one).items()}
+        made_steps = plan.make(context, allow_code=allow_code)
+        findings = [_with_steps(finding, plan) for finding in plan.study.findings(context)]
+        written = {
+            key: path for finding in findings for key, path in _write(folder, finding).items()
+        }
     return Outcome(
-        {one.name: one.table for one in findings if one.is_printed},
+        {finding.name: finding.table for finding in findings if finding.is_printed},
         {key: plan.output / path.relative_to(folder) for key, path in written.items()},
-        [step.path for step in made],
-        [step.path for step in made if step in plan.goals],
+        [step.path for step in made_steps],
+        [step.path for step in made_steps if step in plan.goals],
     )
 
 
 def _write(folder: Path, finding: Finding) -> dict[str, Path]:
     folder = folder / finding.folder
     texts = {
-        key: (f"{finding.file}{one.ending}", one().render(finding.table))
-        for key, one in TABLES.kinds().items()
+        key: (f"{finding.file}{kind.ending}", kind().render(finding.table))
+        for key, kind in TABLES.kinds().items()
     }
     if finding.file == "table":
         texts["html"] = ("report.html", texts["html"][1])
     if finding.each is not None:
-        each = render(finding.table, "csv", per_topic=True)
-        texts[finding.each] = (f"{finding.each}.csv", each)
+        topics_text = render(finding.table, "csv", per_topic=True)
+        texts[finding.each] = (f"{finding.each}.csv", topics_text)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.values():
         with writing_text(folder / name) as handle:
@@ -236,7 +238,7 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
     """A finding whose report shows the plan's graph of steps and the training losses."""
     titles = {step: step.title(plan.shown) for step in plan.steps}
     graph = tuple(
-        (title, tuple(titles[one] for one in step.inputs if one in titles))
+        (title, tuple(titles[before] for before in step.inputs if before in titles))
         for step, title in titles.items()
     )
     curves, epochs = {}, {}
@@ -249,7 +251,9 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
         if isinstance(step, ModelStep):
             entries = log.get("validations", ())
             training, validation = (
-                tuple((one["step"], one[key]) for one in entries if one.get(key) is not None)
+                tuple(
+                    (entry["step"], entry[key]) for entry in entries if entry.get(key) is not None
+                )
                 for key in ("training_loss", "validation_loss")
             )
             curves[name] = Curve(training, validation, log.get("best_step"))

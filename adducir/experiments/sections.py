@@ -51,21 +51,23 @@ class Planner:
         self.name = self.path.stem
         self.output = folder / "experiments" / self.name
         sections = {key: value or {} for key, value in reading.data.items() if key in _ENTRIES}
-        self.names = {key: [*one] for key, one in sections.items() if isinstance(one, Mapping)}
+        self.names = {
+            key: [*section] for key, section in sections.items() if isinstance(section, Mapping)
+        }
         self._reading, self._dry_run = reading, dry_run
         self._is_broken = bool(reading.errors or reading.refused)
         self._errors: dict[ErrorDetail, AdducirError | None] = {}  # with their causes
         self._missing: list[tuple[KeyPath, AdducirError]] = []
         self._later: list[tuple[KeyPath, Download]] = []
 
-    def add(self, place: KeyPath, what: str) -> None:
-        self._errors.setdefault(ErrorDetail(place, what), None)
+    def add(self, place: KeyPath, message: str) -> None:
+        self._errors.setdefault(ErrorDetail(place, message), None)
 
     def refer(self, place: KeyPath, section: str, name: str) -> None:
-        known = self.names.get(section, [])
-        if name not in known:
-            what = f"this file does not define the {_ENTRIES[section]} `{name}`"
-            self.add(place, what + nearest(name, known))
+        names = self.names.get(section, [])
+        if name not in names:
+            message = f"this file does not define the {_ENTRIES[section]} `{name}`"
+            self.add(place, message + nearest(name, names))
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
@@ -94,29 +96,29 @@ class Planner:
 
     def check(self) -> None:
         """Raise all errors as one, with what is missing except in a dry run."""
-        found, is_machine = dict(self._errors), not self._is_broken
+        problems, is_machine = dict(self._errors), not self._is_broken
         for place, cause in () if self._dry_run else self._missing:
             is_known = is_machine or not isinstance(cause, MachineError)
             if is_known and not isinstance(cause, NotRead):
-                found[ErrorDetail(place, cause.paragraph())] = cause
-        is_machine &= all(isinstance(cause, MachineError) for cause in found.values())
-        if error := self._reading.error(found, MachineError if is_machine else InputError):
+                problems[ErrorDetail(place, cause.paragraph())] = cause
+        is_machine &= all(isinstance(cause, MachineError) for cause in problems.values())
+        if error := self._reading.error(problems, MachineError if is_machine else InputError):
             raise error
 
     def notes(self) -> list[str]:
         """A line for each thing that is not available, with the entries that need it."""
         places: dict[str, dict[str, None]] = {}
 
-        def add(what: str, place: KeyPath) -> None:
-            places.setdefault(what, {})[".".join(map(str, place[:2]))] = None
+        def add(note: str, place: KeyPath) -> None:
+            places.setdefault(note, {})[".".join(map(str, place[:2]))] = None
 
         for place, error in self._missing:
-            what = "not read" if isinstance(error, NotRead) else "not available"
-            add(f"{what}: {error.paragraph()}".rstrip("."), place)
-        for place, (what, is_here, _) in self._later:
+            label = "not read" if isinstance(error, NotRead) else "not available"
+            add(f"{label}: {error.paragraph()}".rstrip("."), place)
+        for place, (label, is_here, _) in self._later:
             if not is_here():
-                add(f"not available: {what}", place)
-        return [f"{what}; needed by {', '.join(by)}" for what, by in places.items()]
+                add(f"not available: {label}", place)
+        return [f"{note}; needed by {', '.join(by)}" for note, by in places.items()]
 
     def lacks(self) -> list[AdducirError]:
         """The named files and folders that do not exist; what is downloaded is not among them."""
@@ -124,18 +126,18 @@ class Planner:
         return [error for error in errors if error.path and not isinstance(error, NotRead)]
 
     def fetch(self, places: Collection[KeyPath]) -> None:
-        needed = {one[1][0]: one for one in self._later if one[0][:2] in places}
+        needed = {later[1][0]: later for later in self._later if later[0][:2] in places}
         failed: dict[ErrorDetail, AdducirError] = {}
-        for place, (what, is_here, fetch) in needed.values():
+        for place, (label, is_here, fetch) in needed.values():
             try:
                 if not is_here():
-                    progress().note(f"fetching {what}")
+                    progress().note(f"fetching {label}")
                     fetch()
             except AdducirError as error:
                 failed[ErrorDetail(place, error.paragraph())] = error
         is_machine = all(isinstance(error, MachineError) for error in failed.values())
-        if found := self._reading.error(failed, MachineError if is_machine else InputError):
-            raise found
+        if failure := self._reading.error(failed, MachineError if is_machine else InputError):
+            raise failure
 
 
 _LONGEST_NAME = 80  # two names, suffixes and a process's mark must fit a file name of 255 bytes
@@ -217,7 +219,7 @@ class SystemEntry(Linked):
 
     @property
     def members(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.links() if one.section == "systems")
+        return tuple(link.name for link in self.links() if link.section == "systems")
 
 
 class ComparisonRecipe(Testing):
@@ -252,8 +254,8 @@ class ComparisonRecipe(Testing):
         if not self.anything:
             ways = "name a `baseline`, `comparisons: all-pairs`, an `equivalence` or `best: set`"
             planner.add(("comparison",), f"nothing is compared: {ways}")
-        for key, what in self.refused_for_runs().items() if several_runs else ():
-            planner.add(("comparison", key), f"{what} (`seeds`). {FOR_RUNS[:-1]}")
+        for key, reason in self.refused_for_runs().items() if several_runs else ():
+            planner.add(("comparison", key), f"{reason} (`seeds`). {FOR_RUNS[:-1]}")
 
 
 class TableRecipe(Recipe):
@@ -284,8 +286,8 @@ class TableRecipe(Recipe):
                 is_there = comparison is not None and comparison.equivalence is not None
                 needed = "`equivalence`"
             if not is_there:
-                what = f"`{detail}` needs {needed} in `comparison`"
-                planner.add(("table", "show", number), what)
+                message = f"`{detail}` needs {needed} in `comparison`"
+                planner.add(("table", "show", number), message)
 
 
 class RunTableRecipe(TableRecipe):

@@ -42,28 +42,28 @@ _SAME = 1e-9  # relative: other machines and versions round differently
 
 def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
     """A study's files to share, and those left out: too large, or links to other places."""
-    found, recipes, large = dict[Path, None](), list[Path](), list[Path]()
+    paths, recipes, large = dict[Path, None](), list[Path](), list[Path]()
     for name in FOLDERS:
-        recipes += sorted(one for end in RECIPES for one in (study / name).glob(f"*{end}"))
+        recipes += sorted(path_ for end in RECIPES for path_ in (study / name).glob(f"*{end}"))
     if not any(path.parent.name == "experiments" for path in recipes):
         hint = "Name the folder that contains experiments/."
         raise InputError("this folder does not contain an experiment file.", path=study, hint=hint)
     for path in study.rglob("*"):
-        folder, *rest = parts = path.relative_to(study).parts
-        if not path.is_file() or any(one.startswith(".") for one in parts):
+        folder, *below = parts = path.relative_to(study).parts
+        if not path.is_file() or any(part.startswith(".") for part in parts):
             continue
         if not _is_inside(path, study):
             large.append(path)
             continue
-        is_result = folder == "experiments" and (study / folder / rest[0] / MANIFEST).is_file()
+        is_result = folder == "experiments" and (study / folder / below[0] / MANIFEST).is_file()
         is_code = path.suffix == ".py" and "site-packages" not in parts
         if is_result or is_code or folder in ("runs", "README.md"):
-            found[path] = None
+            paths[path] = None
     for recipe in recipes:
-        found[recipe] = None
+        paths[recipe] = None
         for path in _named_in(load(recipe).data, study):
-            (found.setdefault(path) if path.stat().st_size <= largest else large.append(path))
-    return sorted(found), sorted({*large} - {*found})
+            (paths.setdefault(path) if path.stat().st_size <= largest else large.append(path))
+    return sorted(paths), sorted({*large} - {*paths})
 
 
 def _is_inside(path: Path, study: Path) -> bool:
@@ -76,8 +76,8 @@ def _is_inside(path: Path, study: Path) -> bool:
 def _named_in(value: Any, study: Path) -> Iterator[Path]:
     """Files in the study's folder that a recipe's texts name."""
     if isinstance(value, Mapping | list):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _named_in(one, study)
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _named_in(item, study)
     elif isinstance(value, str) and 0 < len(value) < 250 and "\0" not in value:
         path = study / value
         place, whole = path.resolve(), study.resolve()
@@ -86,7 +86,9 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
                 yield path
             elif path.is_dir() and place.relative_to(whole).parts[0] not in FOLDERS:
                 below = () if (path / MANIFEST).is_file() else files_below(path)
-                yield from (one for one in below if one.is_file() and _is_inside(one, study))
+                yield from (
+                    path_ for path_ in below if path_.is_file() and _is_inside(path_, study)
+                )
 
 
 def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:
@@ -100,10 +102,10 @@ def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, lis
     sums = "".join(f"{file_digest(path)}  {name}\n" for name, path in names.items())
     entries: dict[str, bytes | Path] = {GUIDE: guide.encode(), SUMS: sums.encode(), **names}
     with publishing(output) as hidden, zipfile.ZipFile(hidden, "w") as archive:
-        for name, given in entries.items():
+        for name, content in entries.items():
             entry = zipfile.ZipInfo(f"{study.resolve().name}/{name}")  # always dated 1980
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            source = given.open("rb") if isinstance(given, Path) else BytesIO(given)
+            source = content.open("rb") if isinstance(content, Path) else BytesIO(content)
             with source, archive.open(entry, "w", force_zip64=True) as target:
                 shutil.copyfileobj(source, target)
     return len(files), left_out
@@ -125,16 +127,16 @@ def verify(archive: Path) -> Iterator[tuple[str, str]]:
             except OSError as error:
                 raise reading_error(error, archive) from error
             except (zipfile.BadZipFile, zlib.error, RuntimeError) as error:  # or encrypted
-                what = f"this is not a complete ZIP file: {error}."
-                raise InputError(what, path=archive) from error
+                message = f"this is not a complete ZIP file: {error}."
+                raise InputError(message, path=archive) from error
             study = next(study.glob(f"*/{SUMS}"), study / SUMS).parent
         if not (study / SUMS).is_file():
-            what = f"this is not a study's archive: it lacks {SUMS}."
-            raise InputError(what, path=archive, hint="Create one with adducir share STUDY.")
+            message = f"this is not a study's archive: it lacks {SUMS}."
+            raise InputError(message, path=archive, hint="Create one with adducir share STUDY.")
         yield from _digests(study, others)
         yield from _runs(study)
         tables = study.glob("experiments/*/**/table.json")
-        for name in sorted({"/".join(one.relative_to(study).parts[:2]) for one in tables}):
+        for name in sorted({"/".join(table.relative_to(study).parts[:2]) for table in tables}):
             yield from _tables(study, name)
 
 
@@ -162,20 +164,20 @@ def _listed(study: Path) -> dict[str, str]:
 
 
 def _digests(study: Path, others: Iterable[str]) -> Iterator[tuple[str, str]]:
-    wanted = _listed(study)
+    digests = _listed(study)
     there = {path.relative_to(study).as_posix() for path in study.rglob("*") if path.is_file()}
     there |= {*others}
-    wrong = dict.fromkeys(there - wanted.keys() - {SUMS, GUIDE}, f"is not in {SUMS}")
-    wrong |= dict.fromkeys(wanted.keys() - there, "is missing")
-    for name in wanted.keys() & there:
+    wrong = dict.fromkeys(there - digests.keys() - {SUMS, GUIDE}, f"is not in {SUMS}")
+    wrong |= dict.fromkeys(digests.keys() - there, "is missing")
+    for name in digests.keys() & there:
         if name in others:
             wrong[name] = "is a link"
-        elif file_digest(study / name) != wanted[name]:
+        elif file_digest(study / name) != digests[name]:
             wrong[name] = "has changed"
-    for name, what in sorted(wrong.items()):
-        yield ("wrong", f"{name} {what}")
+    for name, problem in sorted(wrong.items()):
+        yield ("wrong", f"{name} {problem}")
     if not wrong:
-        yield ("ok", f"files that match their digests: {len(wanted)}")
+        yield ("ok", f"files that match their digests: {len(digests)}")
 
 
 def _runs(study: Path) -> Iterator[tuple[str, str]]:
@@ -217,8 +219,8 @@ class _Table(BaseModel):
 def _outside(value: Any, study: Path) -> Iterator[str]:
     """Existing files outside the study that a recipe's texts name."""
     if isinstance(value, Mapping | list):
-        for one in value.values() if isinstance(value, Mapping) else value:
-            yield from _outside(one, study)
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _outside(item, study)
     elif isinstance(value, str) and 0 < len(value) < 4000 and "\0" not in value:
         for text in (value, value.rpartition("=")[2], value.partition("{")[0]):
             path = study / text
@@ -245,57 +247,60 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
     for system in part_of(recipe, "systems") if runs else ():
         entry = part_of(recipe, "systems", system)
         seeds, files = entry.get("seeds"), dict.fromkeys(runs, "")
-        for each, seed in product(runs, seeds if isinstance(seeds, list) and seeds else [None]):
-            run = runs[each].get(system if seed is None else run_name(system, seed), _Run())
+        for data, seed in product(runs, seeds if isinstance(seeds, list) and seeds else [None]):
+            run = runs[data].get(system if seed is None else run_name(system, seed), _Run())
             file = str(run.file or run.given)
-            files[each] = file.replace(f".seed{seed}.", ".seed{seed}.")
+            files[data] = file.replace(f".seed{seed}.", ".seed{seed}.")
             if next(_outside(file, study), None) or not (study / file).is_file():
                 yield ("open", f"{name}: not evaluated again: {file} is not in the archive")
                 return
             if file_digest(study / file) != run.sha256:
                 yield ("wrong", f"{name}: {file} is not the run behind the table")
                 return
-        own = {key: value for key, value in entry.items() if key in ("group", "seeds")}
-        systems[system] = {"run": entry.get("run", files), **own}
+        stated = {key: value for key, value in entry.items() if key in ("group", "seeds")}
+        systems[system] = {"run": entry.get("run", files), **stated}
     if runs:  # their inputs may be missing
         again = again.with_stem(f"again-{again.stem}")
         kept = {key: value for key, value in recipe.items() if key not in _BUILT}
         again.write_text(json.dumps({**kept, "systems": systems}), encoding="utf-8")
         overrides = []
-    old = {one.relative_to(results): one.read_bytes() for one in results.rglob("*.csv")}
+    old = {file_.relative_to(results): file_.read_bytes() for file_ in results.rglob("*.csv")}
     try:
         plan = plan_experiment(again, tuple(overrides), folder=study)
         state = plan.state()
         if lacking := plan.needed(state):
-            what = f"{plan.shown(lacking[-1].path)}: {state[lacking[-1]]}"
-            yield ("open", f"{name}: not evaluated again: {what}")
+            message = f"{plan.shown(lacking[-1].path)}: {state[lacking[-1]]}"
+            yield ("open", f"{name}: not evaluated again: {message}")
             return
-        made = run_experiment(plan).files.values()
+        files_made = run_experiment(plan).files.values()
     except AdducirError as error:
         yield ("open", f"{name}: not evaluated again: {error.paragraph()}")
         return
     rows, is_same = 0, True
-    for path in (one for one in made if one.suffix == ".csv"):
+    for path in (file_ for file_ in files_made if file_.suffix == ".csv"):
         place, text = path.relative_to(plan.output), path.read_bytes()
-        other = old.get(place, b"")
+        old_text = old.get(place, b"")
         before, now = (
-            [*csv.reader(one.decode(errors="replace").splitlines())] for one in (other, text)
+            [*csv.reader(content.decode(errors="replace").splitlines())]
+            for content in (old_text, text)
         )
         if [*map(len, before)] != [*map(len, now)]:
             yield ("wrong", f"{name}: evaluated again, {place} has other rows or columns")
             return
-        odd = [one for one, two in zip(before, now, strict=True) if not all(map(_same, one, two))]
+        odd = [row for row, two in zip(before, now, strict=True) if not all(map(_same, row, two))]
         if odd:
-            what = f"{len(odd)} of {len(now) - 1} rows differ, for example that of {odd[0][0]}"
-            yield ("wrong", f"{name}: evaluated again, {what}")
+            message = f"{len(odd)} of {len(now) - 1} rows differ, for example that of {odd[0][0]}"
+            yield ("wrong", f"{name}: evaluated again, {message}")
             return
-        rows, is_same = rows + len(now) - 1, is_same and text == other
+        rows, is_same = rows + len(now) - 1, is_same and text == old_text
     how = "byte for byte" if is_same else "to nine digits"
     yield ("ok", f"{name}: its {rows:,} rows are the same evaluated again, {how}")
 
 
-def _same(one: str, other: str) -> bool:
+def _same(first: str, second: str) -> bool:
     try:
-        return one == other or math.isclose(float(one), float(other), rel_tol=_SAME, abs_tol=_SAME)
+        return first == second or math.isclose(
+            float(first), float(second), rel_tol=_SAME, abs_tol=_SAME
+        )
     except ValueError:
         return False

@@ -70,15 +70,15 @@ class Context:
 
         return Chunking(output, self.execution)
 
-    def shared(self, what: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
-        if what in self._shared and self._shared[what][0] != key:
-            del self._shared[what]  # free its memory before opening the next
-        if what not in self._shared:
+    def shared(self, resource: Hashable, opener: Callable[[], T], key: Hashable = None) -> T:
+        if resource in self._shared and self._shared[resource][0] != key:
+            del self._shared[resource]  # free its memory before opening the next
+        if resource not in self._shared:
             value = opener()
-            self._shared[what] = key, value
+            self._shared[resource] = key, value
             if hasattr(value, "close"):
                 self._closing.callback(value.close)
-        return self._shared[what][1]
+        return self._shared[resource][1]
 
 
 def shown(path: Path, folder: Path | None) -> str:
@@ -199,7 +199,7 @@ class ModelStep(Step):
 def training_log(folder: Path) -> Mapping[str, Any]:
     """A training's record; empty if there is none."""
     try:
-        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+        record = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}

@@ -105,8 +105,8 @@ class Study(ABC):
             if "seeds" in getattr(system, "model_fields_set", ()) and not system.seeds:
                 planner.add(place, "at least one is needed")
             if getattr(system, "seeds", ()) and not self.is_trained("systems", name):
-                what = "nothing in it is trained here, so all runs are equal"
-                planner.add(place, f"{what}: leave `seeds` out")
+                message = "nothing in it is trained here, so all runs are equal"
+                planner.add(place, f"{message}: leave `seeds` out")
 
     def is_trained(self, section: str, name: str) -> bool:
         """Whether an entry depends on a model trained from a recipe."""
@@ -121,8 +121,8 @@ class Study(ABC):
                     trained = entry.is_trained(self.folder)
                 except AdducirError:
                     trained = True  # its error is reported when it is opened
-                links = [(one.section, one.name) for one in entry.links()]
-                self._is_trained[key] = trained or any(self.is_trained(*one) for one in links)
+                links = [(link.section, link.name) for link in entry.links()]
+                self._is_trained[key] = trained or any(self.is_trained(*link) for link in links)
         return self._is_trained[key]
 
     def model(
@@ -195,12 +195,14 @@ class Study(ABC):
         from adducir.statistics.settings import CORRECTIONS, TESTS
 
         packages = {}
-        for name in (str(getattr(one, "NAME", "")) for one in measures):
+        for name in (str(getattr(measure, "NAME", "")) for measure in measures):
             packages[f"measure {name}"] = MEASURES.origin(name)
-        if (asked := self.recipe.comparison) is not None:
-            packages[f"test {asked.test}"] = TESTS.origin(asked.test)
-            packages[f"correction {asked.correction}"] = CORRECTIONS.origin(asked.correction)
-        packages = {what: origin for what, origin in sorted(packages.items()) if origin}
+        if (comparison := self.recipe.comparison) is not None:
+            packages[f"test {comparison.test}"] = TESTS.origin(comparison.test)
+            packages[f"correction {comparison.correction}"] = CORRECTIONS.origin(
+                comparison.correction
+            )
+        packages = {label: origin for label, origin in sorted(packages.items()) if origin}
         planner, software = self.planner, {"adducir": __version__, "python": python_version()}
         for name in _EVALUATORS:
             with suppress(PackageNotFoundError):
@@ -232,7 +234,7 @@ class Study(ABC):
 
         table: TableRecipe = self.recipe.table
         title = table.caption or title or self.recipe.description
-        own = {
+        values = {
             "measure_names": table.measure_names,
             "system_names": table.system_names,
             "trained": [name for name in self.recipe.systems if self.is_trained("systems", name)],
@@ -243,7 +245,7 @@ class Study(ABC):
             style=table.style,
             notes=list(notes),
             provenance=provenance,
-            **{**own, **more},
+            **{**values, **more},
         )
 
     def seed_notes(self) -> list[str]:

@@ -116,40 +116,43 @@ class KnownItemStudy(Study):
     def findings(self, context: "Context") -> Sequence[Finding]:
         from adducir.tables.ranks import by_key, first_of
 
-        found = list[Finding]()
+        findings = list[Finding]()
         for data in self.recipe.data:
             name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")
             ranks: dict[str, dict[str, dict[str, GoldRanks]]] = {}
-            made = dict[str, str]()
+            identities = dict[str, str]()
             for trial, step in self.steps.items():
                 if trial.data == data and isinstance(step, RankStep):
                     systems = ranks.setdefault(trial.part, {})
                     systems.setdefault(trial.system, {})[trial.run] = step.ranked()
-                    made[f"{trial.run}, {trial.part}"] = step.fingerprint
+                    identities[f"{trial.run}, {trial.part}"] = step.fingerprint
             sections = {part: dict(ranks[part]) for part in self.recipe.contexts if part in ranks}
-            table = self._table(data, sections, made)
-            found.append(Finding(table, name, folder, each="per-context"))
+            table = self._table(data, sections, identities)
+            findings.append(Finding(table, name, folder, each="per-context"))
             for key in self.recipe.by:
                 groups = {
                     f"{part}, {group} ({len(first_of(chosen).qids):,})": chosen
                     for part, systems in sections.items()
                     for group, chosen in by_key(systems, key).items()
                 }
-                table = self._table(data, groups, made)
-                found.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
-        return found
+                table = self._table(data, groups, identities)
+                findings.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
+        return findings
 
     def _table(
-        self, data: str, sections: "Mapping[str, Systems]", made: Mapping[str, str]
+        self, data: str, sections: "Mapping[str, Systems]", identities: Mapping[str, str]
     ) -> "ResultTable":
         from adducir.tables.ranks import rank_table
 
         layout = self.layout(
-            self.provenance({"ranks": made}),
+            self.provenance({"ranks": identities}),
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learned.get(data, [])],
         )
-        asked, named = self.recipe.comparison, {one for some in sections.values() for one in some}
+        comparison, named = (
+            self.recipe.comparison,
+            {run for some in sections.values() for run in some},
+        )
         several = len(sections) > 1
         return rank_table(
             sections if several else {"": next(iter(sections.values()))},
@@ -157,6 +160,6 @@ class KnownItemStudy(Study):
             cutoffs=self.recipe.cutoffs,
             ties=self.recipe.ties,
             random=self.recipe.random,
-            testing=asked if asked is not None and asked.named <= named else None,
+            testing=comparison if comparison is not None and comparison.named <= named else None,
             layout=layout,
         )

@@ -85,12 +85,13 @@ class DataRecipe(GroupShares):
         return self
 
     def files(self, folder: Path) -> list[Path]:
-        found = [
-            file_path(one, folder) for one in (*as_tuple(self.spans), *as_tuple(self.candidates))
+        paths = [
+            file_path(path_, folder)
+            for path_ in (*as_tuple(self.spans), *as_tuple(self.candidates))
         ]
         for kind, path in self.brought.items():
-            found += CONTEXTS.make(kind).files(file_path(path, folder))
-        return found
+            paths += CONTEXTS.make(kind).files(file_path(path, folder))
+        return paths
 
     def tasks(self, folder: Path) -> Iterator[SpanTask]:
         """Contexts of another kind, with their own candidates."""
@@ -130,28 +131,30 @@ class SpanData:
 def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
     """Read a data set's contexts, and choose those to rank."""
     paths = recipe.files(folder)
-    with gathering() as each:
-        digests = [each(partial(source_digest, path)) for path in paths]
+    with gathering() as opening:
+        digests = [opening(partial(source_digest, path)) for path in paths]
     choice = recipe.model_dump(mode="json", include={"part", "seed", "groups", "sentences"})
     roles = [len(as_tuple(recipe.spans)), len(as_tuple(recipe.candidates)), *recipe.brought]
     identity = fingerprint([*digests, choice | {"shares": recipe.divided, "roles": roles}])
     if not reads(*paths):
         return SpanData(recipe, folder, (), identity, is_read=False)
-    chosen, count, known = list[MaskedSpan](), 0, set[str]()
+    chosen, count, groups = list[MaskedSpan](), 0, set[str]()
     files = [file_path(name, folder) for name in as_tuple(recipe.spans)]
     brought = (span for task in recipe.tasks(folder) for span in task.spans)
     for span in items_of(files, read_spans) if files else brought:
         count += 1
-        known.add(span.group)
+        groups.add(span.group)
         if (
             (not recipe.groups or span.group in recipe.groups)
             and (not recipe.sentences or len(span.span) in recipe.sentences)
             and (not recipe.part or part_of(span.group, recipe.divided, recipe.seed) == recipe.part)
         ):
             chosen.append(span)
-    if unknown := set(recipe.groups) - known:
-        what = f"unknown group {min(unknown)!r}; the groups are {', '.join(sorted(known)[:12])}."
-        raise InputError(what, path=paths[0])
+    if unknown := set(recipe.groups) - groups:
+        message = (
+            f"unknown group {min(unknown)!r}; the groups are {', '.join(sorted(groups)[:12])}."
+        )
+        raise InputError(message, path=paths[0])
     if not chosen:
         raise InputError(
             f"none of its {count:,} contexts matches.",
@@ -267,8 +270,8 @@ class RankStep(ArtifactStep):
         return self.system.versions()
 
     def fill(self, folder: "Path", context: "Context") -> Mapping[str, Any]:
-        what = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
-        progress().note(f"{context.shown(self.path)}: {what}")
+        label = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
+        progress().note(f"{context.shown(self.path)}: {label}")
         tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
         with using_threads(context.threads):
             ranks = self.system.ranks(self, tasks, context)
@@ -286,14 +289,14 @@ class RankStep(ArtifactStep):
             tasks=partial(list, tasks),
             running=context.running(self.study.recipe.precision),
         )
-        own, found = context.chunking(self.path), []
-        kept = own if self.models else replace(own, output=self.path.parent, keep=True)
-        with scored(work, own, kept) as each:
-            for task, scores, same in each:
+        chunking, ranks = context.chunking(self.path), []
+        kept = chunking if self.models else replace(chunking, output=self.path.parent, keep=True)
+        with scored(work, chunking, kept) as scored_tasks:
+            for task, scores, same in scored_tasks:
                 with progress().doing("ranking", len(task.spans), "contexts"):
                     gold = same.of[task.gold]
-                    found.append(context_ranks(scores, gold, same.counts, block=SCORES))
-        return gold_ranks(tasks, found)
+                    ranks.append(context_ranks(scores, gold, same.counts, block=SCORES))
+        return gold_ranks(tasks, ranks)
 
     def ranked(self) -> GoldRanks:
         (ranks,) = read_ranks(self.path / RANKS_FILE, self.trial.run).values()
@@ -341,7 +344,7 @@ def lexical_ranks(
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
     analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
     # The tokens of BM25 are words.
-    words = min((one for one in (read.words, read.tokens) if one is not None), default=None)
+    words = min((limit for limit in (read.words, read.tokens) if limit is not None), default=None)
     for task in tasks:
         pairs = [context(span, read.left, read.right, words) for span in task.spans]
         queries = [" ".join(side for side in pair if side) for pair in pairs]
@@ -355,21 +358,21 @@ def lexical_ranks(
         yield ContextRanks(above, level, size, first)
 
 
-def gold_ranks(tasks: Sequence[SpanTask], found: Sequence[ContextRanks]) -> GoldRanks:
+def gold_ranks(tasks: Sequence[SpanTask], ranks: Sequence[ContextRanks]) -> GoldRanks:
     names = list(tasks[0].keys)
     near = [
         rouge_l(task.texts[gold], task.texts[first])
-        for task, one in zip(tasks, found, strict=True)
-        if one.first is not None
+        for task, rank in zip(tasks, ranks, strict=True)
+        if rank.first is not None
         for gold, first in zip(
-            task.gold.tolist(), task.same.firsts[one.first].tolist(), strict=True
+            task.gold.tolist(), task.same.firsts[rank.first].tolist(), strict=True
         )
     ]
     return GoldRanks(
         tuple(span.id for task in tasks for span in task.spans),
-        np.concatenate([one.better for one in found]),
-        np.concatenate([one.tied for one in found]),
-        np.concatenate([one.candidates for one in found]),
+        np.concatenate([rank.better for rank in ranks]),
+        np.concatenate([rank.tied for rank in ranks]),
+        np.concatenate([rank.candidates for rank in ranks]),
         {name: tuple(value for task in tasks for value in task.keys[name]) for name in names},
         rouge=np.array(near) if near else None,
     )

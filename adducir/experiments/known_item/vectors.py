@@ -113,7 +113,7 @@ class Trained(_Vectors):
 
     def open(self, name: str, study: "KnownItemStudy") -> None:
         """Open the recipes, and check training against test data."""
-        with gathering() as each:
+        with gathering() as opening:
             for number, recipe_name in enumerate(as_tuple(self.train)):
                 document = load(file_path(recipe_name, study.folder))
                 recipe = validate(document, EncoderRecipe, self.set)
@@ -125,8 +125,8 @@ class Trained(_Vectors):
                             line=document.line_of(("base",)),
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
-                    each(partial(EncoderTraining, recipe, study.folder))
-                if each(partial(recipe.data.identity, study.folder)) is not None:
+                    opening(partial(EncoderTraining, recipe, study.folder))
+                if opening(partial(recipe.data.identity, study.folder)) is not None:
                     _check_examples(name, document, recipe, study)
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
@@ -140,14 +140,14 @@ class Trained(_Vectors):
         place, names, steps = ("systems", trial.system), as_tuple(self.train), list[ModelStep]()
         for number, name in enumerate(names, 1):
             document = load(file_path(name, study.folder))
-            bases = [str(one.path.relative_to(study.folder)) for one in steps[-1:]]
+            bases = [str(step.path.relative_to(study.folder)) for step in steps[-1:]]
             named = [f"base={json.dumps(base)}" for base in bases]
             recipe = validate(document, EncoderRecipe, (*changes, *named))
             before = (steps[-1].plan, steps[-1].path) if steps else None
             plan = EncoderTraining(recipe, study.folder, before=before)
-            own = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
+            label = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
             key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
-            path = study.places.setdefault(key, folder / own)
+            path = study.places.setdefault(key, folder / label)
             steps.append(study.model(path, plan, place, steps[-1:]))
         return steps
 
@@ -161,7 +161,7 @@ def _check_examples(
         return
     # Training data may exceed memory; test data does not.
     sought = {
-        tested: {same_text(span.text) for span in one.spans} for tested, one in study.data.items()
+        tested: {same_text(span.text) for span in data.spans} for tested, data in study.data.items()
     }
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
@@ -171,7 +171,7 @@ def _check_examples(
                 groups[tested].add(span.group)
             if (text := same_text(span.text)) in some:
                 texts[tested].add(text)
-    for tested, one in study.data.items():
+    for tested, data in study.data.items():
         if groups[tested]:
             raise InputError(
                 f"it is trained on {len(groups[tested])} groups of {tested}, such as "
@@ -180,7 +180,7 @@ def _check_examples(
                 hint="Use the study's `data.shares` and `data.seed`, or name the tested spans in "
                 "`data.without`.",
             )
-        if count := sum(same_text(span.text) in texts[tested] for span in one.spans):
+        if count := sum(same_text(span.text) in texts[tested] for span in data.spans):
             study.learned.setdefault(tested, []).append(
                 f"{count:,} gold items of {tested} read like spans that {name} was trained on "
                 f"({document.path.name})."
@@ -205,8 +205,8 @@ class _Late(_Vectors):
 
     def vectors(self, step: RankStep) -> "LateVectors":
         lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}
-        given = {name: count for name, count in lengths.items() if count is not None}
-        recipe = self.like.model_validate({"base": getattr(self, self.kind), **given})
+        stated = {name: count for name, count in lengths.items() if count is not None}
+        recipe = self.like.model_validate({"base": getattr(self, self.kind), **stated})
         return LateVectors(self.source(step), recipe, step.read_of_context)
 
 
@@ -261,8 +261,10 @@ class LateVectors:
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
     """Left and right text, cut at the outer ends: to ``side`` tokens each, ``room`` in total."""
     before, after = (
-        one.offsets
-        for one in tokenizer.backend_tokenizer.encode_batch([left, right], add_special_tokens=False)
+        encoding.offsets
+        for encoding in tokenizer.backend_tokenizer.encode_batch(
+            [left, right], add_special_tokens=False
+        )
     )
     most = len(before) + len(after) if side is None else side
     of_left, of_right = shared_room(min(len(before), most), min(len(after), most), room)

@@ -83,8 +83,8 @@ class ExpandedRecipe(CorpusRecipe):
         from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
 
         if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
-            what = f"`{self.expand}` is itself expanded"
-            study.planner.add(("corpora", name, "expand"), what)
+            message = f"`{self.expand}` is itself expanded"
+            study.planner.add(("corpora", name, "expand"), message)
             raise Known
         with study.planner.at("corpora", name, "model"):
             model, settings, identity, training = self._model(name, seed, study)
@@ -104,8 +104,10 @@ class ExpandedRecipe(CorpusRecipe):
             "precision": self.precision,
         }
         reads = [("corpora", name), *base.reads]
-        own = WeightsStep(corpus, model, self.precision, training, reads)
-        weights = study.weights.setdefault((own.path, own.fingerprint), own)
+        weights_step = WeightsStep(corpus, model, self.precision, training, reads)
+        weights = study.weights.setdefault(
+            (weights_step.path, weights_step.fingerprint), weights_step
+        )
         label = f"{self.expand}, expanded by {self.model}"
         label += f", seed {seed}" if seed is not None else ""
         return OpenedCorpus(corpus, label, [weights], base.reads, facts)
@@ -118,8 +120,8 @@ class ExpandedRecipe(CorpusRecipe):
         from adducir.models.sources import ModelSource
 
         if self.is_trained(study.folder):
-            own = ("corpora", name)
-            step = study.training(self.model, seed, DeepCT, "a term weighter", own)
+            place = ("corpora", name)
+            step = study.training(self.model, seed, DeepCT, "a term weighter", place)
             plan: Any = step.plan
             return step.path, plan.model_settings, plan.fingerprint, [step]
         path = file_path(self.model, study.folder)
@@ -172,12 +174,12 @@ CORPORA = Family(
 
 def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
     """Read a local corpus until each field has been seen, nearly always immediately."""
-    unseen, found = set(fields), set[str]()
+    unseen, fields_seen = set(fields), set[str]()
     base = getattr(corpus, "base", None)
     if base is not None:  # documents cannot be read before their words are weighted
         from adducir.deepct.expansion import WEIGHTED
 
-        corpus, unseen, found = base, unseen - {WEIGHTED}, {WEIGHTED}
+        corpus, unseen, fields_seen = base, unseen - {WEIGHTED}, {WEIGHTED}
     if isinstance(corpus, Passages):
         corpus = corpus.documents
     if not unseen or not isinstance(corpus, LocalCorpus):
@@ -186,10 +188,10 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
         unseen -= document.fields.keys()
         if not unseen:
             return
-        found |= document.fields.keys()
+        fields_seen |= document.fields.keys()
     raise InputError(
         f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
-        hint=f"The fields are {', '.join(sorted(found))}.",
+        hint=f"The fields are {', '.join(sorted(fields_seen))}.",
     )
 
 
@@ -241,17 +243,17 @@ class TopicsRecipe(QrelsReading, TopicReading):
         place, planner = ("topics", name), study.planner
 
         def load() -> Topics:
-            found = self.read_topics(planner.source(self.source), self.field or self.query_field)
-            return replace(found, source=self.source)
+            topics = self.read_topics(planner.source(self.source), self.field or self.query_field)
+            return replace(topics, source=self.source)
 
         topics = planner.opening((*place, "source"), load)
         qrels = planner.opening((*place, "qrels"), partial(_qrels, self, self.qrels, study))
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
-            first, other = topics.qids[0], qrels.qids[0]
-            what = f"topics and qrels do not share qids (for example {first!r} and {other!r})"
-            planner.add(place, what)
+            first, second = topics.qids[0], qrels.qids[0]
+            message = f"topics and qrels do not share qids (for example {first!r} and {second!r})"
+            planner.add(place, message)
             return None
         if study.recipe.comparison is not None and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
@@ -269,49 +271,49 @@ class TopicsRecipe(QrelsReading, TopicReading):
 
         place = ("topics", name, "model_qrels")
         if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
-            what = (
+            message = (
                 "prediction-powered means are not available for systems with several runs (`seeds`)"
             )
-            study.planner.add(place, f"{what}: {TOPICS_ALONE}")
+            study.planner.add(place, f"{message}: {TOPICS_ALONE}")
         judged = _qrels(self, self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
-            what = f"{len(unknown)} judged topics are not in `source`"
-            study.planner.add(place, f"{what}, such as {min(unknown)!r}")
+            message = f"{len(unknown)} judged topics are not in `source`"
+            study.planner.add(place, f"{message}, such as {min(unknown)!r}")
         check_judged(qrels, judged, self.judge)
         return _evaluator(judged, study)
 
 
 def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
     planner, recipe = study.planner, study.recipe
-    found: dict[Measure, None] = {}
+    measures: dict[Measure, None] = {}
     for number, text in enumerate(recipe.measures):
         place: KeyPath = ("measures", number)
         for measure in planner.opening(place, partial(parse_measures, text)) or ():
             if can_compute(place, measure, study):
-                found[measure] = None
-    if recipe.unjudged and not any(map(depth_of, found)):
-        what = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
-        planner.add(("unjudged",), what)
+                measures[measure] = None
+    if recipe.unjudged and not any(map(depth_of, measures)):
+        message = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
+        planner.add(("unjudged",), message)
     names = {}
     for text, name in recipe.table.measure_names.items():
         # Other measures' names are harmless: --set measures=... may have dropped those.
         place = ("table", "measure_names", text)
         names[str(planner.opening(place, partial(parse_measure, text)))] = name
-    return tuple(found), names
+    return tuple(measures), names
 
 
 def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
     """Whether a measure can be computed; records an error otherwise."""
     cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, study.recipe.most
     if most is not None and cutoff > most:
-        what = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
-        study.planner.add(place, what)
+        message = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
+        study.planner.add(place, message)
     return study.planner.opening(place, partial(computable, measure)) is not None
 
 
 def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
-    with gathering() as each:
-        sources = [each(partial(study.planner.source, name)) for name in as_tuple(names)]
+    with gathering() as opening:
+        sources = [opening(partial(study.planner.source, name)) for name in as_tuple(names)]
     return replace(reading.read_qrels(sources), source=" + ".join(as_tuple(names)))
 
 
@@ -319,6 +321,6 @@ def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
     measures = study.measures or "NumRet"  # if all have errors
     evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
     # Some errors, such as unsupported grades, show only in use.
-    one = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
-    evaluator.score(Run(one, "trial"))
+    trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
+    evaluator.score(Run(trial_frame, "trial"))
     return evaluator

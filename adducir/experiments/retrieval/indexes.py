@@ -41,13 +41,13 @@ class IndexEntry(Linked):
     def _with_settings(cls, value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        entry = {key: one for key, one in value.items() if key != "corpus"}
+        entry = {key: setting for key, setting in value.items() if key != "corpus"}
         wrong: list[tuple[KeyPath, str]]
         wrong = [] if "corpus" in value else [(("corpus",), "this key is required")]
         try:
             settings = settings_of(entry, ["corpus"])
         except ValidationError as error:
-            wrong += [(one.path, one.what) for one in errors_of(error)]
+            wrong += [(problem.path, problem.what) for problem in errors_of(error)]
         if wrong:
             raise errors_at(*wrong)
         stated = {key: value[key] for key in ("corpus", "engine") if key in value}
@@ -123,5 +123,5 @@ class IndexStep(Step):
     def open(self, context: "Context") -> "Index":
         from adducir.indexes.engines import open_index
 
-        own = partial(open_index, device=context.device, tokens=context.batch_tokens)
-        return context.shared(("index", self.path), partial(own, self.path))
+        opener = partial(open_index, device=context.device, tokens=context.batch_tokens)
+        return context.shared(("index", self.path), partial(opener, self.path))

@@ -66,22 +66,28 @@ class Rerank(System):
         """The index named here, by the reranked system, or the only one searched."""
         systems = study.recipe.systems
         names = [self.rerank, *study.made_of(self.rerank)]
-        every = [self, *(systems[name] for name in names if name in systems)]
-        for one in every:
-            if isinstance(one, Rerank) and one.texts is not None:
-                return one.texts
-        searched = {one.index_name(study) for one in every if not isinstance(one, Rerank)} - {None}
+        chain = [self, *(systems[name] for name in names if name in systems)]
+        for system in chain:
+            if isinstance(system, Rerank) and system.texts is not None:
+                return system.texts
+        searched = {
+            system.index_name(study) for system in chain if not isinstance(system, Rerank)
+        } - {None}
         return searched.pop() if len(searched) == 1 else None
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         place, most = ("systems", name), study.recipe.most
-        of = {self.rerank, *study.made_of(self.rerank)}
-        if self.texts is None and of <= study.recipe.systems.keys() and not self.index_name(study):
-            what = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
-            study.planner.add((*place, "rerank"), f"{what}: `texts: INDEX`")
+        ancestors = {self.rerank, *study.made_of(self.rerank)}
+        if (
+            self.texts is None
+            and ancestors <= study.recipe.systems.keys()
+            and not self.index_name(study)
+        ):
+            message = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
+            study.planner.add((*place, "rerank"), f"{message}: `texts: INDEX`")
         if most is not None and self.depth > most:
-            what = f"it reranks {self.depth} documents per topic, but the file's `depth` is {most}"
-            study.planner.add((*place, "depth"), what)
+            message = f"it reranks {self.depth} documents per topic; the file's `depth` is {most}"
+            study.planner.add((*place, "depth"), message)
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
         return {
@@ -103,9 +109,9 @@ class Rerank(System):
                 identity = identity_of(recipe, model.fingerprint)
                 scorer = Scorer(recipe, identity, opener, (model,))
             else:
-                found = open_reranker(expanded(self.by), study.folder)
+                reranker = open_reranker(expanded(self.by), study.folder)
                 # An unreadable model is an error before anything runs.
-                scorer = Scorer(found.recipe, found.identity, lambda: found)
+                scorer = Scorer(reranker.recipe, reranker.identity, lambda: reranker)
         parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
         if fields := self.fields or as_tuple(scorer.recipe.fields):
             with planner.at(*place, "fields" if self.fields else "by"):
@@ -113,9 +119,9 @@ class Rerank(System):
         if isinstance(base := parts["rerank"], GivenRun):
             judged = set(topic_set.qrels.qids).intersection(base.run.qids)
             if unknown := sorted(judged.difference(topic_set.topics.qids)):
-                what = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
-                what = f"{what} `{trial.data}`, such as {unknown[0]!r}"
-                planner.add((*place, "rerank"), what)
+                message = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
+                message = f"{message} `{trial.data}`, such as {unknown[0]!r}"
+                planner.add((*place, "rerank"), message)
         reads = [] if scorer.models else [place]
         return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
 
@@ -140,7 +146,7 @@ class Rerank(System):
         index = step.parts["texts"].open(context)
         texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
         with using_threads(context.threads):
-            found = rerank(
+            reranked = rerank(
                 of_topics(step.parts["rerank"].read(), step.topics),
                 step.topics,
                 texts,
@@ -152,15 +158,15 @@ class Rerank(System):
             )
         # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)
-        settings = {**found.settings, "name": self.by, "candidates": candidates}
+        settings = {**reranked.settings, "name": self.by, "candidates": candidates}
         method = reranked_method(method_of(step.parts["rerank"]), settings)
         note = (
-            f"{step.counted(found.run)}, the best {found.settings['depth']:,} reranked in "
-            f"{found.seconds:.1f} s ({found.pairs:,} pairs)"
+            f"{step.counted(reranked.run)}, the best {reranked.settings['depth']:,} reranked in "
+            f"{reranked.seconds:.1f} s ({reranked.pairs:,} pairs)"
         )
-        return Answer(found.run, note, method, found.seconds)
+        return Answer(reranked.run, note, method, reranked.seconds)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
-        what = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
-        return f"{what} reranked by {self.by}."
+        text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
+        return f"{text} reranked by {self.by}."

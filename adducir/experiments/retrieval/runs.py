@@ -74,17 +74,17 @@ class System(SystemEntry):
 
     def index_name(self, study: "RetrievalStudy") -> str | None:
         """The index that it searches or reads documents from."""
-        return next((one.name for one in self.links() if one.section == "indexes"), None)
+        return next((link.name for link in self.links() if link.section == "indexes"), None)
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         """Report conflicts with the rest of the file to the planner."""
 
     def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
         return {
-            ".".join(map(str, one.place)): study.index(one.name, trial.seed)
-            if one.section == "indexes"
-            else study.run(trial._replace(system=one.name))
-            for one in self.links()
+            ".".join(map(str, link.place)): study.index(link.name, trial.seed)
+            if link.section == "indexes"
+            else study.run(trial._replace(system=link.name))
+            for link in self.links()
         }
 
     def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
@@ -220,8 +220,8 @@ class Given(System, RunReading):
         place, topic_sets = ("systems", name, "run"), study.planner.names.get("topics", [])
         if isinstance(self.run, str):
             if len(topic_sets) > 1:
-                what = "with several topic sets, give a run for each: `{topic set: file}`"
-                study.planner.add(place, what)
+                message = "with several topic sets, give a run for each: `{topic set: file}`"
+                study.planner.add(place, message)
             return
         for topic_set in topic_sets:
             if topic_set not in self.run:
@@ -242,10 +242,10 @@ class Given(System, RunReading):
             run = run.fold(self.fold) if self.fold else run
         judged = study.topic_sets.get(trial.data)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
-            first, other = run.qids[0], judged.qrels.qids[0]
-            what = f"{run.path}: none of its topics is judged in `{trial.data}`"
+            first, second = run.qids[0], judged.qrels.qids[0]
+            message = f"{run.path}: none of its topics is judged in `{trial.data}`"
             study.planner.add(
-                place, f"{what} (it has {first!r}; the judged ones include {other!r})"
+                place, f"{message} (it has {first!r}; the judged ones include {second!r})"
             )
         return GivenRun(trial, run, self.fold)
 
@@ -341,8 +341,10 @@ class Python(System):
             code = find_code(self.python, study.folder)
         # Foreign code may do anything with its arguments.
         arguments = None if code.is_of_study else self.arguments
-        own = fingerprint([code.identity(), arguments]), code.name
-        return RunStep(self, trial, study, self.parts(trial, study), opened=code, runs_code=own)
+        runs_code = fingerprint([code.identity(), arguments]), code.name
+        return RunStep(
+            self, trial, study, self.parts(trial, study), opened=code, runs_code=runs_code
+        )
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"python": step.opened.identity(), "arguments": self.arguments}
@@ -365,14 +367,14 @@ class Python(System):
                 path=code.path,
                 hint="Return a pyterrier.Transformer.",
             )
-        given = self._frame(step, context)
+        frame = self._frame(step, context)
         try:
-            found = transform(given)
+            answer = transform(frame)
         except AdducirError:
             raise
         except Exception as error:
             raise code.error("returned a transformer that raised", error) from error
-        run = self._run(found, code, step)
+        run = self._run(answer, code, step)
         seconds = time.perf_counter() - started
         settings: dict[str, Any] = {**code.identity(), "arguments": self.arguments}
         if "input" in parts:
@@ -394,20 +396,20 @@ class Python(System):
         if "texts" in parts:
             index = parts["texts"].open(context)
             docnos = list(dict.fromkeys(frame["docno"]))
-            columns = {one: (one,) for one in index.fields} | {"text": index.fields}
+            columns = {field: (field,) for field in index.fields} | {"text": index.fields}
             for column, fields in columns.items():
                 texts = Texts.stored(index.documents, fields).get(docnos)
                 frame[column] = frame["docno"].map(dict(zip(docnos, texts, strict=True)))
         return frame
 
-    def _run(self, found: Any, code: "Code", step: RunStep) -> Run:
+    def _run(self, answer: Any, code: "Code", step: RunStep) -> Run:
         try:
-            run = Run.of(found, step.tag)
+            run = Run.of(answer, step.tag)
         except AdducirError as error:
-            what = f"the transformer of {code.name} does not return a run: {error.what}"
-            raise InputError(what, path=code.path) from error
+            message = f"the transformer of {code.name} does not return a run: {error.what}"
+            raise InputError(message, path=code.path) from error
         if strange := set(run.qids).difference(step.topics.qids):
-            what = f"the transformer of {code.name} answers a topic {min(strange)!r}, which"
-            raise InputError(f"{what} it was not given.", path=code.path)
+            message = f"the transformer of {code.name} answers a topic {min(strange)!r}, which"
+            raise InputError(f"{message} it was not given.", path=code.path)
         depth = step.study.recipe.most
         return run if depth is None else run.top(depth)

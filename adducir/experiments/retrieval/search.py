@@ -76,7 +76,7 @@ class TunableSystem(System):
             *((("grid", name), twice) for name in self.fixed if name in self.tune.grid),
         ]
         if errors:
-            raise errors_at(*((("tune", *path), what) for path, what in errors))
+            raise errors_at(*((("tune", *path), message) for path, message in errors))
         return self
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
@@ -85,16 +85,18 @@ class TunableSystem(System):
         place, systems = ("systems", name), study.recipe.systems
         if self.tune is None:
             if "tune" in self.model_fields_set:
-                what = "is empty; name a `grid` and `folds`, or omit it"
-                study.planner.add((*place, "tune"), what)
+                message = "is empty; name a `grid` and `folds`, or omit it"
+                study.planner.add((*place, "tune"), message)
             return
         for link in self.links():
             if link.section != "systems":
                 continue
-            for one in (link.name, *study.made_of(link.name)):
-                if getattr(systems.get(one), "tune", None):
-                    what = f"`{one}` is tuned itself, so its figures depend on topics held out here"
-                    study.planner.add((*place, *link.place), what)
+            for ancestor in (link.name, *study.made_of(link.name)):
+                if getattr(systems.get(ancestor), "tune", None):
+                    message = (
+                        f"`{ancestor}` is tuned itself: its figures depend on topics held out here"
+                    )
+                    study.planner.add((*place, *link.place), message)
                     break
         objective = (*place, "tune", "objective")
         parse = partial(parse_measure, self.tune.objective)
@@ -106,7 +108,7 @@ class TunableSystem(System):
             return super().step(trial, study)
         untuned = self.model_copy(update={"tune": None})
         steps: dict[str, Any] = {
-            one: untuned.step(trial._replace(data=one), study) for one in study.recipe.topics
+            data: untuned.step(trial._replace(data=data), study) for data in study.recipe.topics
         }
         with study.planner.at("systems", trial.system, "tune", "folds"):
             folds = self.tune.make_folds(study.pool, partial(file_path, folder=study.folder))
@@ -114,7 +116,7 @@ class TunableSystem(System):
             self,
             trial,
             study,
-            {f"{key}, {one}": part for one in steps for key, part in steps[one].parts.items()},
+            {f"{key}, {data}": part for data in steps for key, part in steps[data].parts.items()},
             steps=steps,
             tuning=self.tune,
             folds=folds,
@@ -145,7 +147,7 @@ class TunedStep(RunStep):
                 "grid": grid,
                 "objective": str(parse_measure(self.tuning.objective)),
                 "negative grades": study.recipe.negative_grades,
-                "topic sets": [each.identity() for each in sets.values()],
+                "topic sets": [topic_set.identity() for topic_set in sets.values()],
                 "folds": self.folds.members(study.pool.ids),
             }
         )
@@ -208,22 +210,22 @@ class Search(TunableSystem):
     @cached_property
     def retrieval_model(self) -> Model:
         extra = self.model_extra or {}
-        given = {key: value for key, value in extra.items() if key not in FEEDBACK}
+        stated = {key: value for key, value in extra.items() if key not in FEEDBACK}
         of_others = {*type(self).more_keys()} - {*keys_of(MODELS, self.model)}
-        if strange := sorted(given.keys() & of_others):
+        if strange := sorted(stated.keys() & of_others):
             listed = ", ".join(f"`{key}`" for key in strange)
             raise ValueError(f"{listed} has no effect on the model {self.model}")
-        own = {*type(self).model_fields, *FEEDBACK}
-        return hyperparameters(MODELS.kind(self.model), self.model, given, own)
+        keys = {*type(self).model_fields, *FEEDBACK}
+        return hyperparameters(MODELS.kind(self.model), self.model, stated, keys)
 
     @cached_property
     def feedback(self) -> FeedbackMethod | None:
-        stated = {name: one for name, one in (self.model_extra or {}).items() if name in FEEDBACK}
+        stated = {name: keys for name, keys in (self.model_extra or {}).items() if name in FEEDBACK}
         for name, value in stated.items():
             # A row called RM3 must not silently lack it because "rm3:" is empty.
             if value is None:
-                what = "is empty; write `{}` for default settings or `false` for no feedback"
-                raise errors_at(((name,), what))
+                message = "is empty; write `{}` for default settings or `false` for no feedback"
+                raise errors_at(((name,), message))
         requested = [name for name, value in stated.items() if value is not False]
         if len(requested) > 1:
             raise ValueError(
@@ -238,8 +240,10 @@ class Search(TunableSystem):
         try:
             return entry(FEEDBACK, name, value)
         except ValidationError as error:
-            found = errors_of(error, value)
-            raise errors_at(*(((name, *one.path), one.what) for one in found)) from error
+            problems = errors_of(error, value)
+            raise errors_at(
+                *(((name, *problem.path), problem.what) for problem in problems)
+            ) from error
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         super().check(name, study)
@@ -270,7 +274,7 @@ class Search(TunableSystem):
 
         index = step.parts["index"]
         opened = index.open(context)
-        found = search_topics(
+        result = search_topics(
             opened,
             step.topics,
             self.retrieval_model if opened.default_model else None,
@@ -280,9 +284,11 @@ class Search(TunableSystem):
             fold=self.fold,
             threads=context.threads,
         )
-        note = "; ".join([f"{step.counted(found.run)} in {found.seconds:.1f} s", *found.remarks()])
+        note = "; ".join(
+            [f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]
+        )
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        return Answer(found.run, note, found.method, found.seconds, data, engine_versions())
+        return Answer(result.run, note, result.method, result.seconds, data, engine_versions())
 
     @property
     def _kinds(self) -> list[Any]:
@@ -327,8 +333,8 @@ class Search(TunableSystem):
             )
             if len(texts) == len(topics):
                 return Run(hits.frame(topics.qids), "tuned")
-            asked = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
-            frame = asked.join(hits.frame(texts), on="qid", maintain_order="left_right")
+            queries = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
+            frame = queries.join(hits.frame(texts), on="qid", maintain_order="left_right")
             return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
 
         facts = {
@@ -390,12 +396,12 @@ class Fusion(TunableSystem):
     def answer(self, step: RunStep, context: "Context") -> Answer:
         members = list(step.parts.values())
         depth = step.study.recipe.most
-        run = self.fused([one.read() for one in members], depth=depth, tag=step.tag)
+        run = self.fused([member.read() for member in members], depth=depth, tag=step.tag)
         settings = FUSION.settings(self.fusion, "method")
         settings["depth"] = step.study.recipe.depth
         if self.weights:
             settings["weights"] = list(self.weights)
-        settings["runs"] = [named(one, context) for one in members]
+        settings["runs"] = [named(member, context) for member in members]
         note = f"{step.counted(run)}, fused from {len(members)} runs"
         return Answer(run, note, {"fusion": settings})
 
@@ -406,8 +412,8 @@ class Fusion(TunableSystem):
 
     @property
     def fixed(self) -> dict[str, float]:
-        given = (self.model_extra or {}).keys() & self.hyperparameters.keys()
-        values = {name: getattr(self.fusion, name) for name in sorted(given)}
+        stated = (self.model_extra or {}).keys() & self.hyperparameters.keys()
+        values = {name: getattr(self.fusion, name) for name in sorted(stated)}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights or one each
         return values | {f"weights.{name}": weight for name, weight in weights}
 
@@ -432,8 +438,8 @@ class Fusion(TunableSystem):
         ]
 
         def tried(setting: Setting, topics: Topics) -> Run:
-            own = [of_topics(one, topics) for one in runs]
-            return self.at(setting).fused(own, depth=depth, tag="tuned")
+            restricted = [of_topics(run, topics) for run in runs]
+            return self.at(setting).fused(restricted, depth=depth, tag="tuned")
 
         settings = {name: v for name, v in self.fusion.model_dump().items() if isinstance(v, str)}
         facts = {

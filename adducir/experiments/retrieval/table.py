@@ -41,15 +41,15 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     recipe, names = study.recipe, study.recipe.table.system_names
     facts = {
         name: RunFacts(
-            one.qrels,
-            one.evaluator.measures,
+            topics.qrels,
+            topics.evaluator.measures,
             systems=len(recipe.systems),
-            queries=dict(zip(one.topics.qids, one.topics.queries, strict=True)),
+            queries=dict(zip(topics.topics.qids, topics.topics.queries, strict=True)),
             unjudged=recipe.unjudged,
-            model=one.model,
-            judge=one.judge,
+            model=topics.model,
+            judge=topics.judge,
         )
-        for name, one in study.topic_sets.items()
+        for name, topics in study.topic_sets.items()
     }
     scores = _evaluate(study, facts)
     for warning in unmatched(scores.evaluations, names):
@@ -58,13 +58,13 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     several = len(facts) > 1
     notes = merged(
         {
-            name: one.notes(comparison, recipe.table.style, name * several, names)
-            for name, one in facts.items()
+            name: facts_.notes(comparison, recipe.table.style, name * several, names)
+            for name, facts_ in facts.items()
         }
     )
-    remarks = [one.remark(name, names) for name, one in recipe.systems.items()]
+    remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
     chosen = chosen_settings(study)
-    topics = {name: one.hits for name, one in facts.items()}
+    topics = {name: facts_.hits for name, facts_ in facts.items()}
     runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
     for trial in _trials(study):
         runs[trial.data][trial.run] = _run(study, trial, context)
@@ -72,23 +72,25 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         **({"chosen settings, by fold": chosen} if chosen else {}),
         "runs": runs,
         "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
-        "topics": {name: one.facts(recipe.topics[name]) for name, one in study.topic_sets.items()},
+        "topics": {
+            name: topics_.facts(recipe.topics[name]) for name, topics_ in study.topic_sets.items()
+        },
     }
     material = ReportData(
         topics=topics if several else {"": next(iter(topics.values()))},
-        snippets=snippets(study, {name: one.runs for name, one in topics.items()}),
+        snippets=snippets(study, {name: topic_hits.runs for name, topic_hits in topics.items()}),
         costs={name: _cost(study, name) for name in recipe.systems},
     )
     layout = study.layout(
         study.provenance(facts_of, study.measures),
         notes=[*study.seed_notes(), *filter(None, remarks), *_tuned(study, chosen), *notes],
         measure_names=study.measure_names,
-        sections={name: one.group for name, one in recipe.systems.items() if one.group},
+        sections={name: system.group for name, system in recipe.systems.items() if system.group},
         material=material,
         powered=[
             figure
-            for name, one in facts.items()
-            for figure in one.powered(comparison, name * several)
+            for name, facts_ in facts.items()
+            for figure in facts_.powered(comparison, name * several)
         ],
     )
     return build_table(comparison, layout)
@@ -110,8 +112,8 @@ def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
                 # The evaluator would assume unrelated run and qrels, but the plan has checked them:
                 # the search only found documents for other topics.
                 run = Run(run.frame.clear(), run.tag, run.path)
-            found = topic_set.evaluator.score(run, system=trial.run, topic_set=name * several)
-            scores.append(found.renamed(trial.system))
+            measured = topic_set.evaluator.score(run, system=trial.run, topic_set=name * several)
+            scores.append(measured.renamed(trial.system))
             facts[name].add(run, trial.run, trial.system)
             progress().advance(1)
     return Scores.concat(scores)
@@ -122,12 +124,12 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 
 def chosen_settings(study: "RetrievalStudy") -> Chosen:
-    found = {}
+    chosen = {}
     for trial in _trials(study):
-        if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in found:
+        if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in chosen:
             folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
-            found[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
-    return found
+            chosen[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
+    return chosen
 
 
 def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
@@ -162,8 +164,8 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
         "engine": step.settings.engine,
         **step.recipe(),
         **{
-            key: context.shown(one) if isinstance(one, Path) else one
-            for key, one in step.facts.items()
+            key: context.shown(fact) if isinstance(fact, Path) else fact
+            for key, fact in step.facts.items()
         },
     }
     try:
@@ -204,7 +206,7 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
 
 def _cost(study: "RetrievalStudy", system: str) -> Cost:
     """Milliseconds per topic, bytes of the index, seconds of training; means over its runs."""
-    each = list[tuple[float | None, ...]]()
+    costs = list[tuple[float | None, ...]]()
     for seed in study.seeds(system):
         steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
         made_of, times, topics, size = dict.fromkeys(steps), list[str](), 0, None
@@ -212,22 +214,22 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
             facts = run_facts(step.path) or {}
             times.append(str(part_of(facts, "resources", "runtime").get("wallclock", "")))
             topics += part_of(facts, "run file").get("topics") or 0
-        is_timed = topics and all(one.endswith(" s") for one in times)
-        seconds = sum(float(one.removesuffix(" s")) for one in times) if is_timed else None
+        is_timed = topics and all(time.endswith(" s") for time in times)
+        seconds = sum(float(time.removesuffix(" s")) for time in times) if is_timed else None
         if name := study.recipe.systems[system].index_name(study):
             index = study.index(name, seed)
-            files = [one for one in index.path.rglob("*") if one.is_file()]
+            files = [file for file in index.path.rglob("*") if file.is_file()]
             is_own = is_current(index.path, index.fingerprint)  # not another experiment's
-            size = sum(one.stat().st_size for one in files) if is_own else None
+            size = sum(file.stat().st_size for file in files) if is_own else None
         for step in steps:  # which grows by each one's inputs
-            steps += [one for one in step.inputs if one not in made_of]
+            steps += [before for before in step.inputs if before not in made_of]
             made_of |= dict.fromkeys(step.inputs)
-        models = [training_log(one.path) for one in made_of if isinstance(one, ModelStep)]
-        training = sum(one["seconds"] for one in models if one.get("seconds"))
-        each.append((None if seconds is None else 1000 * seconds / topics, size, training or None))
+        models = [training_log(step.path) for step in made_of if isinstance(step, ModelStep)]
+        training = sum(log["seconds"] for log in models if log.get("seconds"))
+        costs.append((None if seconds is None else 1000 * seconds / topics, size, training or None))
     time, held, trained = (
-        None if None in some else fmean(one or 0 for one in some)
-        for some in zip(*each, strict=True)
+        None if None in some else fmean(value or 0 for value in some)
+        for some in zip(*costs, strict=True)
     )
     return Cost(time, None if held is None else round(held), trained)
 
@@ -240,25 +242,25 @@ def snippets(
     study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
 ) -> dict[str, str]:
     """The first characters of hits by docno; for weighted words, the original texts."""
-    wanted, docnos = study.recipe.table.snippets, set[str]()
-    for name, runs in hits.items() if wanted != "none" else ():
+    shown, docnos = study.recipe.table.snippets, set[str]()
+    for name, runs in hits.items() if shown != "none" else ():
         judged = study.topic_sets[name].qrels.frame.select("qid", "docno")
         for frame in runs.values():
-            if wanted == "judged":
+            if shown == "judged":
                 frame = frame.join(judged, on=["qid", "docno"], how="semi")
             docnos.update(frame["docno"].unique().to_list())
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     indexes = study.indexes.values() if docnos else ()
-    for index in sorted(indexes, key=lambda one: _expanded(one) is not None):
+    for index in sorted(indexes, key=lambda index_: _expanded(index_) is not None):
         fields, corpus = index.fields, _expanded(index)
         if corpus is not None:
             from adducir.deepct.expansion import WEIGHTED
 
-            read = [corpus.settings.text if one == WEIGHTED else (one,) for one in fields]
-            fields = tuple(dict.fromkeys(one for many in read for one in many))
-        for docno, document in _documents(index, docnos - found.keys()):
-            found[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
-    return found
+            read = [corpus.settings.text if field == WEIGHTED else (field,) for field in fields]
+            fields = tuple(dict.fromkeys(field for names in read for field in names))
+        for docno, document in _documents(index, docnos - texts.keys()):
+            texts[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
+    return texts
 
 
 def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str, Document]]:

@@ -104,16 +104,16 @@ class Tuning:
     @property
     def edges(self) -> dict[tuple[str, Number, str], int]:
         """How many folds chose the smallest or largest value tried: a better one may lie beyond."""
-        found: Counter[tuple[str, Number, str]] = Counter()
+        edges: Counter[tuple[str, Number, str]] = Counter()
         for fold in range(len(self.folds)):
             tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
-            for one, places in zip(self.grid.parameters, tied.T, strict=True):
-                value = one.values[places[0]]
-                if (places == places[0]).all() and one.is_edge(value):
-                    end = "smallest" if value == one.values[0] else "largest"
-                    found[one.name, value, end] += 1
+            for parameter, places in zip(self.grid.parameters, tied.T, strict=True):
+                value = parameter.values[places[0]]
+                if (places == places[0]).all() and parameter.is_edge(value):
+                    end = "smallest" if value == parameter.values[0] else "largest"
+                    edges[parameter.name, value, end] += 1
         order = self.grid.names.index
-        return dict(sorted(found.items(), key=lambda one: (order(one[0][0]), one[0][1])))
+        return dict(sorted(edges.items(), key=lambda edge: (order(edge[0][0]), edge[0][1])))
 
     def warnings(self) -> list[str]:
         folds = len(self.folds)
@@ -159,18 +159,20 @@ def tune(
                 run = system.run(grid.setting(number), topics)
                 values[number] = evaluator.score(run).values(measure)
             progress().advance(1)
-    means = [[mean(one[folds.train(fold)]) for one in values] for fold in range(len(folds))]
-    chosen = tuple(each.index(max(each)) for each in means)
+    means = [[mean(row[folds.train(fold)]) for row in values] for fold in range(len(folds))]
+    chosen = tuple(row.index(max(row)) for row in means)
     held_out = {"qid": pl.Series(pool.ids, dtype=pl.String), "fold": folds.of}
     order = pl.DataFrame(held_out).with_row_index("topic")
     empty = {"qid": pl.String, "docno": pl.String, "score": pl.Float64, "topic": pl.UInt32}
     ranked = [pl.DataFrame(schema={**empty, "fold": pl.Int64})]
     for number in dict.fromkeys(chosen):
-        own = [fold for fold, one in enumerate(chosen) if one == number]
+        folds_of_setting = [fold for fold, choice in enumerate(chosen) if choice == number]
         if len(topics):
             frame = system.run(grid.setting(number), topics).frame
             joined = frame.join(order, on="qid", maintain_order="left")
-            ranked.append(joined.filter(pl.col("fold").is_in(own)).select(ranked[0].columns))
+            ranked.append(
+                joined.filter(pl.col("fold").is_in(folds_of_setting)).select(ranked[0].columns)
+            )
     whole = pl.concat(ranked).sort("topic", maintain_order=True)
     run = Run(whole.select("qid", "docno", "score"), tag)
     seconds = time.perf_counter() - started
@@ -181,8 +183,8 @@ def tune(
 def of_topics(run: Run, topics: Topics) -> Run:
     if set(run.qids) <= set(topics.qids):
         return run
-    wanted = pl.Series(topics.qids, dtype=pl.String)
-    return Run(run.frame.filter(pl.col("qid").is_in(wanted.implode())), run.tag)
+    qids = pl.Series(topics.qids, dtype=pl.String)
+    return Run(run.frame.filter(pl.col("qid").is_in(qids.implode())), run.tag)
 
 
 TIES = (
@@ -218,9 +220,9 @@ def write_report(tuning: Tuning, folder: Path, *, with_runs: bool = True) -> dic
             names.append("held-out.trec.gz")
             write_run(tuning.run, hidden / names[-1], about, topics=pool.ids)
         elif with_runs:
-            for number, each in enumerate(pool.sets):
-                names.append(f"held-out.{each.name.replace(' ', '_')}.trec.gz")
-                run, qids = pool.of_set(tuning.run, each.name), pool.names_of(number)[0]
+            for number, topic_set in enumerate(pool.sets):
+                names.append(f"held-out.{topic_set.name.replace(' ', '_')}.trec.gz")
+                run, qids = pool.of_set(tuning.run, topic_set.name), pool.names_of(number)[0]
                 write_run(run, hidden / names[-1], about, topics=qids)
     return {name: folder / name for name in names}
 
@@ -230,14 +232,14 @@ def facts(tuning: Tuning) -> dict[str, Any]:
     return {
         "adducir": __version__,
         "system": tuning.system,
-        "grid": {each.name: list(each.values) for each in tuning.grid.parameters},
+        "grid": {parameter.name: list(parameter.values) for parameter in tuning.grid.parameters},
         "settings": len(tuning.grid),
         "objective": str(tuning.objective),
         "negative grades": tuning.negative,
         "ties": TIES,
         "topic sets": {
-            each.name: {"topics": each.topics.source, "qrels": each.qrels.source}
-            for each in pool.sets
+            topic_set.name: {"topics": topic_set.topics.source, "qrels": topic_set.qrels.source}
+            for topic_set in pool.sets
         },
         "rule of folds": folds.rule,
         "folds": [
@@ -271,8 +273,8 @@ def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
             if len(sets) > 1:
                 groups.append((fold, part, "all", rows))
             for number in sets:
-                own = rows[pool.set_of[rows] == number]
-                groups.append((fold, part, pool.sets[number].name, own))
+                members = rows[pool.set_of[rows] == number]
+                groups.append((fold, part, pool.sets[number].name, members))
     for number in range(len(tuning.grid)):
         setting = [plain(value) for value in tuning.grid.setting(number).values()]
         for fold, part, name, rows in groups:
