@@ -152,7 +152,9 @@ class Option:
             metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
         details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
         if choices := self.choices:
-            details["autocompletion"] = lambda start: [c for c in choices if c.startswith(start)]
+            details["autocompletion"] = lambda incomplete: [
+                choice for choice in choices if choice.startswith(incomplete)
+            ]
         if self.is_argument:
             return _keyword(self.name, typed, typer.Argument(**details), default)
         taken = typer.Option(*self.flags, rich_help_panel=self.panel, **details)
@@ -192,9 +194,9 @@ class Command(PlainHelp, TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            rest_: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
+            rest: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
         except Exception as error:
-            if option := getattr(error, "optionname", ""):
+            if option := getattr(error, "option_name", ""):
                 self._refuse_key(option)
             if getattr(error, "ctx", ctx) is None:
                 error.ctx = ctx  # type: ignore[attr-defined]  # names the command in the hint
@@ -206,7 +208,7 @@ class Command(PlainHelp, TyperCommand):
                 given[key] = value
         if not ctx.resilient_parsing:
             ctx.obj = _validated(self.recipe, given, ctx.command_path)
-        return rest_
+        return rest
 
     def _rare_set(self, args: list[str]) -> Iterator[str]:
         """The arguments, with a rare option's ``--key value`` as ``--set key=value``."""

@@ -11,7 +11,7 @@ from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
-class Rerank(Computing, TextSources, RunReading, TopicReading):
+class Rerank(Computing, Reading, TextSources, RunReading, TopicReading):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(

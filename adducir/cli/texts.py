@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import needs
-from adducir.corpora.reading import Reading
+from adducir.core.recipe import Recipe, needs
 
 if TYPE_CHECKING:
+    from adducir.corpora.documents import Corpus
     from adducir.rerankers.rerank import Texts
 
 
-class TextSources(Reading):
+class TextSources(Recipe):
     """Where the texts of documents come from."""
 
     conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
@@ -26,11 +26,21 @@ class TextSources(Reading):
         default=None,
         reads=True,
     )
+    passages: int | None = option(
+        "Split documents into passages DOCNO#1, ... of at most this many words.",
+        default=None,
+        ge=1,
+    )
     fields: common.Names = option(
         "The documents' fields to read, comma-separated or repeated.",
         default=(),
         shown="those indexed, or the corpus's texts",
     )
+
+    def opened(self, source: str) -> "Corpus":
+        from adducir.corpora.sources import open_corpus
+
+        return open_corpus(source, passages=self.passages)
 
     def check_source(self) -> None:
         if (self.index is None) == (self.corpus is None):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -230,7 +231,7 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
     stem = (
         "int" if kind == "int_from_float" else kind.removesuffix("_type").removesuffix("_parsing")
     )
-    if kind == "literal_error" and detail["loc"] and detail["loc"][0] in fields:
+    if kind in ("literal_error", "enum") and detail["loc"] and detail["loc"][0] in fields:
         choices = [*_choices(fields[str(detail["loc"][0])].annotation)]
         expected, hint = _listed(choices), nearest(value, choices) if isinstance(value, str) else ""
     elif stem in _WORDS and stem != kind:
@@ -249,7 +250,9 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
 
 
 def _choices(hint: Any) -> Iterator[str]:
-    """The texts of a hint's literals."""
+    """The texts of a hint's literals and enumerations."""
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        yield from (str(member.value) for member in hint)
     for inner in get_args(hint):
         if get_origin(hint) is Literal:
             yield str(inner)

@@ -62,6 +62,13 @@ def test_a_mistyped_hyperparameter_is_suggested(folder, capsys):
     assert "did you mean `fb_docs`" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("query", ["and//or", "./cats", "cats/", "a/../b"])
+def test_a_query_is_no_path(folder, capsys, query):
+    indexed()
+    adducir("search", "-i", "indexes/own", query)
+    assert capsys.readouterr().out.startswith(f"{query}: ")
+
+
 @pytest.mark.parametrize("runs", [["a.trec"], ["a.trec", "b.trec"]])
 def test_docnos_are_never_broken(folder, capsys, monkeypatch, runs):
     monkeypatch.setenv("COLUMNS", "30")
