@@ -4,8 +4,6 @@
         runs: Runs
         output: RunOutput
         method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
-        depth: int = option("Documents per topic.", default=1000, ge=1)
-
 
     def fuse(settings: Fuse) -> None:
         "Fuse several runs into one."
@@ -120,10 +118,9 @@ class Option:
             kind, *others = get_args(kind)
             self.count = 1 + len(others) if others and Ellipsis not in others else 0
         self.kind: Any = kind
-        self.choices = tuple(map(str, get_args(kind))) if get_origin(kind) is Literal else ()
-        for mark in marks:
-            if isinstance(mark, Family):
-                self.choices = tuple(mark)
+        names: Any = get_args(kind) if get_origin(kind) is Literal else ()
+        names = next((mark for mark in marks if isinstance(mark, Family)), names)
+        self.choices = tuple(map(str, names))
 
     def __str__(self) -> str:
         """How users write it: ``--depth``, ``--set fb_terms``, ``RUN``."""
@@ -162,8 +159,10 @@ class Option:
 
 
 _ALIASES = {"--topic-field": "--query-field"}
-_MEANT = dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth")
-_MEANT["title"] = "--caption"
+_MEANT = {
+    **dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth"),
+    "title": "--caption",
+}
 """Options by what other programs call them."""
 
 
@@ -269,6 +268,8 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         parameters.append(_keyword("force", bool, taken, False))
 
     def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
+        from adducir.core.artifacts import remember
+
         with ExitStack() as claims:
             outputs = _claim(invocation.obj, force, claims)
             if getattr(invocation.obj, "allow_code", False):
@@ -401,8 +402,8 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
 
 def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) -> None:
     """Refuse a name with another format's suffix, and files that Adducir did not write."""
-    from adducir.core.artifacts import refuse_other
-    from adducir.core.files import file_digest, refuse_unwritable
+    from adducir.core.artifacts import is_remembered, refuse_other
+    from adducir.core.files import refuse_unwritable
 
     if path.is_dir():
         raise InputError("this is a folder, but a file would be written here.", path=path)
@@ -427,29 +428,5 @@ def _check_file(option: Option, path: Path, writes: Writes, settings: Recipe) ->
         from adducir.runs.write import refuse_other_run
 
         refuse_other_run(path)
-    elif path.exists() and path.stat().st_size and file_digest(path) not in _remembered():
+    elif path.exists() and path.stat().st_size and not is_remembered(path):
         refuse_other(path, f"Adducir did not write this {writes.what}, or it was changed since")
-
-
-def remember(outputs: Sequence[Path]) -> None:
-    """Note what was written, by digest, so that the same command may replace it."""
-    from adducir.core.files import cache_folder, file_digest
-
-    digests = {file_digest(path) for path in outputs if path.is_file()}
-    digests -= _remembered() if digests else set()
-    if digests and (folder := cache_folder()):
-        with suppress(OSError), (folder / _WRITTEN).open("a", encoding="ascii") as handle:
-            handle.writelines(f"\n{digest}\n" for digest in digests)
-
-
-_WRITTEN = "written"
-
-
-def _remembered() -> set[str]:
-    """The digests of what Adducir wrote on this machine; a cache that cannot be read is empty."""
-    from adducir.core.files import cache_folder
-
-    with suppress(OSError):
-        if folder := cache_folder():
-            return {*(folder / _WRITTEN).read_text(encoding="ascii", errors="replace").split()}
-    return set()

@@ -13,7 +13,7 @@ import platform
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
@@ -30,6 +30,7 @@ from adducir.core.errors import (
     explaining_writes,
 )
 from adducir.core.files import (
+    cache_folder,
     file_digest,
     give_default_rights,
     link_or_copy,
@@ -331,3 +332,24 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
     begun.replace(folder / MANIFEST)  # at once: a folder with it is complete
     sync(folder)
     return manifest
+
+
+def remember(outputs: Sequence[Path]) -> None:
+    """Note the files that were written, by digest, so that the same command may replace them."""
+    digests = {file_digest(path) for path in outputs if path.is_file()}
+    digests -= _remembered() if digests else set()
+    if digests and (folder := cache_folder()):
+        with suppress(OSError), (folder / "written").open("a", encoding="ascii") as handle:
+            handle.writelines(f"\n{digest}\n" for digest in digests)
+
+
+def is_remembered(path: Path) -> bool:
+    return file_digest(path) in _remembered()
+
+
+def _remembered() -> set[str]:
+    """The digests of what Adducir wrote on this machine; a cache that cannot be read is empty."""
+    with suppress(OSError):
+        if folder := cache_folder():
+            return {*(folder / "written").read_text(encoding="ascii", errors="replace").split()}
+    return set()
