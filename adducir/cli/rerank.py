@@ -6,12 +6,12 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.texts import TextSources
 from adducir.cli.workers import Computing
-from adducir.corpora.reading import Reading, TopicReading
+from adducir.corpora.reading import QueryReading, Reading
 from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
-class Rerank(Computing, Reading, TextSources, RunReading, TopicReading):
+class Rerank(Computing, Reading, TextSources, RunReading, QueryReading):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -23,11 +23,6 @@ class Rerank(Computing, Reading, TextSources, RunReading, TopicReading):
     output: common.RunOutput
     depth: int = option("Documents per topic to rerank.", default=100, ge=1)
     fold: FoldName | None = FOLD
-    query_field: str | None = option(
-        "Topic field used as the query.",
-        default=None,
-        shown="as for search",
-    )
     device: common.Device = "auto"
     threads: common.Threads = None
     tag: common.Tag = None
@@ -66,7 +61,7 @@ def rerank(settings: Rerank) -> None:
         candidates = settings.read_run(settings.run)
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
-        topics = settings.read_topics(settings.topics, settings.query_field)
+        topics = settings.read_topics(settings.topics)
         docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
         texts = settings.texts(docnos, scratch, reranker.fields)
         found = rerank_run(
