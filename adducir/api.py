@@ -264,12 +264,13 @@ def evaluate(
     from ir_measures import Measure
 
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.measures import DEFAULT_MEASURES
+    from adducir.evaluation.measures import DEFAULT_MEASURES, needs_subtopics, parse_measures
 
     chosen = " ".join(DEFAULT_MEASURES) if measures is None else measures
     if not isinstance(chosen, str | Measure | Iterable):
         raise refused(chosen, "measures", "their names")
-    evaluator = Evaluator(as_qrels(qrels), chosen, **more)
+    found = parse_measures(chosen)
+    evaluator = Evaluator(as_qrels(qrels, subtopics=needs_subtopics(found)), found, **more)
     if isinstance(run, Sequence) and not isinstance(run, str):
         return [evaluator.score(as_run(one, f"run{number}")) for number, one in enumerate(run, 1)]
     return evaluator.score(as_run(run))
@@ -392,13 +393,13 @@ def as_topics(topics: Queries) -> Topics:
     return Topics.of(topics)
 
 
-def as_qrels(qrels: Judgements) -> Qrels:
+def as_qrels(qrels: Judgements, *, subtopics: bool = False) -> Qrels:
     if isinstance(qrels, Qrels):
         return qrels
     if isinstance(qrels, Mapping) or is_frame(qrels):
         return Qrels.of(qrels)  # type: ignore[arg-type]
     if isinstance(qrels, str | os.PathLike | list | tuple):
-        return load_qrels(qrels)  # type: ignore[arg-type]
+        return load_qrels(qrels, subtopics=subtopics)  # type: ignore[arg-type]
     raise refused(qrels, "qrels", "a file, a data frame or a dict")
 
 

@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import Any, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.registry import Family
@@ -117,7 +118,8 @@ def _fusion(method: Any) -> Checks:
 
 def _measure(measure: Any) -> Checks:
     run = Run.of({"1": {"a": 3.0, "x": 2.0, "b": 1.0}, "2": {"x": 1.0}}, tag="run")
-    qrels = Qrels.of({"1": {"a": 0, "b": 1}, "2": {"a": 1}, "3": {"c": 1}})
+    rows = [("1", "a", 0, "s"), ("1", "b", 1, "t"), ("2", "a", 1, "s"), ("3", "c", 1, "s")]
+    qrels = Qrels.of(pl.DataFrame(rows, schema=["qid", "docno", "grade", "subtopic"], orient="row"))
     values = measure.values(Lists.find(run, Judgements.prepare(qrels, "zero")))
     yield _finite(values, 3), "values() does not return a number per topic of the qrels"
 

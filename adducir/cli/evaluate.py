@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -105,7 +106,12 @@ def evaluate(settings: Evaluate) -> None:
     from adducir.cli.console import note, open_progress
     from adducir.core.files import file_digest
     from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.measures import DEFAULT_MEASURES, is_measure
+    from adducir.evaluation.measures import (
+        DEFAULT_MEASURES,
+        is_measure,
+        needs_subtopics,
+        parse_measures,
+    )
     from adducir.evaluation.scores import Scores, system_of
     from adducir.judges.corrected import CORRECTED_MEASURES, CorrectedEvaluator
     from adducir.judges.notes import alone_note, corrected_notes, judge_of, titled
@@ -132,13 +138,14 @@ def evaluate(settings: Evaluate) -> None:
                 hint="Let people judge a sample (adducir sample), and give it with "
                 "--set people=SHEET; or use --set uncorrected=true.",
             )
-        judged = settings.read_qrels(settings.qrels)
-        by_model = settings.read_qrels(settings.model_qrels) if settings.model_qrels else None
+        default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
+        negative, measures = settings.negative_grades, settings.measures or default
+        read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
+        judged = read(settings.qrels)
+        by_model = read(settings.model_qrels) if settings.model_qrels else None
         if by_model is not None:
             check_judged(judged, by_model, str(settings.judge))
         topics = settings.read_topics(settings.topics) if settings.topics else None
-        default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
-        negative, measures = settings.negative_grades, settings.measures or default
         evaluator: Evaluator | CorrectedEvaluator
         if settings.people:
             evaluator = CorrectedEvaluator.of(judged, *read_sheet(settings.people), measures)

@@ -53,6 +53,7 @@ def reproduce(settings: Reproduce) -> None:
     """
     from adducir.cli.console import open_progress
     from adducir.evaluation.evaluator import Evaluator
+    from adducir.evaluation.measures import needs_subtopics, parse_measures
     from adducir.evaluation.reproduction import (
         compare_effects,
         kendall_tau_of_runs,
@@ -63,7 +64,9 @@ def reproduce(settings: Reproduce) -> None:
     from adducir.tables.table import Column
 
     with open_progress():
-        evaluator = Evaluator(settings.read_qrels(settings.qrels), settings.measures or DEFAULT)
+        measures = parse_measures(settings.measures or DEFAULT)
+        qrels = settings.read_qrels(settings.qrels, subtopics=needs_subtopics(measures))
+        evaluator = Evaluator(qrels, measures)
         paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
         runs = {name: settings.read_run(path) for name, path in paths.items()}
         scores = [evaluator.score(run, system=name) for name, run in runs.items()]

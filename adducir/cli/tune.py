@@ -1,5 +1,6 @@
 """``adducir tune``: an experiment file's tuned search, as options."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,7 +93,7 @@ def tune(settings: Tune) -> None:
 
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
-    from adducir.evaluation.measures import parse_measure
+    from adducir.evaluation.measures import needs_subtopics, parse_measure
     from adducir.experiments.tuning.design import Grid, Pool
     from adducir.experiments.tuning.tune import tune as tune_grid
     from adducir.experiments.tuning.tune import write_report
@@ -105,7 +106,8 @@ def tune(settings: Tune) -> None:
         raise UsageError(f"{objective} needs more documents per topic than --depth {depth}.")
     refuse_other_results(output)
     with open_progress() as progress:
-        pool = Pool.of(_topic_sets(settings, said.topics.field))
+        by_subtopic = needs_subtopics([objective])
+        pool = Pool.of(_topic_sets(settings, said.topics.field, subtopics=by_subtopic))
         tuning = tune_grid(
             system.tunable(open_index(settings.index), depth, settings.threads),
             Grid.of(system.tune.values, system.hyperparameters),
@@ -164,7 +166,7 @@ def _system(settings: Tune) -> tuple[Said, Any]:
     raise UsageError("; ".join(map(str, errors)).rstrip(".") + ".")
 
 
-def _topic_sets(settings: Tune, field: str | None) -> "list[JudgedTopics]":
+def _topic_sets(settings: Tune, field: str | None, *, subtopics: bool) -> "list[JudgedTopics]":
     """Topics and qrels in pairs; a single source of topics takes all qrels."""
     topics, qrels = settings.topics, settings.qrels
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):
@@ -175,14 +177,15 @@ def _topic_sets(settings: Tune, field: str | None) -> "list[JudgedTopics]":
     from adducir.cli.common import stem
     from adducir.experiments.tuning.design import JudgedTopics
 
+    read = partial(settings.read_qrels, subtopics=subtopics)
     loaded = [settings.read_topics(source, field) for source in topics]
     if len(topics) == 1 or len(qrels) == 1:
-        judged = settings.read_qrels(qrels)
+        judged = read(qrels)
         parts = [
             judged if len(topics) == 1 else judged.restricted(topics_.qids) for topics_ in loaded
         ]
     else:
-        parts = [settings.read_qrels(source) for source in qrels]
+        parts = [read(source) for source in qrels]
     # A name for each: the shortest distinct end of its source.
     stems = [Path(stem(Path(source))).stem for source in topics]
     names = [

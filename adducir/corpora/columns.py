@@ -36,7 +36,9 @@ class Layout(NamedTuple):
 RUN = Layout("run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number")
 QRELS = Layout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an integer")
 _RUN_NAMES = ("qid", "docno", "score", "rank", "tag")
-_QRELS_NAMES = ("qid", "docno", "grade")
+SUBTOPIC = "iteration"
+"""The column of qrels in which diversity tracks name a subtopic."""
+_QRELS_NAMES = ("qid", "docno", "grade", SUBTOPIC)
 
 
 def named_layout(base: Layout, names: Sequence[str]) -> Layout:
@@ -45,6 +47,7 @@ def named_layout(base: Layout, names: Sequence[str]) -> Layout:
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
     """
     known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
+    names = [SUBTOPIC if name in ("subtopic", "subtopic_id") else name for name in names]
     number = "rank" if base.kind == "run" and "score" not in names else base.number
     wrong = [name for name in {"qid", "docno", number} if list(names).count(name) != 1]
     if wrong:

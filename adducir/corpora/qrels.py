@@ -4,7 +4,8 @@ A source is ``bundled:qrels``, an ir_datasets id, or a file, also compressed: TR
 ``qid iteration docno grade``, where the iteration and lines that begin with ``#`` are ignored, as
 in trec_eval 10, and ``4.0`` counts as 4; three columns ``qid docno grade``; a table with a header,
 as TSV, CSV or Parquet (BEIR's ``query-id corpus-id score``, PyTerrier's ``qid docno label``), or
-JSON lines with these keys (MTEB); or JSON, ``{qid: {docno: grade}}``.
+JSON lines with these keys (MTEB); or JSON, ``{qid: {docno: grade}}``. Measures of diversity read
+the second column as a subtopic.
 """
 
 import re
@@ -24,13 +25,23 @@ from adducir.core.progress import progress
 from adducir.core.texts import counted, refuse_text, refused
 from adducir.corpora.columns import (
     QRELS,
+    SUBTOPIC,
     Columns,
     named_layout,
     read_columns,
     regular_columns,
     tabbed,
 )
-from adducir.corpora.frames import DOCNO, GRADE, QID, FramedByTopic, repeated_rows, rows_of
+from adducir.corpora.frames import (
+    DOCNO,
+    GRADE,
+    QID,
+    FramedByTopic,
+    column_of,
+    ids_of,
+    repeated_rows,
+    rows_of,
+)
 from adducir.corpora.sources import BUNDLED, resolve
 from adducir.corpora.tables import PARQUET, Quotes, json_table, read_table
 
@@ -38,21 +49,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KEPT = {"first": "first grade", "max": "largest grade"}
-_KEEP = "Keep one of the two judgements: --duplicates first or --duplicates max."
+_KEEP = "Keep one of the two judgements: --duplicates first or --duplicates max. Measures such as "
+_KEEP += "alpha_nDCG read judgements by subtopic."
 _THREE = QRELS._replace(columns=("qid", "docno", "grade"))
 _FIVE = (
     "Name the columns to read: --qrels-columns qid,docno,grade,-,- for prels, or "
-    "qid,-,-,docno,grade for judgements by subtopic, with --duplicates max."
+    "qid,subtopic,-,docno,grade for judgements by subtopic, with --duplicates max."
 )
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
 
 @dataclass(frozen=True, eq=False)
 class Qrels(FramedByTopic):
-    """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), unique pairs in file order."""
+    """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), unique pairs in file order.
+
+    ``subtopics``: each judgement of diversity qrels, a frame with ``subtopic``, too.
+    """
 
     frame: pl.DataFrame
     source: str
+    subtopics: pl.DataFrame | None = None
 
     @classmethod
     def of(
@@ -63,9 +79,16 @@ class Qrels(FramedByTopic):
         """Make judgements of a frame (qid, docno, grade) or a dict ``{qid: {docno: grade}}``.
 
         Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is their name
-        in messages.
+        in messages. A column ``subtopic`` makes judgements by subtopic, of which a document's
+        grade is the largest.
         """
-        return cls(_judgements(data), source)
+        columns = getattr(data, "columns", ())
+        names = [name for name in ("subtopic", "subtopic_id") if name in columns]
+        if isinstance(data, Mapping) or not names:
+            return cls(_judgements(data), source)
+        each = _judgements(data, repeats=True)
+        each = each.with_columns(ids_of(column_of(data, names, source), SUBTOPIC))
+        return _of_subtopics(each, "max", source)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -77,12 +100,33 @@ class Qrels(FramedByTopic):
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """Only the judgements of these topics, in the same order; unknown qids are ignored."""
         refuse_text(qids, "qids")
-        wanted = pl.Series("qid", list(qids), dtype=pl.String)
-        return Qrels(self.frame.filter(pl.col("qid").is_in(wanted.implode())), self.source)
+        wanted = pl.Series("qid", list(qids), dtype=pl.String).implode()
+        each = self.subtopics
+        return Qrels(
+            self.frame.filter(pl.col("qid").is_in(wanted)),
+            self.source,
+            None if each is None else each.filter(pl.col("qid").is_in(wanted)),
+        )
 
     def identity(self) -> dict[str, str]:
         """A digest of the judgements for fingerprints, independent of the source's name."""
-        return {"qrels": digest_of([self.frame.write_csv(separator=" ", quote_style="never")])}
+        frames = [self.frame] if self.subtopics is None else [self.frame, self.subtopics]
+        texts = [one.write_csv(separator=" ", quote_style="never") for one in frames]
+        return {"qrels": digest_of(texts)}
+
+
+def _of_subtopics(frame: pl.DataFrame, kept: str, source: str) -> Qrels:
+    """Judgements by subtopic (the column ``iteration``) of a frame with a row for each."""
+    each = frame.rename({SUBTOPIC: "subtopic"}).cast({"grade": pl.Int64})
+    keys = ["qid", "subtopic", "docno"]
+    for row in each.filter(each.select(keys).is_duplicated()).head(1).rows(named=True):
+        what = "document {docno} of topic {qid} is judged twice for subtopic {subtopic}."
+        raise InputError(what.format(**row), path=source)
+    grade = pl.col("grade").first() if kept == "first" else pl.col("grade").max()
+    frame = each.group_by("qid", "docno", maintain_order=True).agg(grade)
+    message = f"read by subtopic; the {_KEPT[kept]} of a document counts where it needs one"
+    progress().note_once(f"{source}: {message}")
+    return Qrels(frame, source, each.select(*keys, "grade"))
 
 
 def _judgements(data: Any, *, repeats: bool = False) -> pl.DataFrame:
@@ -109,6 +153,7 @@ def load_qrels(
     columns: Sequence[str] = (),
     duplicates: Duplicates = "refuse",
     quotes: Quotes | None = None,
+    subtopics: bool = False,
 ) -> Qrels:
     """Read judgements from one or more sources.
 
@@ -119,6 +164,8 @@ def load_qrels(
         duplicates: A document judged twice for a topic, also by two sources, is an error, or its
             first or largest grade counts.
         quotes: What quotes are in a table; None: as the file shows.
+        subtopics: Read the second of TREC's columns, or one called ``subtopic``, as a subtopic, for
+            alpha_nDCG and the like.
 
     Example:
         >>> ad.load_qrels("bundled:qrels").to_polars().columns
@@ -133,14 +180,20 @@ def load_qrels(
         raise InputError("qrels are missing.")
     with gathering() as each:
         found = [each(partial(resolve, one)) for one in sources]
-    keeps = duplicates != "refuse"
+    keeps = duplicates != "refuse" or subtopics
     with gathering() as each:
-        read = [each(partial(_read, one, columns, quotes, keeps)) for one in found]
+        read = [each(partial(_read, one, columns, quotes, keeps, subtopics)) for one in found]
+    for one, part in zip(found, read, strict=True):
+        if subtopics and SUBTOPIC not in part.frame.columns:
+            raise InputError("it does not name subtopics, but measures need them.", path=one)
     frame = pl.concat([part.frame for part in read]).cast({"grade": pl.Int64})
+    if subtopics:
+        kept = "first" if duplicates == "first" else "max"
+        return _of_subtopics(frame, kept, " + ".join(map(str, sources)))
     again = repeated_rows(frame)
     if keeps and len(again):
-        kept = pl.col("grade").first() if duplicates == "first" else pl.col("grade").max()
-        frame = frame.group_by("qid", "docno", maintain_order=True).agg(kept)
+        grade = pl.col("grade").first() if duplicates == "first" else pl.col("grade").max()
+        frame = frame.group_by("qid", "docno", maintain_order=True).agg(grade)
         message = f"{counted(len(again), 'repeated judgement')}: the {_KEPT[duplicates]} counts"
         progress().note_once(f"{' + '.join(map(str, sources))}: {message}")
         return Qrels(frame, " + ".join(map(str, sources)))
@@ -158,28 +211,33 @@ def load_qrels(
     return Qrels(frame, " + ".join(map(str, sources)))
 
 
-def _read(found: Path | str, names: Sequence[str], quotes: Quotes | None, repeats: bool) -> Columns:
+def _read(
+    found: Path | str,
+    names: Sequence[str],
+    quotes: Quotes | None,
+    repeats: bool,
+    subtopics: bool,
+) -> Columns:
+    wanted = (*SCHEMA, SUBTOPIC) if subtopics else tuple(SCHEMA)
     if isinstance(found, str):
         from adducir.corpora import irds
 
         dataset = irds.open_dataset(found, "qrels")
         rows = [
-            (qrel.query_id, qrel.doc_id, float(qrel.relevance))
+            (qrel.query_id, qrel.doc_id, float(qrel.relevance), _subtopic(qrel))
             for qrel in irds.records(dataset, found, "qrels")
         ]
         if not rows:
             raise InputError(f"{found} of ir_datasets does not contain any judgements.")
-        schema = SCHEMA | {"grade": pl.Float64}
-        return Columns(pl.DataFrame(rows, schema=schema, orient="row"))
+        schema = SCHEMA | {"grade": pl.Float64, SUBTOPIC: pl.String}
+        return Columns(pl.DataFrame(rows, schema=schema, orient="row").select(wanted))
     if found.is_dir():
         raise InputError("this is a folder, not a file of qrels.", path=found)
     data, table = read_table(found, quotes)
     if names:
         layout = named_layout(QRELS, names)
         if table is None or suffix_of(found) != PARQUET:
-            columns = read_columns(
-                regular_columns(data, layout), layout, tuple(SCHEMA), repeats=repeats
-            )
+            columns = read_columns(regular_columns(data, layout), layout, wanted, repeats=repeats)
             return _without_faults(columns, found)
         if len(table.columns) != len(names):
             what = f"it has {len(table.columns)} columns, but --qrels-columns names {len(names)}."
@@ -191,6 +249,9 @@ def _read(found: Path | str, names: Sequence[str], quotes: Quotes | None, repeat
     if judged is not None:
         try:
             frame = _judgements(judged, repeats=repeats)
+            if subtopics:
+                names = ("subtopic", "subtopic_id", SUBTOPIC)
+                frame = frame.with_columns(ids_of(column_of(judged, names, "qrels"), SUBTOPIC))
         except UsageError as error:
             raise InputError(error.what, path=found, hint=error.hint) from error
         return Columns(frame.cast({"grade": pl.Float64}))
@@ -206,8 +267,12 @@ def _read(found: Path | str, names: Sequence[str], quotes: Quotes | None, repeat
         hint = "Name them with --qrels-columns qid,docno,grade."
         raise InputError(what, path=found, line=1, hint=hint)
     else:
-        columns = read_columns(data, QRELS, tuple(SCHEMA), repeats=repeats)
+        columns = read_columns(data, QRELS, wanted, repeats=repeats)
     return _without_faults(columns, found)
+
+
+def _subtopic(qrel: Any) -> str:
+    return str(getattr(qrel, "subtopic_id", None) or getattr(qrel, "iteration", None) or "0")
 
 
 def _without_faults(columns: Columns, path: Path) -> Columns:

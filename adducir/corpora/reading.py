@@ -106,9 +106,15 @@ class QrelsReading(TableReading):
         json_schema_extra=RARE,
     )
 
-    def read_qrels(self, source: str | Path | Sequence[str | Path]) -> "Qrels":
+    def read_qrels(
+        self, source: str | Path | Sequence[str | Path], *, subtopics: bool = False
+    ) -> "Qrels":
         from adducir.corpora.qrels import load_qrels
 
         return load_qrels(
-            source, columns=self.qrels_columns, duplicates=self.duplicates, quotes=self.quotes
+            source,
+            columns=self.qrels_columns,
+            duplicates=self.duplicates,
+            quotes=self.quotes,
+            subtopics=subtopics,
         )

@@ -25,6 +25,7 @@ class MeasureKind(Recipe):
     lower_is_better: ClassVar[bool] = False  # whether lower values are better
     is_summed: ClassVar[bool] = False  # whether systems have its sum over topics, not its mean
     is_geometric: ClassVar[bool] = False  # whether values are logarithms, for a geometric mean
+    needs_subtopics: ClassVar[bool] = False  # whether qrels must be read by subtopic
     # whether unjudged documents are left out, whatever the parameters
     leaves_unjudged_out: ClassVar[bool] = False
 
@@ -377,6 +378,7 @@ class Success(AtCutoff):
 
 _HERE = "adducir.evaluation.formulas"
 _TREC = "adducir.evaluation.trec_measures"
+_DIVERSITY = "adducir.evaluation.diversity"
 _OWN = (
     "AP Bpref DCG ERR IPrec Judged NumQ NumRel NumRet P R RBP RR Rprec SDCG SetAP SetF SetP SetR "
     "Success"
@@ -398,6 +400,17 @@ MEASURES = Family(
         "num_nonrel_judged_ret": f"{_TREC}:NumNonrelJudgedRet",
         "unj": f"{_TREC}:Unjudged",
         "RBP_residual": f"{_TREC}:RBPResidual",
+        "Compat": f"{_TREC}:Compatibility",
+        "Accuracy": f"{_TREC}:Accuracy",
+        "ERR_IA": f"{_DIVERSITY}:ERRIA",
+        "nERR_IA": f"{_DIVERSITY}:NERRIA",
+        "alpha_DCG": f"{_DIVERSITY}:AlphaDCG",
+        "alpha_nDCG": f"{_DIVERSITY}:AlphaNDCG",
+        "NRBP": f"{_DIVERSITY}:NRBP",
+        "nNRBP": f"{_DIVERSITY}:NNRBP",
+        "AP_IA": f"{_DIVERSITY}:APIA",
+        "P_IA": f"{_DIVERSITY}:PIA",
+        "StRecall": f"{_DIVERSITY}:StRecall",
     },
     what="measure",
 )

@@ -37,6 +37,7 @@ class Judgements:
     raw_grade: Integers
     negative: NegativeGrades
     source: str
+    subtopics: pl.DataFrame | None = None
 
     @classmethod
     def prepare(cls, qrels: Qrels, negative: NegativeGrades) -> "Judgements":
@@ -47,7 +48,15 @@ class Judgements:
         raw = frame["grade"].cast(pl.Int64).to_numpy()
         grade = np.maximum(raw, 0) if negative == "zero" else raw
         topic = _numbered(frame["qid"], qids)
-        return cls(tuple(qids), topic, frame["docno"], grade, raw, negative, qrels.source)
+        docno = frame["docno"]
+        return cls(tuple(qids), topic, docno, grade, raw, negative, qrels.source, qrels.subtopics)
+
+    @cached_property
+    def places(self) -> pl.DataFrame:
+        """Frame (qid, docno, topic, judgement) of all judgements."""
+        qid = pl.Series(self.qids, dtype=pl.String).gather(self.topic)
+        numbers = {"topic": self.topic, "judgement": np.arange(len(self.topic))}
+        return pl.DataFrame({"qid": qid, "docno": self.docno, **numbers})
 
     @cached_property
     def keys(self) -> pl.DataFrame:

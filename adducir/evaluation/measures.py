@@ -25,12 +25,16 @@ _PIECE = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
 _LONGEST = 1000
 _TREC = re.compile(r"(?P<family>\w{1,40}?)(?:[._](?P<value>[0-9.]{1,40}))?")
 
+_OF_NDEVAL = re.compile("(?<=[A-Za-z])-(?=n?DCG|IA)")  # alpha-nDCG, MAP-IA
+
 _SPELLINGS = {
     "precision": "P",
     "recall": "R",
     "relative_p": "R_cap",
     "capped_recall": "R_cap",
     "map": "AP",
+    "strec": "StRecall",
+    "compatibility": "Compat",
     **dict.fromkeys(("mrr", "recip_rank"), "RR"),
     **dict.fromkeys(("hit", "hits", "hitrate", "hit_rate"), "Success"),
 }
@@ -95,6 +99,11 @@ def computable(measure: Measure) -> Measure:
             "per topic with adducir compare.",
         )
     return measure
+
+
+def needs_subtopics(measures: Iterable[Measure]) -> bool:
+    """Whether qrels have to be read by subtopic."""
+    return any(getattr(kind_of(one), "needs_subtopics", False) for one in measures)
 
 
 def lower_is_better(measure: Measure) -> bool:
@@ -220,6 +229,7 @@ def _named(piece: str) -> Measure:
         hint="Write Name@cutoff or Name(parameter=value,...)@cutoff, such as "
         "nDCG(judged_only=True)@5.",
     )
+    piece = _OF_NDEVAL.sub("_", piece)
     try:
         node: ast.expr = ast.parse(piece[:_LONGEST], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.evaluation.formulas import AP, AtCutoff, Bpref, Condensable, Graded, IPrec, MeasureKind
-from adducir.evaluation.lists import Floats, Integers, Lists, share
+from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
 
 FLOOR = 1e-5
 """MIN_GEO_MEAN of trec_eval: the least value in a geometric mean."""
@@ -142,6 +142,53 @@ class Unjudged(MeasureKind):
     def values(self, lists: Lists) -> Floats:
         judged = lists.sums(lists.topic[(lists.rank < self.cutoff) & (lists.grade >= 0)])
         return (np.minimum(lists.retrieved, self.cutoff) - judged) / self.cutoff
+
+
+class Compatibility(MeasureKind):
+    """Compat (Clarke, Vtyurina and Smucker, TOIS 2021): rank-biased overlap with an ideal ranking.
+
+    The ideal has the documents of positive grades, of equal ones those that rank higher.
+    """
+
+    p: float = Field(0.95, gt=0, lt=1, description="The persistence of rank-biased overlap.")
+    normalize: bool = Field(True, description="Divide by the overlap of the ideal with itself.")
+
+    def values(self, lists: Lists) -> Floats:
+        judged, grade = lists.judgements, lists.judgements.grade
+        rank = np.full(len(grade), WHOLE_LIST)
+        rank[lists.judgement] = lists.rank
+        order = np.lexsort((rank, -grade, judged.topic))
+        order = order[grade[order] > 0]
+        topic, rank = judged.topic[order], rank[order]
+        first = np.flatnonzero(np.diff(topic, prepend=-1))
+        lengths = np.diff(first, append=len(topic))
+        ideal = np.arange(len(topic)) - np.repeat(first, lengths)
+        depth = np.maximum(lists.retrieved, np.bincount(topic, minlength=lists.topics))
+        weights = np.power(self.p, np.arange(depth.max(initial=0)))
+        before = np.concatenate([[0.0], np.cumsum(weights / np.arange(1, len(weights) + 1))])
+
+        def overlap(place: Integers) -> Floats:
+            # A document counts from the depth at which both rankings have it.
+            both = np.minimum(place, depth[topic])
+            return lists.sums(topic, before[depth[topic]] - before[both])
+
+        whole = np.concatenate([[0.0], np.cumsum(weights)])[depth]
+        best = overlap(ideal) if self.normalize else whole
+        return share(overlap(np.maximum(ideal, rank)), best)
+
+
+class Accuracy(Graded):
+    """Accuracy (ir_measures'): how often a retrieved relevant document is above one that is not."""
+
+    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+
+    def values(self, lists: Lists) -> Floats:
+        relevant = lists.relevant(self.rel, cutoff=self.cutoff)
+        found = lists.sums(relevant.topic)
+        cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
+        others = np.minimum(lists.retrieved, cutoff) - found
+        wrong = lists.sums(relevant.topic, relevant.rank - (relevant.nth - 1.0))
+        return np.where(found > 0, 1.0 - share(wrong, found * others), 0.0)
 
 
 class RBPResidual(MeasureKind):

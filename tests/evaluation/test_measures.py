@@ -170,7 +170,7 @@ def test_counts_cover_the_topics_that_the_run_lacks(run: RunDict, judged: QrelsD
 
 def test_what_cannot_be_computed_is_refused() -> None:
     judged = qrels_of({"1": {"a": 5}})
-    for text in ("Accuracy", "alpha_nDCG@5", "ERR", "ERR@5"):
+    for text in ("INSQ", "alpha_nDCG@5", "ERR", "ERR@5"):
         with pytest.raises(UsageError):
             evaluate(run_of({"1": {"a": 1.0}}), judged, text)
 
@@ -200,5 +200,7 @@ def test_every_measure_of_ours_is_compared_here() -> None:
     others = [measure for measures in BY_OTHERS.values() for measure in measures]
     compared = {measure.NAME for measure in [*BY_PYTREC_EVAL, *BY_HAND, *others]}
     compared |= {"NumQ", "NumRel", "ERR", "SDCG", "infAP"}  # SDCG: with corrected judgements
+    compared |= {"Compat", "Accuracy", "ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP"}
+    compared |= {"nNRBP", "AP_IA", "P_IA", "StRecall"}  # in test_diversity.py
     every = ir_measures.measures.registry.values()
     assert {one.NAME for one in every if kind_of(one)} == compared

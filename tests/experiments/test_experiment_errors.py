@@ -57,7 +57,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("baseline: BM25", "baseline: [BM25, X]", "comparison.baseline.1`.*`X`"),
         ("nDCG@5", "nDGC@5", "measures.0`.*nDGC@5"),
         ("nDCG@5", "nDCG@2000", "measures.0`.*2000.*1000"),
-        ("nDCG@5", "alpha_nDCG@5", "measures.0`.*alpha_nDCG"),
+        ("nDCG@5", "INSQ", "measures.0`.*INSQ"),
         ("data/pets.jsonl", "data/pet.jsonl", "corpora.pets.source`.*STUDY/data/pet.jsonl"),
         ("data/pets.jsonl", "vaswanni", "vaswani"),
         ("data/pets.jsonl", '"${NO_SUCH}/x"', "corpora.pets.source`.*NO_SUCH"),

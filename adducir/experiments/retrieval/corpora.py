@@ -23,7 +23,7 @@ from adducir.corpora.reading import QrelsReading, Reading, TopicReading
 from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator, depth_of
-from adducir.evaluation.measures import computable, parse_measure, parse_measures
+from adducir.evaluation.measures import computable, needs_subtopics, parse_measure, parse_measures
 from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
@@ -314,7 +314,8 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
 def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
     with gathering() as opening:
         sources = [opening(partial(study.planner.source, name)) for name in as_tuple(names)]
-    return replace(reading.read_qrels(sources), source=" + ".join(as_tuple(names)))
+    found = reading.read_qrels(sources, subtopics=needs_subtopics(study.measures))
+    return replace(found, source=" + ".join(as_tuple(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

@@ -223,11 +223,17 @@ class Pool:
 
     @cached_property
     def qrels(self) -> Qrels:
-        frames = [
-            _renamed(each.qrels.frame, *self.names_of(number))
-            for number, each in enumerate(self.sets)
-        ]
-        return Qrels(pl.concat(frames), " + ".join(each.qrels.source for each in self.sets))
+        def joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
+            each = enumerate(frames)
+            return pl.concat(_renamed(frame, *self.names_of(number)) for number, frame in each)
+
+        parts = [each.qrels for each in self.sets]
+        by_subtopic = [one.subtopics for one in parts if one.subtopics is not None]
+        return Qrels(
+            joined(one.frame for one in parts),
+            " + ".join(one.source for one in parts),
+            joined(by_subtopic) if len(by_subtopic) == len(parts) else None,
+        )
 
     def topics(self, ids: Iterable[str]) -> Topics:
         found = [one for one in ids if one in self.queries]
