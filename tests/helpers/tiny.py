@@ -27,7 +27,13 @@ def _saved(folder: Path, tokenizer: Any, kind: str, seed: int, **settings: Any) 
 
 
 def tiny_bert(
-    folder: Path, *, hidden: int = 32, layers: int = 2, kind: str = "BertModel", positions: int = 64
+    folder: Path,
+    *,
+    hidden: int = 32,
+    layers: int = 2,
+    kind: str = "BertModel",
+    positions: int = 64,
+    **more: Any,
 ) -> Path:
     """A BERT with a word-piece vocabulary of a few words, saved in ``folder``."""
     import transformers
@@ -40,8 +46,10 @@ def tiny_bert(
     tokenizer = transformers.BertTokenizerFast(vocab=str(folder / "vocab.txt"), do_lower_case=True)
     sizes = {"hidden_size": hidden, "intermediate_size": 2 * hidden, "num_attention_heads": 4}
     sizes |= {"num_hidden_layers": layers, "max_position_embeddings": positions}
-    labels = {"id2label": {0: "irrelevant", 1: "relevant"}} if "Classification" in kind else {}
-    return _saved(folder, tokenizer, kind, 1, vocab_size=len(pieces), **sizes, **labels)
+    is_binary = "Classification" in kind and "num_labels" not in more
+    labels = {"id2label": {0: "irrelevant", 1: "relevant"}} if is_binary else {}
+    sizes |= {"vocab_size": len(pieces)} | more
+    return _saved(folder, tokenizer, kind, 1, **sizes, **labels)
 
 
 def as_encoder(
@@ -70,7 +78,9 @@ def as_encoder(
     return folder
 
 
-def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66) -> Path:
+def tiny_roberta(
+    folder: Path, *, kind: str = "RobertaForMaskedLM", positions: int = 66, **more: Any
+) -> Path:
     """A RoBERTa with a byte-level vocabulary, without a pooler, as ``roberta-base`` comes."""
     import transformers
     from tokenizers import ByteLevelBPETokenizer
@@ -85,7 +95,7 @@ def tiny_roberta(folder: Path, *, kind: str = "RobertaForMaskedLM", positions: i
     )
     sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4}
     sizes |= {"num_hidden_layers": 2, "max_position_embeddings": positions, "type_vocab_size": 1}
-    return _saved(folder, tokenizer, kind, 3, vocab_size=len(tokenizer), **sizes)
+    return _saved(folder, tokenizer, kind, 3, vocab_size=len(tokenizer), **sizes, **more)
 
 
 def tiny_decoder(folder: Path, *, kind: str = "Qwen3Model", pad: bool = True, **more: Any) -> Path:
