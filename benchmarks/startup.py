@@ -4,9 +4,10 @@ Prints the medians of alternating runs and the bound: 1.5 times an empty ``pytho
 0.25 s. Then 28 made-up runs of 50 topics and 1,000 hits are evaluated by three measures and each
 tested against the first: ``adducir evaluate`` against a script with ir_measures and SciPy (which
 corrects nothing), whose means must be the same. Last, the first answer of a memory index of 300,000
-made-up documents, from the shell. Exits with 1 where a bound is missed.
+made-up documents, from the shell, in turn with that of another commit's checkout, if one is given.
+Exits with 1 where a bound is missed.
 
-    python benchmarks/startup.py [RUNS] [DOCUMENTS]
+    python benchmarks/startup.py [RUNS] [DOCUMENTS] [CHECKOUT]
 """
 
 import csv
@@ -83,18 +84,24 @@ def main() -> int:
     print(f"table of 28 runs: {own:.2f} s (bound {TABLE} s); ir_measures and SciPy {peer:.2f} s")
     print(f"ratio {peer / own:.1f}")
     documents = int(sys.argv[2]) if len(sys.argv) > 2 else 300_000
+    searches, here = {}, str(Path(__file__).resolve().parent.parent)
     with tempfile.TemporaryDirectory() as folder:
-        source, index = Path(folder, "documents"), Path(folder, "index")
+        source = Path(folder, "documents")
         write_jsonl(source, documents, 56, files=4)
-        build = [program, "index", str(source), "--engine", "memory", "--output", str(index)]
-        subprocess.run(build, check=True, capture_output=True)
-        query = " ".join(
-            json.loads((source / "part-2.jsonl").open().readline())["contents"].split()[:4]
-        )
-        search = measure({"search": [program, "search", str(index), query]}, runs)["search"]
-    answer = statistics.median(search)
+        text = json.loads((source / "part-2.jsonl").open().readline())["contents"]
+        query = " ".join(text.split()[:4])
+        for place in (here, *sys.argv[3:4]):
+            index = str(Path(folder, f"index-{len(searches)}"))
+            own = ["env", f"PYTHONPATH={place}", sys.executable, "-P", "-m", "adducir"]
+            build = [*own, "index", str(source), "--engine", "memory", "--output", index]
+            subprocess.run(build, check=True, capture_output=True)
+            searches[place] = [*own, "search", index, query]
+        found = measure(searches, runs)
+    answer, *before = (statistics.median(seconds) for seconds in found.values())
     missed += answer > ANSWER
     print(f"first answer of {documents:,} documents: {answer:.3f} s (bound {ANSWER} s)")
+    for seconds in before:
+        print(f"of {sys.argv[3]}: {seconds:.3f} s, {seconds / answer:.2f} x")
     return int(missed > 0)
 
 

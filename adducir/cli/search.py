@@ -102,8 +102,6 @@ def search(settings: Search) -> None:
     """
     from adducir.cli.console import open_progress, show, shown_rate
     from adducir.indexes.engines import open_index
-    from adducir.indexes.search import search_topics
-    from adducir.runs.write import write_run
 
     path, first = settings.place and Path(settings.place), None
     if settings.index is not None:
@@ -132,6 +130,9 @@ def search(settings: Search) -> None:
         )
         answer(index, query, found_by, judged)
         return
+    from adducir.indexes.search import search_topics
+    from adducir.runs.write import write_run
+
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics
         topics = settings.read_topics(source, settings.query_field)

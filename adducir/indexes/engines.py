@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from adducir.core.errors import UsageError
 from adducir.core.manifests import MANIFEST, Manifest, read_manifest, reading_again
+from adducir.core.packages import imported
 from adducir.core.texts import refuse_unless_path
 from adducir.indexes.index import Index
-from adducir.indexes.kinds import INDEXES, KINDS
-from adducir.indexes.settings import IndexSettings
+from adducir.indexes.kinds import INDEXES, KINDS, OPENERS
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
+    from adducir.indexes.settings import IndexSettings
 
 
 def open_index(
@@ -67,6 +68,9 @@ def _opened(
         return Bm25sIndex(path, stemmer)
     if stemmer is not None:
         raise UsageError("`stemmer` has no effect without an index that bm25s saved.")
+    if kind in OPENERS:
+        opened: Index = imported(OPENERS[kind])(path)
+        return opened
     engines = [engine for engine, artifact in KINDS.items() if artifact == kind]
     others = INDEXES.kinds().values() if kind is not None and not engines else ()
     for settings in (*map(INDEXES.kind, engines), *others):
@@ -80,7 +84,7 @@ def _opened(
 def build_index(
     corpus: "Corpus",
     path: Path | str,
-    settings: IndexSettings | str = "lucene",
+    settings: "IndexSettings | str" = "lucene",
     *,
     threads: int | None = None,
     device: str = "auto",

@@ -18,7 +18,7 @@ from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import refuse_half_characters, refuse_text
 from adducir.corpora.documents import LARGEST_WEIGHT
-from adducir.corpora.topics import Words
+from adducir.corpora.words import Words
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.kinds import FEEDBACK, MODELS
 

@@ -78,6 +78,11 @@ INDEXES: "Family[IndexSettings]" = Family(
 
 KINDS = {"lucene": "lucene-index", "memory": "memory-index", "dense": "dense-index"}
 """The kind of artifact that each engine builds."""
+OPENERS = {
+    "lucene-index": f"{_HERE}.lucene:LuceneIndex",
+    "memory-index": f"{_HERE}.memory.index:MemoryIndex",
+}
+"""What opens artifacts that need no options: importing all settings takes longer than a search."""
 VERSIONS = {"lucene": 1, "memory": 4, "dense": 3}
 IMPACTS_VERSION = 5
 

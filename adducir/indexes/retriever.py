@@ -15,7 +15,8 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.corpora.topics import Topics, Words
+from adducir.corpora.topics import Topics
+from adducir.corpora.words import Words
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query

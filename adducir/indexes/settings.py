@@ -260,7 +260,6 @@ class LuceneSettings(TextSettings):
     engine: ClassVar[str] = "lucene"
     artifact: ClassVar[str] = "lucene-index"
     writer: ClassVar[str] = "adducir.indexes.lucene:write"
-    opener: ClassVar[str] = "adducir.indexes.lucene:LuceneIndex"
     positions: bool = Field(True, json_schema_extra=RARE)
     """Whether to store positions of terms, for phrase queries."""
     vectors: bool = Field(True, json_schema_extra=RARE)
@@ -282,7 +281,6 @@ class MemorySettings(TextSettings):
     engine: ClassVar[str] = "memory"
     artifact: ClassVar[str] = "memory-index"
     writer: ClassVar[str] = "adducir.indexes.memory.build:write"
-    opener: ClassVar[str] = "adducir.indexes.memory.index:MemoryIndex"
 
     @property
     def token_weights(self) -> Path | None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,13 +13,15 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.manifests import Manifest, open_artifact, refuse_replaced
 from adducir.core.processes import in_threads
 from adducir.indexes.arrays import Array, damaged
-from adducir.indexes.feedback import Terms
 from adducir.indexes.index import Index, Ranked
 from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impacts
 from adducir.indexes.memory.impacts import MOST_TERMS, Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
 from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unless_scored
+
+if TYPE_CHECKING:
+    from adducir.indexes.feedback import Terms
 
 _KERNELS = "adducir.indexes.memory.kernels"
 _FEW = 1 << 25  # postings
@@ -205,7 +208,9 @@ class MemoryIndex(Index):
             )
 
     @cached_property
-    def _terms(self) -> Terms:
+    def _terms(self) -> "Terms":
+        from adducir.indexes.feedback import Terms
+
         segment, indexed = self._segment, self.manifest.count("indexed")
         counts = segment.frequencies
 
@@ -224,5 +229,5 @@ class MemoryIndex(Index):
         part = slice(*segment.offsets[number : number + 2].tolist()) if number >= 0 else slice(0)
         return np.asarray(segment.docs[part]), np.asarray(segment.tfs[part])
 
-    def _vectors(self, docs: Array) -> tuple[Terms, Array, Array, Array]:
+    def _vectors(self, docs: Array) -> "tuple[Terms, Array, Array, Array]":
         return self._terms, *self._segment.vectors(docs)
