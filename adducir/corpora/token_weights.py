@@ -18,7 +18,6 @@ from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import json_objects
 from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.formats import with_docnos
-from adducir.corpora.local import choose_files
 
 WEIGHT_KEYS = ("vector", "weights")
 _SHAPE = 'Write lines such as {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
@@ -72,4 +71,6 @@ def weights_in(
 
 
 def _files(source: Path) -> list[Path]:
+    from adducir.corpora.local import choose_files
+
     return choose_files(source, "jsonl")[1] if source.is_dir() else [source]

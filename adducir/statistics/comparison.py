@@ -23,8 +23,7 @@ from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix, Scores
 from adducir.statistics.corrections import confidence_sets, error_variance
 from adducir.statistics.differences import NOISE, Floats, Rows, constant_rows, tolerance
-from adducir.statistics.equivalence import FEW_RUNS, Tost, tost, tost_of_runs, two_level
-from adducir.statistics.settings import CORRECTIONS, FOR_RUNS, TESTS, PairFamily, Testing
+from adducir.statistics.settings import CORRECTIONS, FEW_RUNS, FOR_RUNS, TESTS, PairFamily, Testing
 
 POWER = 0.8
 """The conventional power."""
@@ -140,6 +139,8 @@ class SetTests:
         low, high = self._intervals(difference, mean, sd, constant)
         method = [asked.test] * first.size
         if self.matrix.runs:
+            from adducir.statistics.equivalence import two_level
+
             found = [
                 two_level(self._runs(i), self._runs(j)) for i, j in zip(first, second, strict=True)
             ]
@@ -235,6 +236,8 @@ class SetTests:
         is_there = asked.against == "best" or asked.against in self.systems
         if asked.equivalence is None or count < 2 or not is_there:
             return pl.DataFrame(schema=TESTED)
+        from adducir.statistics.equivalence import Tost, tost, tost_of_runs
+
         sizes = [len(self.matrix.runs.get(name, ())) for name in self.matrix.systems]
         too_few = [1 < size < FEW_RUNS for size in sizes]
         firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()

@@ -27,10 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.statistics.differences import Flags, Floats, Integers, constant_rows, tolerance
-from adducir.statistics.settings import EquivalenceTest, Side
-
-FEW_RUNS = 3
-"""Two runs hardly show how much runs vary: fewer than three are not tested."""
+from adducir.statistics.settings import FEW, FEW_RUNS, EquivalenceTest, Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +102,6 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
     t = difference / error
     p = 1.0 if refused else min(1.0, 2.0 * found.below(-abs(t)))
     return replace(found, t=t, p=p)
-
-
-FEW = 15
-"""The fewest differing topics for which the t-tests are reliable."""
 
 
 class Tost(NamedTuple):

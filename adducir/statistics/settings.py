@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 
     FloatArray: TypeAlias = NDArray[np.float64]
 
+FEW_RUNS = 3
+"""Two runs hardly show how much runs vary: fewer than three are not tested."""
+FEW = 15
+"""The fewest differing topics for which equivalence's t-tests are reliable."""
+
 Kinded = TypeVar("Kinded", bound=Recipe)
 
 

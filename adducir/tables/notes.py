@@ -11,8 +11,7 @@ from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import SEED, Evaluation
 from adducir.runs.folding import unfolded
 from adducir.statistics.comparison import POWER, Comparison
-from adducir.statistics.equivalence import FEW, FEW_RUNS
-from adducir.statistics.settings import CORRECTIONS, TESTS
+from adducir.statistics.settings import CORRECTIONS, FEW, FEW_RUNS, TESTS
 from adducir.tables.style import Detail
 from adducir.tables.table import Mark, MarkKind, Note, ResultTable, printed_name
 
