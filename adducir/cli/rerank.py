@@ -64,7 +64,7 @@ def rerank(settings: Rerank) -> None:
         topics = settings.read_topics(settings.topics)
         docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
         texts = settings.texts(docnos, scratch, reranker.fields)
-        found = rerank_run(
+        reranked = rerank_run(
             candidates,
             topics,
             texts,
@@ -75,13 +75,13 @@ def rerank(settings: Rerank) -> None:
             chunking=Chunking(output, execution),
         )
         facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
-        stage = {**found.settings, "candidates": {"file": str(settings.run)}}
+        stage = {**reranked.settings, "candidates": {"file": str(settings.run)}}
         metadata = {"method": reranked_method(part_of(facts, "method"), stage)}
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
-        write_run(found.run, output, metadata, topics=topics.qids)
-        rate = found.pairs / found.work_seconds if found.work_seconds else 0.0
+        write_run(reranked.run, output, metadata, topics=topics.qids)
+        rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
         progress.note(
-            f"{near(output)}: {len(found.run.qids):,} topics, {found.pairs:,} pairs, "
-            f"{found.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
+            f"{near(output)}: {len(reranked.run.qids):,} topics, {reranked.pairs:,} pairs, "
+            f"{reranked.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
         )

@@ -8,6 +8,7 @@ are errors like the others, and downloads happen before anything is built.
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
 
@@ -26,7 +27,7 @@ from adducir.tables.style import Detail, Fit, Style
 
 T = TypeVar("T")
 
-_ENTRIES = {"corpora": "corpus", "indexes": "index", "topics": "topic set", "systems": "system"}
+ENTRIES = {"corpora": "corpus", "indexes": "index", "topics": "topic set", "systems": "system"}
 
 
 class Known(AdducirError):  # noqa: N818
@@ -50,7 +51,7 @@ class Planner:
         self.path, self.folder, self.overrides = reading.document.path, folder, overrides
         self.name = self.path.stem
         self.output = folder / "experiments" / self.name
-        sections = {key: value or {} for key, value in reading.data.items() if key in _ENTRIES}
+        sections = {key: value or {} for key, value in reading.data.items() if key in ENTRIES}
         self.names = {
             key: [*section] for key, section in sections.items() if isinstance(section, Mapping)
         }
@@ -66,7 +67,7 @@ class Planner:
     def refer(self, place: KeyPath, section: str, name: str) -> None:
         names = self.names.get(section, [])
         if name not in names:
-            message = f"this file does not define the {_ENTRIES[section]} `{name}`"
+            message = f"this file does not define the {ENTRIES[section]} `{name}`"
             self.add(place, message + nearest(name, names))
 
     @contextmanager
@@ -212,14 +213,43 @@ class Linked(Recipe):
         return False
 
 
+EntryName = tuple[str, str]
+"""An entry's section and name."""
+
+
+class Graph:
+    """The links between a file's entries: what each depends on, in which order, in circles."""
+
+    def __init__(self, links: Mapping[EntryName, Collection[EntryName]]) -> None:
+        self.circles = list[list[EntryName]]()  # each from its first entry in the file back to it
+        self.ancestors = dict[EntryName, dict[EntryName, None]]()  # nearest first
+        self.levels = dict[EntryName, int]()  # longest ways through an entry's own section
+        place, open_links = {entry: n for n, entry in enumerate(links)}, dict(links)
+        order: list[EntryName] | None = None
+        while order is None:
+            try:
+                order = [*TopologicalSorter(open_links).static_order()]
+            except CycleError as error:
+                circle = error.args[1][:0:-1]
+                start = circle.index(min(circle, key=place.__getitem__))
+                self.circles.append([*circle[start:], *circle[: start + 1]])
+                open_links |= dict.fromkeys(circle, ())
+        for entry in order:
+            targets = dict.fromkeys(open_links.get(entry, ()))
+            levels = [self.levels[target] for target in targets if target[0] == entry[0]]
+            self.levels[entry] = 1 + max(levels, default=-1)
+            self.ancestors[entry] = dict(targets)
+            for target in targets:
+                self.ancestors[entry] |= self.ancestors[target]
+
+    def is_circular(self, entry: EntryName) -> bool:
+        return any(entry in circle for circle in self.circles)
+
+
 class SystemEntry(Linked):
     """A system: a row of the tables."""
 
     seeds: Seeds = ()  # seeds of its trainings: a run per seed
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        return tuple(link.name for link in self.links() if link.section == "systems")
 
 
 class ComparisonRecipe(Testing):

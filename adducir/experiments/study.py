@@ -22,7 +22,15 @@ from adducir.core.errors import AdducirError, InputError
 from adducir.core.recipe import KeyPath, Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
-from adducir.experiments.sections import ComparisonRecipe, Linked, Planner, TableRecipe
+from adducir.experiments.sections import (
+    ENTRIES,
+    ComparisonRecipe,
+    EntryName,
+    Graph,
+    Linked,
+    Planner,
+    TableRecipe,
+)
 from adducir.experiments.step import Absent, ModelStep, Step
 from adducir.version import __version__
 
@@ -94,7 +102,7 @@ class Study(ABC):
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
         self.models, self.planned = dict[Path, ModelStep](), dict[Trial, Step]()
-        self._is_trained: dict[tuple[str, str], bool] = {}
+        self._is_trained: dict[EntryName, bool] = {}
         comparison: ComparisonRecipe | None = recipe.comparison
         if comparison is not None:
             several = any(len(self.seeds(name)) > 1 for name in recipe.systems)
@@ -108,21 +116,30 @@ class Study(ABC):
                 message = "nothing in it is trained here, so all runs are equal"
                 planner.add(place, f"{message}: leave `seeds` out")
 
+    @cached_property
+    def graph(self) -> Graph:
+        links = dict[EntryName, list[EntryName]]()
+        for section in ENTRIES:
+            for name, entry in (getattr(self.recipe, section, None) or {}).items():
+                if isinstance(entry, Linked):
+                    links[section, name] = [(link.section, link.name) for link in entry.links()]
+        return Graph(links)
+
     def is_trained(self, section: str, name: str) -> bool:
         """Whether an entry depends on a model trained from a recipe."""
-        key = section, name
+        ancestors = self.graph.ancestors.get((section, name), ())
+        return any(self._trains(*entry) for entry in ((section, name), *ancestors))
+
+    def _trains(self, section: str, name: str) -> bool:
+        """Whether an entry itself names such a model, is undefined, or has a reported error."""
+        key, entry = (section, name), getattr(self.recipe, section).get(name)
         if key not in self._is_trained:
-            self._is_trained[key] = False  # stays so for circular references
-            entry = getattr(self.recipe, section).get(name)
-            if entry is None:
-                self._is_trained[key] = True  # undefined, or with a reported error
-            elif isinstance(entry, Linked):
+            self._is_trained[key] = entry is None
+            if isinstance(entry, Linked):
                 try:
-                    trained = entry.is_trained(self.folder)
+                    self._is_trained[key] = entry.is_trained(self.folder)
                 except AdducirError:
-                    trained = True  # its error is reported when it is opened
-                links = [(link.section, link.name) for link in entry.links()]
-                self._is_trained[key] = trained or any(self.is_trained(*link) for link in links)
+                    self._is_trained[key] = True  # its error is reported when it is opened
         return self._is_trained[key]
 
     def model(

@@ -11,6 +11,7 @@ from adducir.core.errors import AdducirError, InputError, MachineError, UsageErr
 from adducir.core.executors import Execution
 from adducir.corpora.spans import write_spans
 from adducir.experiments.code import find_code
+from adducir.experiments.sections import Graph
 from adducir.experiments.step import Context
 
 TASKS = {
@@ -343,3 +344,14 @@ def test_numbers_that_mean_nothing_are_refused(given: Study) -> None:
             Context(**wrong)
     with pytest.raises(UsageError, match="or more"):
         Execution(workers=0)
+
+
+def test_links_give_order_and_circles():
+    a, b, c, d, x = (("systems", name) for name in "abcdx")
+    graph = Graph({a: [b, c], b: [c], c: [("indexes", "i")], d: [x, d], x: [d]})
+    assert [*graph.ancestors[a]] == [b, c, ("indexes", "i")]
+    assert [graph.levels[entry] for entry in (a, b, c)] == [2, 1, 0]
+    assert sorted(graph.circles) in ([[d, d]], [[d, x, d]])
+    assert graph.is_circular(d)
+    assert not graph.is_circular(a)
+    assert [len(circle) for circle in Graph({a: [b], b: [c], c: [a], d: [a]}).circles] == [4]

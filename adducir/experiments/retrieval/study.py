@@ -7,7 +7,7 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -102,8 +102,8 @@ class Retrieval(Task):
             try:
                 self.systems[name] = type(system).model_validate(stated)
             except ValidationError as error:
-                found = errors_of(error, stated)
-                wrong += [(("systems", name, *one.path), one.what) for one in found]
+                problems = errors_of(error, stated)
+                wrong += [(("systems", name, *problem.path), problem.what) for problem in problems]
         if wrong:
             raise errors_at(*wrong)
         return self
@@ -124,43 +124,27 @@ class RetrievalStudy(Study):
             for name, entry in getattr(recipe, section).items():
                 for link in entry.links():
                     planner.refer((section, name, *link.place), link.section, link.name)
-        circled = set[str]()
         for name, system in recipe.systems.items():
             system.check(name, self)
-            circle = self._circle(name)
-            if not circled.isdisjoint(circle):  # each is reported once
-                circle = []
-            circled.update(circle)
-            for link in (one for one in system.links() if one.section == "systems"):
-                place = ("systems", name, *link.place)
-                if not system.seeds and getattr(recipe.systems.get(link.name), "seeds", None):
-                    what = f"`{link.name}` has a run per seed: add `seeds` to `{name}`, too"
-                    planner.add(place, what)
-                if link.name in circle[1:2]:
-                    planner.add(place, f"circular reference: {' -> '.join(circle)}")
+            for link in system.links():
+                other = recipe.systems.get(link.name) if link.section == "systems" else None
+                if not system.seeds and getattr(other, "seeds", None):
+                    message = f"`{link.name}` has a run per seed: add `seeds` to `{name}`, too"
+                    planner.add(("systems", name, *link.place), message)
+        for circle in self.graph.circles:
+            (section, name), target, *_ = circle
+            for link in recipe.systems[name].links() if section == "systems" else ():
+                if link[1:] == target:
+                    way = " -> ".join(entry for _, entry in circle)
+                    planner.add((section, name, *link.place), f"circular reference: {way}")
         self.measures, self.measure_names = open_measures(self)
         opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
-        self.topic_sets = {name: one for name, one in opened.items() if one is not None}
+        self.topic_sets = {name: topics for name, topics in opened.items() if topics is not None}
 
     def made_of(self, name: str) -> list[str]:
         """The systems that one depends on, nearest first, including undefined ones."""
-        systems, found, waiting = self.recipe.systems, dict[str, None](), [name]
-        for one in waiting:
-            members = systems[one].members if one in systems else ()
-            waiting += [member for member in members if member not in found]
-            found |= dict.fromkeys(members)
-        return list(found)
-
-    def _circle(self, name: str) -> list[str]:
-        """The shortest way from a system through what it depends on back to it, if there is one."""
-        waiting, seen = [[name]], set[str]()
-        for way in waiting:
-            members = getattr(self.recipe.systems.get(way[-1]), "members", ())
-            if name in members:
-                return [*way, name]
-            waiting += [[*way, member] for member in members if member not in seen]
-            seen.update(members)
-        return []
+        ancestors = self.graph.ancestors.get(("systems", name), ())
+        return [ancestor for section, ancestor in ancestors if section == "systems"]
 
     def _open(self, section: str, name: str, seed: int | None) -> Any:
         """A corpus or an index's step, opened once; :class:`.Known` on an error."""
@@ -193,15 +177,15 @@ class RetrievalStudy(Study):
         }
 
     def index_path(self, name: str, seed: int | None) -> Path:
-        own = name if seed is None else run_name(name, seed)
-        return self.folder / "indexes" / file_name(own)
+        label = name if seed is None else run_name(name, seed)
+        return self.folder / "indexes" / file_name(label)
 
     def training(
         self,
         reference: str,
         seed: int | None,
         kind: "type[Trainable[Any]]",
-        what: str,
+        model: str,
         place: KeyPath,
     ) -> ModelStep:
         """The step that trains ``deepct/X`` from its recipe; with seed 3, ``deepct/X.seed3``."""
@@ -215,29 +199,27 @@ class RetrievalStudy(Study):
             overrides = (f"training.seed={seed}",)
         plan = open_training(path, overrides)
         if not isinstance(plan, kind):
-            raise InputError(f"this is not a recipe of {what}.", path=path)
+            raise InputError(f"this is not a recipe of {model}.", path=path)
         return self.model(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
-        @cache
-        def level(name: str) -> int:
-            if name not in self.recipe.systems or name in self.made_of(name):
-                return 0
-            return 1 + max(map(level, self.recipe.systems[name].members), default=-1)
-
-        for name in sorted(self.recipe.systems, key=level):
+        for name in sorted(
+            self.recipe.systems, key=lambda name: self.graph.levels["systems", name]
+        ):
             for seed in self.seeds(name):
                 yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
 
     def step(self, trial: Trial) -> Step:
         system = self.recipe.systems.get(trial.system)
-        if system is None or trial.system in self.made_of(trial.system):
+        if system is None or self.graph.is_circular(("systems", trial.system)):
             raise Known
         step = system.step(trial, self)
-        for other, one in self.planned.items():
-            is_same = other._replace(data=trial.data) == trial and not isinstance(one, Absent)
-            if is_same and one.fingerprint == step.fingerprint:
-                return one
+        for planned, planned_step in self.planned.items():
+            is_same = planned._replace(data=trial.data) == trial and not isinstance(
+                planned_step, Absent
+            )
+            if is_same and planned_step.fingerprint == step.fingerprint:
+                return planned_step
         return step
 
     def absent(self, trial: Trial) -> Absent:
@@ -287,9 +269,11 @@ class RetrievalStudy(Study):
                 continue
             judged = topic_set.qrels.qids
             if lacking := sorted(set(judged).difference(step.run.qids)):
-                what = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
-                what = f"the run of {trial.system} {what}, which count 0: {listed(lacking, 3)}"
-                yield "warn", what
+                message = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
+                message = (
+                    f"the run of {trial.system} {message}, which count 0: {listed(lacking, 3)}"
+                )
+                yield "warn", message
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""
