@@ -52,8 +52,8 @@ def named_layout(base: Layout, names: Sequence[str]) -> Layout:
     wrong = [name for name in {"qid", "docno", number} if list(names).count(name) != 1]
     if wrong:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
-        what = f"the columns {', '.join(names)} do not name {need}, once each."
-        raise UsageError(what, hint="Write - for a column that is not used: qid,-,docno,score.")
+        message = f"the columns {', '.join(names)} do not name {need}, once each."
+        raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
     columns = [name if name in known else f"-{at}" for at, name in enumerate(names)]
     return base._replace(columns=tuple(columns), number=number)
 

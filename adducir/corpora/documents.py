@@ -67,9 +67,9 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
             hint="Is it the right field? Choose another with --docno-field, or shorten the docnos.",
         )
     if docno.split() != [docno] or "\0" in docno:
-        what = f"{docno!r} contains white space or a NUL" if docno.strip() else "is empty"
+        message = f"{docno!r} contains white space or a NUL" if docno.strip() else "is empty"
         raise InputError(
-            f"the docno {what}, so it does not fit a TREC run.",
+            f"the docno {message}, so it does not fit a TREC run.",
             path=path,
             line=line,
             hint="Give every document a docno without white space.",
@@ -84,13 +84,13 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
         hashes.add(hash(docno))
         # Two docnos may have the same hash.
         if len(hashes) == count and sum(other.docno == docno for other in corpus) > 1:
-            what, hint = f"duplicate docno {docno!r}", "Keep one of the two documents."
+            message, hint = f"duplicate docno {docno!r}", "Keep one of the two documents."
             places = corpus.places(docno)
             if len(places) < 2:
-                raise InputError(f"{what} in {corpus.source}.", hint=hint)
+                raise InputError(f"{message} in {corpus.source}.", hint=hint)
             (other, first), (path, line) = places[:2]
-            what += f", first seen at {other}:{first}."
-            raise InputError(what, path=path, line=line, hint=hint)
+            message += f", first seen at {other}:{first}."
+            raise InputError(message, path=path, line=line, hint=hint)
         yield document
 
 

@@ -53,8 +53,8 @@ def id_field(
         return named[0]
     alike = [name for name in first if reads_like_id(name) and _is_unique(name, sample)]
     if len(alike) > 1:
-        what = f"several fields may be the {kind}: {', '.join(alike)}."
-        raise InputError(what, path=path, hint=f"Choose one with --{kind}-field.")
+        message = f"several fields may be the {kind}: {', '.join(alike)}."
+        raise InputError(message, path=path, hint=f"Choose one with --{kind}-field.")
     if alike:
         _tell(path, kind, alike[0], "")
     return alike[0] if alike else None

@@ -64,9 +64,9 @@ def open_dataset(name: str, part: str) -> Any:
         import ir_datasets
     except ModuleNotFoundError as error:
         if known := lacking(error):
-            what = f"{name!r} is not an existing file, and {known.what}"
+            message = f"{name!r} is not an existing file, and {known.what}"
             hint = f"If it is an id of ir_datasets: {installing('datasets')}"
-            raise InputError(what, hint=hint, absent=True) from error
+            raise InputError(message, hint=hint, absent=True) from error
         raise
     except (ImportError, OSError) as error:
         hint = "Make its folder writable, or choose another with IR_DATASETS_HOME."
@@ -75,13 +75,13 @@ def open_dataset(name: str, part: str) -> Any:
         try:
             dataset = ir_datasets.load(name)
         except KeyError:
-            what = f"{name!r} is neither an existing file nor an ir_datasets id."
-            raise InputError(what, hint=_near(name, part)) from None
+            message = f"{name!r} is neither an existing file nor an ir_datasets id."
+            raise InputError(message, hint=_near(name, part)) from None
         except _ERRORS as error:  # some ids download a list of files immediately
             raise _unavailable(name, part, error) from error
         if not dataset.has(part):
-            what = f"{name} of ir_datasets does not have {_PARTS[part]}."
-            raise InputError(what, hint=_near(name, part))
+            message = f"{name} of ir_datasets does not have {_PARTS[part]}."
+            raise InputError(message, hint=_near(name, part))
     return dataset
 
 
@@ -113,13 +113,13 @@ def records(dataset: Any, name: str, part: str) -> Iterator[Any]:
 
 
 def _unavailable(name: str, part: str, error: Exception) -> MachineError:
-    what = f"the {_PARTS[part]} of {name}"
+    message = f"the {_PARTS[part]} of {name}"
     if not may_download():
-        return MachineError(f"{what}, which ir_datasets downloads.", absent=True)
+        return MachineError(f"{message}, which ir_datasets downloads.", absent=True)
     text = textwrap.shorten(str(error), 200, placeholder=" ...")
-    what += f" could not be loaded from ir_datasets ({type(error).__name__}: {text})."
+    message += f" could not be loaded from ir_datasets ({type(error).__name__}: {text})."
     hint = "Check the network and installed packages, or name a local file instead of the id."
-    return MachineError(what, hint=hint, absent=not isinstance(error, ImportError))
+    return MachineError(message, hint=hint, absent=not isinstance(error, ImportError))
 
 
 @dataclass(frozen=True)

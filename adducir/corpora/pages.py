@@ -90,9 +90,9 @@ def _pdf_text(data: bytes, path: Path) -> str:
         is_locked = reader.is_encrypted and not reader.decrypt("")
         text = "" if is_locked else "\n".join(page.extract_text() for page in reader.pages)
     except Exception as error:  # a broken file raises anything
-        what = f"this PDF cannot be read: {' '.join(str(error).split()) or repr(error)}."
-        raise InputError(what, path=path, hint="Repair or remove it.") from error
+        message = f"this PDF cannot be read: {' '.join(str(error).split()) or repr(error)}."
+        raise InputError(message, path=path, hint="Repair or remove it.") from error
     if is_locked:
-        what = "this PDF is encrypted and needs a password."
-        raise InputError(what, path=path, hint="Save a copy without one.")
+        message = "this PDF is encrypted and needs a password."
+        raise InputError(message, path=path, hint="Save a copy without one.")
     return _HYPHEN.sub("", text.encode("utf-8", "ignore").decode())

@@ -306,7 +306,7 @@ def _from_json(path: Path, data: bytes) -> Any:
             return json_table(path, GRADE)
         json_value(data.decode(), path)
     except InputError as error:  # usually documents
-        what = "these are not qrels: use TREC's columns, {qid: {docno: grade}}, or JSON lines"
-        what += f" of qid, docno and grade ({error.what.rstrip('.')})."
-        raise InputError(what, path=path, line=error.line or 1) from error
+        message = "these are not qrels: use TREC's columns, {qid: {docno: grade}}, or JSON lines"
+        message += f" of qid, docno and grade ({error.what.rstrip('.')})."
+        raise InputError(message, path=path, line=error.line or 1) from error
     return json_unique(data.decode(), path)

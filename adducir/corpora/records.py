@@ -63,9 +63,9 @@ def read_records(
     lines: dict[str, int] = {}
     for line, record in read_values(path, record_of, hint, values):
         if lines.setdefault(record.id, line) != line:
-            what = f"the id {record.id!r} is already used on line {lines[record.id]}."
+            message = f"the id {record.id!r} is already used on line {lines[record.id]}."
             hint = hint or "Every line needs a unique id."
-            raise InputError(what, path=path, line=line, hint=hint)
+            raise InputError(message, path=path, line=line, hint=hint)
         yield record
 
 

@@ -154,8 +154,8 @@ def source_path(source: str, folder: Path) -> str:
     except InputError as error:
         raise InputError(error.what, path=path, hint=hint, absent=error.absent) from error
     if is_elsewhere:
-        what = "no such file or folder; the current folder contains one with that name."
-        raise InputError(what, path=path, hint=hint)
+        message = "no such file or folder; the current folder contains one with that name."
+        raise InputError(message, path=path, hint=hint)
     return full
 
 

@@ -60,12 +60,12 @@ def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str
     delimiter = delimiter_of(first[1])
     names = [name.strip() for name in _header(first[1], delimiter, path)]
     if len(names) < 2 or len(set(names)) < len(names):
-        what = f"the first line must name at least two different columns; it is {first[1]!r}."
-        raise InputError(what, path=path, line=1)
+        message = f"the first line must name at least two different columns; it is {first[1]!r}."
+        raise InputError(message, path=path, line=1)
     for line, cells in cells_of(lines, path, delimiter, quotes):
         if len(cells) != len(names):
-            what = f"this line has {len(cells)} columns, but the header has {len(names)}."
-            raise InputError(what, path=path, line=line)
+            message = f"this line has {len(cells)} columns, but the header has {len(names)}."
+            raise InputError(message, path=path, line=line)
         yield line, dict(zip(names, cells, strict=True))
 
 
@@ -97,9 +97,9 @@ def cells_of(
                 yield begin, cells
             begin = 0
     except csv.Error as error:
-        what = f"this is not CSV: {error}."
+        message = f"this is not CSV: {error}."
         hint = "If quotes are part of the text here, read them so with --quotes literal."
-        raise InputError(what, path=path, line=begin, hint=hint) from error
+        raise InputError(message, path=path, line=begin, hint=hint) from error
 
 
 def has_csv_quotes(
@@ -197,10 +197,10 @@ def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.Data
     try:
         frame = pl.read_csv(data, separator=separator, infer_schema=False, quote_char=quote)
     except pl.exceptions.PolarsError as error:
-        what = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
+        message = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
         hint = "If quotes are part of the text here, read them so with --quotes literal."
         hint = hint if quote and b'"' in data else ""
-        raise InputError(f"this table cannot be read: {what}.", path=path, hint=hint) from error
+        raise InputError(f"this table cannot be read: {message}.", path=path, hint=hint) from error
     frame = frame.select(name for name in frame.columns if name.strip())
     frame = frame.rename(lambda name: name.strip().lower())
     frame = frame.with_columns(pl.all().str.strip_chars())
@@ -218,8 +218,8 @@ def json_table(path: Path, numbers: Sequence[str]) -> pl.DataFrame:
         if not names:
             names = [next((n for n in some if n in record), "") for some in (QID, DOCNO, numbers)]
             if not names[2]:
-                what = f"these objects ({', '.join(record)}) lack {' and '.join(numbers)}."
-                raise InputError(what, path=path, line=line)
+                message = f"these objects ({', '.join(record)}) lack {' and '.join(numbers)}."
+                raise InputError(message, path=path, line=line)
         for name, column, kinds in zip(names, columns, _KINDS, strict=True):
             value = record.get(name)
             if not isinstance(value, kinds) or isinstance(value, bool):

@@ -33,8 +33,8 @@ def read_token_weights(source: Path) -> Iterator[tuple[str, TokenWeights]]:
             if weights is None:
                 raise InputError("`vector` is missing.", path=path, line=number, hint=_SHAPE)
             if docno in seen:
-                what = f"duplicate docno {docno!r}, first seen at {{}}:{{}}."
-                raise InputError(what.format(*seen[docno]), path=path, line=number)
+                message = f"duplicate docno {docno!r}, first seen at {{}}:{{}}."
+                raise InputError(message.format(*seen[docno]), path=path, line=number)
             seen[docno] = path, number
             yield docno, weights
     if not seen:
@@ -57,16 +57,16 @@ def weights_in(
     found = record[key]
     if not isinstance(found, Mapping):
         kind = "a list, as of a dense vector" if isinstance(found, list) else repr(found)
-        what = f"`{key}` must be an object, not {kind}."
-        raise InputError(what, path=path, line=line, hint=_SHAPE)
+        message = f"`{key}` must be an object, not {kind}."
+        raise InputError(message, path=path, line=line, hint=_SHAPE)
     for token, weight in found.items():
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not (is_number and 0 <= weight <= LARGEST_WEIGHT):
-            what = f"the weight of {token!r} must be from 0 to {LARGEST_WEIGHT}, not {weight!r}."
-            raise InputError(what, path=path, line=line, hint=_SHAPE)
+            message = f"the weight of {token!r} must be from 0 to {LARGEST_WEIGHT}, not {weight!r}."
+            raise InputError(message, path=path, line=line, hint=_SHAPE)
         if "\n" in token or "\r" in token:
-            what = f"the token {token!r} contains a line break."
-            raise InputError(what, path=path, line=line, hint=_SHAPE)
+            message = f"the token {token!r} contains a line break."
+            raise InputError(message, path=path, line=line, hint=_SHAPE)
     return dict(found)
 
 

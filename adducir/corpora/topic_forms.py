@@ -86,8 +86,8 @@ def _from_lines(
 ) -> list[RawTopic]:
     texts = [text for _, text in lines]
     if texts and all(map(_JUDGED.fullmatch, texts[:_SAMPLE])):
-        what = "these are qrels or a run, not topics: its lines contain docnos."
-        raise InputError(what, path=path, line=1)
+        message = "these are qrels or a run, not topics: its lines contain docnos."
+        raise InputError(message, path=path, line=1)
     if not any("\t" in text for text in texts) and texts:
         numbered = list(map(_NUMBERED.fullmatch, texts))
         if all(numbered):  # of the Million Query and Terabyte tracks
@@ -154,15 +154,15 @@ def _turns(
         name = next((name for name in _TURNS if isinstance(record.get(name), list)), "")
         conversation = as_text(record.get(key))
         if not name or conversation is None:
-            what = (
+            message = (
                 "this conversation lacks a number." if name else "this conversation has no turns."
             )
-            raise InputError(what, path=path, line=line)
+            raise InputError(message, path=path, line=line)
         for turn in record[name]:
             place = next((key for key in _TURN_IDS if isinstance(turn, dict) and key in turn), None)
             if place is None:
-                what = f"a turn of conversation {conversation} lacks a number."
-                raise InputError(what, path=path, line=line)
+                message = f"a turn of conversation {conversation} lacks a number."
+                raise InputError(message, path=path, line=line)
             fields = fields_of({name: value for name, value in turn.items() if name != place})
             yield RawTopic(f"{conversation}_{as_text(turn[place])}", fields, line)
 
@@ -205,19 +205,19 @@ def _tagged_topics(text: str, path: Path, qid_field: str | None) -> list[RawTopi
     """Topics in ``<topic>`` or ``<query>`` (XML) or ``<top>`` (classic, without end tags)."""
     text = with_plain_text(without_comments(text))
     if declared := _ENTITY.search(text):
-        what, hint = (
+        message, hint = (
             "declared entities are not supported.",
             "Replace them with their text.",
         )
         line = text.count("\n", 0, declared.start()) + 1
-        raise InputError(what, path=path, line=line, hint=hint)
+        raise InputError(message, path=path, line=line, hint=hint)
     topics, line, counted = list[RawTopic](), 1, 0
     tags = list(_TOPIC.finditer(text)) or list(_QUERY.finditer(text))
     for opened, closed in zip_longest(tags[::2], tags[1::2]):
         line, counted = line + text.count("\n", counted, opened.start()), opened.start()
         if opened[1] or closed is None or not closed[1]:
-            what = "does not close anything" if opened[1] else "is not closed"
-            raise InputError(f"this {opened[0]} {what}.", path=path, line=line)
+            message = "does not close anything" if opened[1] else "is not closed"
+            raise InputError(f"this {opened[0]} {message}.", path=path, line=line)
         body = text[opened.end() : closed.start()]
         topics.append(_tagged_topic(opened, body, path, line, qid_field))
     return _without_prefix(topics, path, text)

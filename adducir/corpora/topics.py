@@ -103,9 +103,9 @@ class Topics(Framed):
     def texts(self) -> list[str]:
         """The queries as text; a UsageError for token weights without text."""
         if self.vectors is not None and self.empty and not self.weighs_words:
-            what = f"topic {self.empty[0]} of {self.source} has token weights but no text."
+            message = f"topic {self.empty[0]} of {self.source} has token weights but no text."
             hint = "Add its text as `query` or `text`, or read words by --word-weights."
-            raise UsageError(what, hint=hint)
+            raise UsageError(message, hint=hint)
         return self.queries
 
     def frame(self) -> "pd.DataFrame":
@@ -191,9 +191,9 @@ def load_topics(
         raise InputError("it contains no topics.", path=source)
     if vectors and len(vectors) < len(raw):
         lacks = next(topic for topic in raw if topic.vector is None)
-        what = f"topic {lacks.qid!r} lacks token weights, but others have them."
+        message = f"topic {lacks.qid!r} lacks token weights, but others have them."
         hint = "Add them to all topics, or name a field to search with."
-        raise InputError(what, path=found, line=lacks.line, hint=hint)
+        raise InputError(message, path=found, line=lacks.line, hint=hint)
     filled = [name for name, text in present.items() if text]
     if vectors and word_weights:
         return _weighted(list(lines), vectors, str(source))

@@ -89,8 +89,8 @@ def trec_documents(
                 elif named is not None and docno_field is None:
                     docno, rest = plain(named[1]), body
                 else:
-                    what = f"this document lacks <{key.upper()}>: {collapse(plain(body))[:40]!r}"
-                    raise InputError(what, path=path, line=start)
+                    message = f"this document lacks <{key.upper()}>: {collapse(plain(body))[:40]!r}"
+                    raise InputError(message, path=path, line=start)
                 check_docno(docno, path, start)
                 yield start, Document(docno, _fields(rest))
                 start, found = 0, True

@@ -107,8 +107,10 @@ class DualEncoder:
                 raise InputError(f"half of the pair {source.name} has two towers: name it alone.")
             one, other = (half.get_embedding_dimension() for half in (query, document))
             if one != other:
-                what = f"the vectors of the pair {source.name} have {one} and {other} dimensions."
-                raise InputError(what, hint="Name two encoders that were trained together.")
+                message = (
+                    f"the vectors of the pair {source.name} have {one} and {other} dimensions."
+                )
+                raise InputError(message, hint="Name two encoders that were trained together.")
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
             model = SentenceTransformer(modules=[router], device="cpu")
@@ -199,13 +201,13 @@ def check_modules(source: ModelSource, *, messages: bool = False) -> None:
     folder = folder_of(source)
     for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
         if not kind.startswith(_OURS):
-            what = f"its module {kind} is custom code, which would not be run."
-            raise InputError(what, path=folder / "modules.json")
+            message = f"its module {kind} is custom code, which would not be run."
+            raise InputError(message, path=folder / "modules.json")
         name, config = kind.rpartition(".")[2], object_in(place / "config.json")
         activation = str(config.get("activation_function") or "torch.")
         if name == "Dense" and not activation.startswith("torch."):
-            what = f"its dense layer's activation {activation} is not one of torch."
-            raise InputError(what, path=place / "config.json")
+            message = f"its dense layer's activation {activation} is not one of torch."
+            raise InputError(message, path=place / "config.json")
         if name == "Transformer":
             replace(source, folder=place).local()
             settings = sorted(place.glob("sentence_*_config.json"))
@@ -214,8 +216,8 @@ def check_modules(source: ModelSource, *, messages: bool = False) -> None:
                 and settings
                 and "message" in object_in(settings[0]).get("modality_config", {})
             ):
-                what = "its texts are read through a chat template, which is not supported here."
-                raise InputError(what, path=settings[0])
+                message = "its texts are read through a chat template, which is not supported here."
+                raise InputError(message, path=settings[0])
 
 
 def complete(
@@ -261,8 +263,8 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
             model = SentenceTransformer(str(folder), device="cpu", **code)
             for first in (_tower(model, side)[0] for side in SIDES):
                 if not isinstance(first, Transformer):
-                    what = f"a {type(first).__name__} reads its texts, which is not supported."
-                    raise InputError(what, path=folder, hint="Name one that is a transformer.")
+                    message = f"a {type(first).__name__} reads its texts, which is not supported."
+                    raise InputError(message, path=folder, hint="Name one that is a transformer.")
             complete(model, source, _attention(stated))
             modules = [*model.modules()]
             for one in modules:
@@ -273,8 +275,8 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
                     if (mode, counts) != (one.pooling_mode, one.include_prompt):
                         one.__init__(one.embedding_dimension, mode, counts)
             if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
-                what = "this sentence encoder lacks a pooler."
-                raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
+                message = "this sentence encoder lacks a pooler."
+                raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
             model.truncate_dim = None
         width, kept = model.get_embedding_dimension() or 0, stated["dimensions"]
         if kept and kept > width:
@@ -343,8 +345,8 @@ def _plain(
     if has_pooler:
         own = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(own, nn.Linear):
-            what = f"a {type(network).__name__} lacks a pooler."
-            raise InputError(what, path=folder, hint="Set `pooling` to first or mean.")
+            message = f"a {type(network).__name__} lacks a pooler."
+            raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
         layers.append(Dense(hidden, hidden, init_weight=own.weight.data, init_bias=own.bias.data))
     for one in dense:
         weight, bias = one.weight.data, one.bias.data
@@ -374,16 +376,16 @@ def _reader(module: Any, stated: Statement, side: Side) -> Reader:
     limits = module.max_seq_length, getattr(module, f"{side}_length", None)
     longest = longest_input(module.model.config, tokenizer)
     if wanted and wanted > longest and stated.facts[f"{side}_length"].source == SET:
-        what = f"it reads at most {longest:,} tokens, not {wanted:,} (`{side}_length`)."
-        raise InputError(what, path=tokenizer.name_or_path)
+        message = f"it reads at most {longest:,} tokens, not {wanted:,} (`{side}_length`)."
+        raise InputError(message, path=tokenizer.name_or_path)
     tokenizer.truncation_side = stated["truncation_side"] or tokenizer.truncation_side
     if stated["end_token"]:
         end_with(tokenizer)
     filler = stated[f"{side}_padding"]
     if filler is not None:
         if filler not in tokenizer.get_vocab():
-            what = f"the vocabulary lacks the token {filler!r}, which should extend queries."
-            raise InputError(what, path=tokenizer.name_or_path)
+            message = f"the vocabulary lacks the token {filler!r}, which should extend queries."
+            raise InputError(message, path=tokenizer.name_or_path)
         filler = tokenizer.convert_tokens_to_ids(filler)
     return Reader(
         tokenizer,

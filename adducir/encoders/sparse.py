@@ -63,8 +63,8 @@ def _decoder_and_pooling(source: ModelSource, attention: Attention | None) -> li
     folder = folder_of(source)
     (_, place), *others = modules_of(folder) or [("Transformer", folder)]
     if [kind.rpartition(".")[2] for kind, _ in others] not in ([], ["SpladePooling"]):
-        what = f"its modules after the network are not supported: {', '.join(dict(others))}."
-        raise InputError(what, path=folder / "modules.json")
+        message = f"its modules after the network are not supported: {', '.join(dict(others))}."
+        raise InputError(message, path=folder / "modules.json")
     logits = {"text": {"method": "forward", "method_output_name": "logits"}}
     module = Transformer(
         str((source.adapted or replace(source, folder=place)).local()),

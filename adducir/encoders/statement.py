@@ -94,14 +94,14 @@ def state(
     given = settings.given() if settings else {}
     folder = source.described()
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm"):
-        what = f"this is a {seen.title}, not a dense encoder."
-        raise InputError(what, path=folder, hint=seen.use)
+        message = f"this is a {seen.title}, not a dense encoder."
+        raise InputError(message, path=folder, hint=seen.use)
     stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
     attention = attention_of(config_of(source, side))
     if attention is None and given.get("attention") is not None:
-        what = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(what, path=folder, hint="Leave `attention` out.")
+        message = f"a {seen.title} is not a decoder: its tokens attend to all others."
+        raise InputError(message, path=folder, hint="Leave `attention` out.")
     if attention == "bidirectional":
         facts["attention"] = Fact(attention, FILES)
     if source.runs_code:
@@ -146,15 +146,15 @@ def check_sparse(source: ModelSource, attention: Attention | None = None) -> Att
     """Refuse what is not a learned sparse encoder; returns a decoder's attention."""
     seen, stated = look(source), attention_of(config_of(source))
     if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
-        what = f"this is a {seen.title}, not a learned sparse encoder."
-        raise InputError(what, path=source.folder, hint=seen.use)
+        message = f"this is a {seen.title}, not a learned sparse encoder."
+        raise InputError(message, path=source.folder, hint=seen.use)
     if attention is not None and stated is None:
-        what = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(what, path=source.folder, hint="Leave `attention` out.")
+        message = f"a {seen.title} is not a decoder: its tokens attend to all others."
+        raise InputError(message, path=source.folder, hint="Leave `attention` out.")
     if seen.kind == "causal-lm" and attention is None and stated == "causal":
-        what = f"a plain {seen.title} does not state that it is a learned sparse encoder."
+        message = f"a plain {seen.title} does not state that it is a learned sparse encoder."
         hint = f"If it is, set `attention` (causal, or bidirectional). {seen.use}"
-        raise InputError(what, path=source.folder, hint=hint)
+        raise InputError(message, path=source.folder, hint=hint)
     return attention or stated
 
 

@@ -148,7 +148,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         with suppress(ValueError):
             rouge = float(record.get(ROUGE_KEY, ""))
         whole = "is not an integer of 1 or more."
-        for is_wrong, what in (
+        for is_wrong, message in (
             (not qid or not name, "the qid or the system is empty."),
             (qid in own, f"{name} repeats query {qid}."),
             (not candidates, f"candidates {record['candidates']!r} {whole}"),
@@ -162,7 +162,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             (keys.keys() != {*names}, f"every object must have the keys {', '.join(names)}."),
         ):
             if is_wrong:
-                raise InputError(what, path=path, line=line)
+                raise InputError(message, path=path, line=line)
         texts = tuple(keys[key] for key in names)
         own[qid] = place - 1, tied, candidates, unranked, rouge, texts
     if not found:

@@ -219,8 +219,8 @@ def _from_trec(name: str) -> list[Measure]:
     try:
         return list(parse_trec_measure(name))
     except (ValueError, TypeError) as error:
-        what = f"trec_eval's measure {name} is not available here: {error}."
-        raise UsageError(what, hint="Use one of ir_measures' instead.") from None
+        message = f"trec_eval's measure {name} is not available here: {error}."
+        raise UsageError(message, hint="Use one of ir_measures' instead.") from None
 
 
 def _named(piece: str) -> Measure:
@@ -252,8 +252,8 @@ def _named(piece: str) -> Measure:
         if glued and glued[1].lower() in folded:
             near, cutoff = f"; did you mean `{folded[glued[1].lower()]}`?", f"@{glued[2]}"
         hint = None if near else "Is its package installed? See adducir kinds measures."
-        what = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
-        raise UsageError(what, hint=hint)
+        message = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
+        raise UsageError(message, hint=hint)
     if at is not None:
         given.append((measure.AT_PARAM, at))
     parameters: dict[str, Any] = {}
@@ -273,8 +273,8 @@ def _value(node: ast.expr, piece: str) -> Any:
     except (ValueError, TypeError, RecursionError, MemoryError):
         if re.fullmatch(r"[A-Za-z][\w-]*", text):
             return text  # dcg=exp-log2 without quotes
-        what = f"{shortened(text)!r} is not a number, True, False or text."
-        raise UsageError(f"{shortened(piece)!r}: {what}") from None
+        message = f"{shortened(text)!r} is not a number, True, False or text."
+        raise UsageError(f"{shortened(piece)!r}: {message}") from None
     parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
     for one in parts:
         if isinstance(one, int) and abs(one) > LARGEST:

@@ -91,19 +91,19 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
         progress().note_once(f"{path}: {', '.join(words)}: text, left out")
         frame = frame.filter(~pl.col("measure").is_in(words))
     if frame.is_empty():
-        what, hint = "it does not contain any values.", None
+        message, hint = "it does not contain any values.", None
         if path.is_dir():
-            what = "the folder does not contain results of MTEB."
+            message = "the folder does not contain results of MTEB."
         elif len(every):
-            what = "it contains means over topics only, which cannot be tested."
+            message = "it contains means over topics only, which cannot be tested."
             hint = "Write each topic's values: trec_eval -q, ir_measures --by_query."
-        raise InputError(what, path=path, hint=hint)
-    for which, what in (
+        raise InputError(message, path=path, hint=hint)
+    for which, message in (
         (pl.col("value").is_null(), "{measure} of topic {qid} is not a number."),
         (~pl.struct(_PLACE).is_first_distinct(), "{system} repeats {measure} of topic {qid}."),
     ):
         for first in frame.filter(which).head(1).rows(named=True):
-            raise InputError(what.format(**first), path=path, line=first["line"])
+            raise InputError(message.format(**first), path=path, line=first["line"])
     places = frame.select("section", "group", "system").unique()
     joint = pl.concat_str(
         pl.col("section", "group").replace("", None), separator=", ", ignore_nulls=True

@@ -247,8 +247,10 @@ class Scores(Framed):
         """The scores with runs that differ only in seed1, seed2 and so on as one system's."""
         for name, runs in by_system(self.systems).items():
             if len(runs) > 1 and name in runs:
-                what = f"{name} is not one of the runs {name}.seed1 and so on, but has their name."
-                raise UsageError(what, hint="Rename it, or leave it out.")
+                message = (
+                    f"{name} is not one of the runs {name}.seed1 and so on, but has their name."
+                )
+                raise UsageError(message, hint="Rename it, or leave it out.")
         pooled = self.renamed(system_of)
         if len(pooled.systems) == len(self.systems):
             raise UsageError(

@@ -57,14 +57,14 @@ class Bm25sIndex(Index):
             ):
                 raise ValueError("sizes differ")  # noqa: TRY301
         except Exception as error:
-            what = f"the files of this bm25s index do not match: {error}."
-            other = ArtifactError(what, path=path, hint="Save it again with bm25s.")
+            message = f"the files of this bm25s index do not match: {error}."
+            other = ArtifactError(message, path=path, hint="Save it again with bm25s.")
             raise sorted_error(error, self.path, other) from error
         try:
             self._stem = import_module("Stemmer").Stemmer(stemmer).stemWord if stemmer else str
         except (ModuleNotFoundError, KeyError) as error:
-            what = f"PyStemmer is not installed, or has no stemmer {stemmer!r}."
-            raise MachineError(what, hint="Install it: pip install PyStemmer") from error
+            message = f"PyStemmer is not installed, or has no stemmer {stemmer!r}."
+            raise MachineError(message, hint="Install it: pip install PyStemmer") from error
         self._stopwords = frozenset(() if "the" in self._terms else STOP_WORDS.split())
         self.analysis: Any = SimpleNamespace(terms=self._words, kind=self.analysis.kind)
         stemmed = f"stemmed ({stemmer})" if stemmer else "unstemmed (or --set stemmer=english)"
@@ -96,14 +96,16 @@ class Bm25sIndex(Index):
             names = list(map(str, range(size)))
             progress().note(f"{self.path}: documents are called by their row numbers, from 0")
         if not len(names) == len(set(names)) == size:
-            what = f"this file names {len(set(names)):,} documents, the index has {size:,}."
-            raise ArtifactError(what, path=path, hint="Without it, row numbers are docnos.")
+            message = f"this file names {len(set(names)):,} documents, the index has {size:,}."
+            raise ArtifactError(message, path=path, hint="Without it, row numbers are docnos.")
         return pl.Series("docno", names, dtype=pl.String)
 
     def _rank(self, queries: Any, model: Model, depth: int | None, threads: int) -> Ranked:
         if type(model) is not Impact:
-            what = f"{self.path} contains scores computed by bm25s, which only `impact` supports."
-            raise UsageError(what, hint="Leave out --model, or build an index.")
+            message = (
+                f"{self.path} contains scores computed by bm25s, which only `impact` supports."
+            )
+            raise UsageError(message, hint="Leave out --model, or build an index.")
         found = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
 
         def search(first: int, last: int) -> None:

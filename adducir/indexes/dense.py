@@ -142,9 +142,9 @@ class DenseIndex(Index):
                 ) from error
             if is_same:
                 return found
-        what = "is not the one that encoded these vectors" if names else "does not exist"
+        message = "is not the one that encoded these vectors" if names else "does not exist"
         raise ArtifactError(
-            f"the encoder {name} {what}.",
+            f"the encoder {name} {message}.",
             path=self.path,
             hint="Work in its study's folder, name it (`--set encoder=…`; in Python `encoder`), or "
             "rebuild the index.",

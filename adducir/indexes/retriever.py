@@ -38,9 +38,9 @@ class _OverIndex(Transformer):
         super().__init__()
         self.index = index
         if self._is_dense is bool(self.index.default_model):
-            what = f"{type(self).__name__} cannot search this index."
+            message = f"{type(self).__name__} cannot search this index."
             other = LexicalRetriever if self._is_dense else DenseRetriever
-            raise UsageError(what, hint=f"Use {other.__name__}.")
+            raise UsageError(message, hint=f"Use {other.__name__}.")
         self.depth, self.threads = depth, threads
         self._kind: Any = type(kind)
         for name, value in kind or ():

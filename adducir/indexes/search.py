@@ -55,8 +55,8 @@ def takes_weights(index: Index) -> bool:
 def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
     """Words with weights; token weights if the index has such terms; otherwise texts."""
     if topics.weighs_words and not index.default_model:
-        what = "word weights (--word-weights) have no effect on an index of vectors."
-        raise UsageError(what, hint="Search an index of texts, or read the topics without them.")
+        message = "word weights (--word-weights) have no effect on an index of vectors."
+        raise UsageError(message, hint="Search an index of texts, or read the topics without them.")
     is_weighted = topics.vectors and (topics.weighs_words or takes_weights(index))
     return topics.vectors if topics.vectors and is_weighted else topics.texts
 

@@ -136,5 +136,5 @@ def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
     try:
         return kind.model_validate(found)
     except ValidationError as error:
-        what = f"Adducir did not write this: {shortened(told(error), 300)}."
-        raise InputError(what, path=path) from error
+        message = f"Adducir did not write this: {shortened(told(error), 300)}."
+        raise InputError(message, path=path) from error

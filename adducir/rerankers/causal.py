@@ -74,8 +74,8 @@ class YesNoRecipe(RerankerRecipe):
         found = facts | given
         text = "".join(found["template"])
         if absent := [part for part in _PARTS if text.count(part) != 1]:
-            what = f"the template must contain {absent[0]} once."
-            raise InputError(what, path=source.folder or source.name)
+            message = f"the template must contain {absent[0]} once."
+            raise InputError(message, path=source.folder or source.name)
         origin = "set" if not facts else published.title if published else ""
         return found, origin + (" and set" if facts and given else "")
 
@@ -117,8 +117,8 @@ class YesNo(Pointwise):
         ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
         known_ids = self.tokenizer.get_vocab()
         if len(ids) != 1 and token not in known_ids:
-            what = f"its tokenizer has no single token for the answer {token!r}."
-            raise InputError(what, path=self.tokenizer.name_or_path)
+            message = f"its tokenizer has no single token for the answer {token!r}."
+            raise InputError(message, path=self.tokenizer.name_or_path)
         return int(ids[0] if len(ids) == 1 else known_ids[token])
 
     def _index(self, part: str) -> int:

@@ -165,8 +165,8 @@ class LateInteraction(Pointwise):
         )
         filler = next(filter(None, fillers), None)
         if reading.expanded and filler not in known:
-            what = f"the vocabulary lacks the token that pads queries: {filler or 'a mask'}."
-            raise InputError(what, path=tokenizer.name_or_path)
+            message = f"the vocabulary lacks the token that pads queries: {filler or 'a mask'}."
+            raise InputError(message, path=tokenizer.name_or_path)
         self._filler = known[filler] if reading.expanded else 0
         self._skipped = np.zeros(0, dtype=np.int64)
         if reading.skipped:
@@ -214,8 +214,8 @@ class LateInteraction(Pointwise):
         folder, seen = source.described(), look(source)
         if not isinstance(recipe, ColBERTRecipe):
             if seen.kind not in ("encoder", "transformer"):
-                what = f"this should be an encoder of texts, not a {seen.title}."
-                raise InputError(what, path=folder, hint=seen.use)
+                message = f"this should be an encoder of texts, not a {seen.title}."
+                raise InputError(message, path=folder, hint=seen.use)
             reading = recipe.reading(source)
             place = next(
                 (p for kind, p in modules_of(folder) if kind.endswith("Transformer")), None
@@ -244,8 +244,8 @@ class LateInteraction(Pointwise):
         network = load_model(source, encoder_class(source), used=_PROJECTIONS.__contains__)
         hidden = network.config.hidden_size
         if projection is not None and (projection.ndim != 2 or projection.shape[1] != hidden):
-            what = f"its projection has the shape {tuple(projection.shape)}, which does not fit "
-            raise InputError(f"{what}vectors of {hidden} numbers.", path=folder)
+            message = f"its projection has the shape {tuple(projection.shape)}, which does not fit "
+            raise InputError(f"{message}vectors of {hidden} numbers.", path=folder)
         return cls(network, load_tokenizer(source), projection, reading, layers)
 
     def to(self, device: "torch.device") -> None:

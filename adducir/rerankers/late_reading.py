@@ -81,8 +81,8 @@ def stated_reading(source: ModelSource) -> LateReading:
     for kind, place in modules:
         name = kind.rpartition(".")[2]
         if not kind.startswith(_OURS) or name not in _KNOWN_MODULES:
-            what = f"its module {kind} would not be computed."
-            raise InputError(what, path=folder / "modules.json")
+            message = f"its module {kind} would not be computed."
+            raise InputError(message, path=folder / "modules.json")
         if settings.get("model_type") != "ColBERT":
             found = _of_module(name, place, found)
     if settings.get("model_type") == "ColBERT":
@@ -146,14 +146,14 @@ def _of_module(name: str, place: Path, found: LateReading) -> LateReading:
     config = object_in(place / "config.json")
     if name == "MultiVectorMask":
         if config.get("keep_only_token_ids"):
-            what = "it keeps the vectors of some tokens only (images'), which is not supported."
-            raise InputError(what, path=place / "config.json")
+            message = "it keeps the vectors of some tokens only (images'), which is not supported."
+            raise InputError(message, path=place / "config.json")
         tasks = config.get("skiplist_tasks")
         tasks = ["document"] if tasks is None else tasks
         skips = ("query" in tasks, "document" in tasks)
         return replace(found, skipped=tuple(config.get("skiplist_words") or ()), skips=skips)
     activation = str(config.get("activation_function") or "torch.")
     if name == "Dense" and not activation.startswith("torch."):
-        what = f"its dense layer's activation {activation} is not one of torch."
-        raise InputError(what, path=place / "config.json")
+        message = f"its dense layer's activation {activation} is not one of torch."
+        raise InputError(message, path=place / "config.json")
     return found

@@ -65,8 +65,8 @@ class Texts:
         found = []
         for docno in docnos:
             if (text := self.find(docno)) is None:
-                what = f"the document {docno!r} is not in {self.source}."
-                raise InputError(what, hint="Is the run from another corpus?")
+                message = f"the document {docno!r} is not in {self.source}."
+                raise InputError(message, hint="Is the run from another corpus?")
             found.append(text)
         return found
 
@@ -84,8 +84,8 @@ def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: P
         if known.issuperset(fields):
             return
     if known:
-        what = f"the documents lack the field {min(set(fields) - known)!r}."
-        raise InputError(what, path=path, hint=f"The fields are {', '.join(sorted(known))}.")
+        message = f"the documents lack the field {min(set(fields) - known)!r}."
+        raise InputError(message, path=path, hint=f"The fields are {', '.join(sorted(known))}.")
 
 
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:

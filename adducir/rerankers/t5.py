@@ -95,8 +95,10 @@ class _T5(Pointwise):
         self._start, self._end = network.config.decoder_start_token_id, tokenizer.eos_token_id
         self._padding = tokenizer.pad_token_id
         if None in (self._start, self._end, self._padding):
-            what = "its configuration or tokenizer does not name the tokens start, end and padding."
-            raise InputError(what, path=network.name_or_path)
+            message = (
+                "its configuration or tokenizer does not name the tokens start, end and padding."
+            )
+            raise InputError(message, path=network.name_or_path)
 
 
 class MonoT5(_T5):
@@ -105,9 +107,9 @@ class MonoT5(_T5):
         known = tokenizer.get_vocab()
         for token in tokens:
             if token not in known:
-                what, path = f"the vocabulary lacks the token {token!r}.", tokenizer.name_or_path
+                message, path = f"the vocabulary lacks the token {token!r}.", tokenizer.name_or_path
                 hint = "Name this checkpoint's two tokens with `tokens:` in a recipe."
-                raise InputError(what, path=path, hint=hint)
+                raise InputError(message, path=path, hint=hint)
         self._answers = [known[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._prompt = (*parts[:2], np.append(parts[2], self._end))

@@ -132,9 +132,9 @@ def _layout_of(path: Path, data: bytes) -> Layout:
         return _of_four(path, data)
     if suffix_of(path) == ".csv" and len(cells) != len(RUN.columns):
         shown = first.replace(b"\t", b",").decode(errors="replace")[:60]
-        what = f"the first line must name columns such as qid, docno and score, not {shown!r}."
+        message = f"the first line must name columns such as qid, docno and score, not {shown!r}."
         hint = "Name them with --columns qid,docno,score."
-        raise InputError(what, path=path, line=1, hint=hint)
+        raise InputError(message, path=path, line=1, hint=hint)
     return RUN
 
 
@@ -144,11 +144,11 @@ def _of_four(path: Path, data: bytes) -> Layout:
     as_qrels = read_columns(data, QRELS, ("qid", "docno", "grade"))
     is_run = not as_run.faults and _is_ranked(as_run.frame, "rank")
     if is_run and not as_qrels.faults and as_run.frame["docno"].n_unique() == 1:
-        what = (
+        message = (
             "these are ColBERT's qid, pid, rank and score, or qrels' qid, iteration, docno, grade."
         )
         hint = "Say which: --columns qid,docno,rank,score; qrels are no run."
-        raise InputError(what, path=path, hint=hint)
+        raise InputError(message, path=path, hint=hint)
     return _COLBERT if is_run else RUN  # whose reader names qrels
 
 
@@ -182,9 +182,9 @@ def _without_header(path: Path, found: Columns, layout: Layout) -> Columns:
         _tell(path, kind, "qid,docno,rank", "qid,docno,score")
         return found._replace(frame=frame.with_columns(score=1 / pl.col("score")))
     if _is_ranked(frame, "score", 0) and frame["score"].max():
-        what = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
+        message = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
         hint = "Say which: --columns qid,docno,rank, or --columns qid,docno,score."
-        raise InputError(what, path=path, hint=hint)
+        raise InputError(message, path=path, hint=hint)
     _tell(path, kind, "qid,docno,score", "qid,docno,rank")
     return found
 
@@ -202,8 +202,8 @@ def _named(
     layout = named_layout(RUN, columns)
     if table is not None:
         if len(table.columns) != len(columns):
-            what = f"it has {len(table.columns)} columns ({', '.join(table.columns)}),"
-            raise UsageError(f"{path}: {what} but --columns names {len(columns)}.")
+            message = f"it has {len(table.columns)} columns ({', '.join(table.columns)}),"
+            raise UsageError(f"{path}: {message} but --columns names {len(columns)}.")
         table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
         frame = _scored(path, table, repeats)
         return Columns(
@@ -231,10 +231,10 @@ def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFr
     first = 0 if ranks_alone and numbers.min() == 0 else 1  # PyTerrier counts from 0
     wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 0))).arg_true()
     for row in wrong.head(1):
-        what = (
+        message = (
             f"the {numbers.name} of row {row + 1} is not {'a rank' if ranks_alone else 'finite'}."
         )
-        raise InputError(what, path=path)
+        raise InputError(message, path=path)
     for row in [] if repeats else repeated_rows(frame)[:1]:
         qid, docno, _ = frame.row(int(row))
         raise InputError(f"document {docno} of topic {qid} is repeated.", path=path)
@@ -273,11 +273,13 @@ def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
         for docno, score in documents:
             is_number = isinstance(score, int | float) and not isinstance(score, bool)
             if not is_number or not math.isfinite(score):
-                what = f"the score of document {docno} for query {qid} is {score!r}, not a number."
-                raise InputError(what, path=path, line=line)
+                message = (
+                    f"the score of document {docno} for query {qid} is {score!r}, not a number."
+                )
+                raise InputError(message, path=path, line=line)
             if (str(qid), str(docno)) in rows:
-                what = f"document {docno} of query {qid} is repeated."
-                raise InputError(what, path=path, line=line)
+                message = f"document {docno} of query {qid} is repeated."
+                raise InputError(message, path=path, line=line)
             rows[str(qid), str(docno)] = float(score)
     if not rows:
         raise InputError(

@@ -226,8 +226,8 @@ def write_run(
     if content and regular_lines(content, len(RUN.columns)) is None:
         for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
             for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
-                what = f"the {values.name} {one!r} does not fit a run: it is empty or contains a"
-                raise UsageError(f"{what} blank.")
+                message = f"the {values.name} {one!r} does not fit a run: it is empty or contains a"
+                raise UsageError(f"{message} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
     if is_standard_output(path) or (path.exists() and not path.is_file()):

@@ -61,11 +61,11 @@ def plain(value: Number | Decimal) -> str:
 
 def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     """The values from ``first`` to ``last`` in steps that must end on ``last``."""
-    what = f"from {plain(first)} to {plain(last)}"
+    message = f"from {plain(first)} to {plain(last)}"
     if step <= 0 or last < first:
-        raise UsageError(f"a range must go up by a positive step, not {what} by {plain(step)}.")
+        raise UsageError(f"a range must go up by a positive step, not {message} by {plain(step)}.")
     if (last - first) / step >= _MOST_VALUES:
-        raise UsageError(f"{what} by {plain(step)} has more than {_MOST_VALUES:,} values.")
+        raise UsageError(f"{message} by {plain(step)} has more than {_MOST_VALUES:,} values.")
     steps, rest = divmod(last - first, step)
     if rest:
         below = first + steps * step
@@ -147,8 +147,8 @@ class Grid:
                     raise UsageError(f"{name} must be an integer, not {plain(value)}.")
                 if not allowed.low <= value <= allowed.high:
                     end = "up" if allowed.high == inf else f"to {allowed.high:g}"
-                    what = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
-                    raise UsageError(what)
+                    message = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
+                    raise UsageError(message)
             kind = int if allowed.whole else float
             found.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
         return cls(tuple(found))
@@ -375,23 +375,23 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
             if isinstance(qid, bool) or not isinstance(qid, str | int):
                 raise InputError(f"{qid!r} in the fold {name} is not a qid.", path=path)
             if (before := fold_of.setdefault(str(qid), number)) != number:
-                what = f"topic {qid} is in two folds: {names[before]} and {name}."
-                raise InputError(what, path=path)
+                message = f"topic {qid} is in two folds: {names[before]} and {name}."
+                raise InputError(message, path=path)
     # The file lists each judged topic by its id or qid.
     found = [one if one in fold_of else qid for one, qid in zip(pool.ids, pool.qids, strict=True)]
     known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
-    for qids, what in (
+    for qids, message in (
         ([name for name in found if name not in fold_of], "judged topics are not in any fold"),
         (sorted(fold_of.keys() - known), "these are not topics"),
     ):
         if qids:
             hint = "Are these folds for other topics?"
-            raise InputError(f"{what}: {listed(qids)}.", path=path, hint=hint)
+            raise InputError(f"{message}: {listed(qids)}.", path=path, hint=hint)
     topic_of: dict[str, int] = {}
     for name, topic in zip(found, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:
-            what = f"the qid {name} is in two topic sets; write SET:{name} for each."
-            raise InputError(what, path=path)
+            message = f"the qid {name} is in two topic sets; write SET:{name} for each."
+            raise InputError(message, path=path)
     of = np.array([fold_of[name] for name in found], dtype=np.int64)
     if len(names) < 2 or len(set(of.tolist())) < len(names):
         raise InputError("at least two folds with judged topics are needed.", path=path)
