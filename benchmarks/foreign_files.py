@@ -37,8 +37,9 @@ NAMES = re.compile(
 )
 
 
-def of_anserini(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
-    """The topics of each file by Anserini's reader: the fields of each qid."""
+def of_anserini(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """What Anserini's readers find: fields of each topic by file, grades of each pair by file."""
+    os.environ.setdefault("ADDUCIR_JAVA_HEAP", "6000")
     from adducir.indexes import jvm
 
     jvm.start()
@@ -46,50 +47,70 @@ def of_anserini(folder: Path) -> dict[str, dict[str, dict[str, str]]]:
 
     paths = jnius.autoclass("java.nio.file.Paths")
     mapper = jnius.autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
-    found = {}
+    found: dict[str, dict[str, Any]] = {"topics": {}, "qrels": {}}
     for entry in json.loads((folder / "topics.json").read_text()).values():
         path = folder / "topics" / entry["path"]
-        if path.exists() and path.name not in found:
+        is_text = "Vector" not in entry["reader_class"]
+        if is_text and path.exists() and path.name not in found["topics"]:
             reader = jnius.autoclass(entry["reader_class"])(paths.get(str(path)))
-            found[path.name] = json.loads(mapper.writeValueAsString(reader.read()))
+            found["topics"][path.name] = json.loads(mapper.writeValueAsString(reader.read()))
+    for path in sorted((folder / "qrels").iterdir()):
+        try:
+            judged = jnius.autoclass("io.anserini.eval.RelevanceJudgments")(str(path))
+            grades = jnius.autoclass("java.util.HashMap")()
+            for qid in judged.getQids().toArray():
+                grades.put(qid, judged.getDocMap(qid))
+            found["qrels"][path.name] = json.loads(mapper.writeValueAsString(grades))
+        except jnius.JavaException as error:
+            found["qrels"][path.name] = {"": str(error).split("\n")[0]}
     return found
 
 
 def compare(folder: Path) -> None:
-    kept = folder / "anserini-topics.json"  # the JVM takes a minute
+    kept = folder / "anserini.json"  # the JVM takes a minute
     if not kept.exists():
         kept.write_text(json.dumps(of_anserini(folder)))
-    counts = Counter[str]()
-    for name, theirs in json.loads(kept.read_text()).items():
-        texts = {qid: next((f[t] for t in TITLES if t in f), None) for qid, f in theirs.items()}
-        try:
-            topics = load_topics(folder / "topics" / name)
-        except AdducirError as error:
-            is_text = any(map(bool, texts.values()))
-            counts["refused" if is_text else "refused (vectors)"] += 1
-            if is_text:
-                print(f"{name}: {error.what}")
-            continue
-        if topics.vectors is not None:
-            counts["token weights"] += 1
-            continue
-        ours = dict(zip(topics.qids, topics.queries, strict=True))
-        theirs = {number(q): collapse(text or "") for q, text in texts.items()}
-        is_same = {number(q): text for q, text in ours.items()} == theirs
-        counts["the same" if is_same else "different"] += 1
-        if not is_same:
-            pairs = [(q, ours.get(q), t) for q, t in theirs.items() if ours.get(q) != t]
-            print(f"{name}: {len(ours)} topics, {len(theirs)} of Anserini; {pairs[:1]}")
-    print("topics:", dict(counts))
-    counts = Counter()
-    for path in sorted((folder / "qrels").iterdir()):
-        try:
-            load_qrels(path)
-            counts["read"] += 1
-        except AdducirError as error:
-            counts["refused"] += 1
-            print(f"{path.name}: {error.what}")
-    print("qrels:", dict(counts))
+    theirs = json.loads(kept.read_text())
+    for kind, compared in (("topics", compared_topics), ("qrels", compared_qrels)):
+        counts = Counter[str]()
+        for name, values in theirs[kind].items():
+            outcome, example = compared(folder / kind / name, values)
+            counts[outcome] += 1
+            if example:
+                print(f"{name}: {outcome}: {example}")
+        print(f"{kind}: {dict(counts)}")
+
+
+def compared_topics(path: Path, theirs: dict[str, dict[str, str]]) -> tuple[str, Any]:
+    texts = {qid: next((f[t] for t in TITLES if t in f), None) for qid, f in theirs.items()}
+    try:
+        topics = load_topics(path)
+    except AdducirError as error:
+        is_text = any(map(bool, texts.values()))
+        return ("refused", error.what) if is_text else ("refused (vectors)", "")
+    if topics.vectors is not None:
+        return "token weights", ""
+    ours = {number(q): text for q, text in zip(topics.qids, topics.queries, strict=True)}
+    wanted = {number(q): collapse(text or "") for q, text in texts.items()}
+    pairs = [(q, ours.get(q), t) for q, t in wanted.items() if ours.get(q) != t]
+    extra = sorted(set(ours).difference(wanted))
+    return ("different", (pairs[:1], extra[:1])) if pairs or extra else ("the same", "")
+
+
+def compared_qrels(path: Path, theirs: dict[str, dict[str, int]]) -> tuple[str, Any]:
+    if "" in theirs:
+        theirs = {}
+    try:
+        qrels = load_qrels(path)
+    except AdducirError as error:
+        return ("refused" if theirs else "refused by both"), error.what
+    ours = {(number(q), d): g for q, d, g in qrels.frame.select("qid", "docno", "grade").rows()}
+    wanted = {(number(q), d): g for q, some in theirs.items() for d, g in some.items()}
+    if not theirs:
+        return "read here only", ""
+    pairs = [(p, ours.get(p), wanted.get(p)) for p in {**ours, **wanted}]
+    pairs = [one for one in pairs if one[1] != one[2]]
+    return ("different", pairs[:1]) if pairs else ("the same", "")
 
 
 def number(qid: str) -> str:

@@ -20,6 +20,7 @@ SAMPLE = 100
 _MAIN = ("text", "body", "passage", "segment")
 _TITLES = ("title", "headline")
 _INNER = ("text", "contents", "content", "body", "passage", "abstract", "paragraphs", "sentences")
+_PEOPLE = re.compile(r"(?:.*[._])?(?:authors?|creators?|editors?|contributors?|affiliations?)")
 _PROSE_WORDS = 3
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\u0e00-\u0e7f"
 _CHARACTER = re.compile(f"[{_CJK}]")  # written without blanks
@@ -58,8 +59,9 @@ def default_fields_of(sample: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
     inner = [name for name in names if "." in name]
     for main in ("contents", *_MAIN):
         if under := [name for name in inner if name.startswith(f"{main}.")]:
+            known = [name for name in under if name.rpartition(".")[2] in _INNER]
             texts = [name for name in under if _is_text(name, values[name])]
-            return (*title, *(texts or under))
+            return (*title, *(known or texts or under))
     outer = [name for name in names if "." not in name]
     texts = [name for name in outer if _is_text(name, values[name])]
     texts += [
@@ -103,7 +105,8 @@ def _values(sample: Iterable[Mapping[str, str]]) -> dict[str, list[str]]:
 
 
 def _is_text(name: str, texts: Sequence[str]) -> bool:
-    return name.rpartition(".")[2] in _TITLES or _is_prose(texts)
+    is_people = _PEOPLE.fullmatch(name.lower()) is not None
+    return name.rpartition(".")[2] in _TITLES or (_is_prose(texts) and not is_people)
 
 
 def _is_prose(texts: Sequence[str]) -> bool:
@@ -122,6 +125,8 @@ def _reason(name: str, texts: Sequence[str]) -> str:
     """Why a field is not text: what it holds instead."""
     if not texts:
         return ""
+    if _PEOPLE.fullmatch(name.lower()):
+        return "people"
     first = [text.split("\n", 1)[0] for text in texts]
     for pattern, reason in ((_DATE, "a date"), (_NUMBER, "a number"), (_LINK, "a link")):
         if all(map(pattern.fullmatch, first)):

@@ -67,9 +67,9 @@ class CorpusFormat(Recipe):
 
 
 class JSONL(CorpusFormat):
-    """One JSON object per line, or one array of them."""
+    """One JSON object per line, or objects over several lines, or one array of them."""
 
-    suffixes: ClassVar = (".jsonl", ".ndjson", ".json")
+    suffixes: ClassVar = (".jsonl", ".ndjson", ".json", ".jl")
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         return read_jsonl(path, docno_field)
@@ -77,8 +77,11 @@ class JSONL(CorpusFormat):
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     """Yield each document of a file with the 1-based line where it begins."""
-    is_array = _ARRAY.match(next(read_pieces(path), ""))
-    records = read_objects(path, wrapped=True) if is_array else json_objects(path)
+    head = next(read_pieces(path), "").lstrip("\ufeff \t\r\n")
+    is_array = _ARRAY.match(head) is not None
+    is_over_lines = head[:1] == "{" and not head.split("\n", 1)[0].rstrip().endswith("}")
+    by_line = not (is_array or (is_over_lines and "\n" in head))
+    records = json_objects(path) if by_line else read_objects(path, wrapped=is_array)
     for number, docno, record in with_docnos(records, path, docno_field):
         is_text = set(map(type, record.values())) == {str}  # the usual case is cheap
         yield number, Document(docno, record if is_text else fields_of(record))
