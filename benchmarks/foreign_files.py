@@ -24,6 +24,8 @@ from adducir.corpora.topics import load_topics
 from adducir.evaluation.score_files import read_scores
 from adducir.runs.read import read_run
 
+_MOST = 1 << 28
+"""Bytes of topics that are compared: token weights as repeated tokens take gigabytes."""
 TITLES = ("title", "query", "question", "query_txt")
 KINDS: dict[str, Callable[[Path], Any]] = {
     "run": read_run,
@@ -32,7 +34,8 @@ KINDS: dict[str, Callable[[Path], Any]] = {
     "scores": lambda path: read_scores(path, "system"),
 }
 NAMES = re.compile(
-    r"run|qrel|topic|quer|rerank|retriev|\.(trec|res|tsv|jsonl|run|qrels?|txt|csv|parquet)(\.gz)?$",
+    r"(?<!\.py)(?<!\.md)\.(trec|res|tsv|jsonl?|run|qrels?|topics?|txt|csv|parquet|xml|test)(\.gz)?$"
+    r"|^[^.]*(run|qrel|topic|quer)[^.]*$",
     re.IGNORECASE,
 )
 
@@ -47,20 +50,26 @@ def of_anserini(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
 
     paths = jnius.autoclass("java.nio.file.Paths")
     mapper = jnius.autoclass("com.fasterxml.jackson.databind.ObjectMapper")()
+    scratch = folder / "scratch.json"
+
+    def values_of(value: Any) -> Any:
+        mapper.writeValue(jnius.autoclass("java.io.File")(str(scratch)), value)
+        return json.loads(scratch.read_text()) if scratch.stat().st_size < _MOST else None
+
     found: dict[str, dict[str, Any]] = {"topics": {}, "qrels": {}}
     for entry in json.loads((folder / "topics.json").read_text()).values():
         path = folder / "topics" / entry["path"]
         is_text = "Vector" not in entry["reader_class"]
         if is_text and path.exists() and path.name not in found["topics"]:
             reader = jnius.autoclass(entry["reader_class"])(paths.get(str(path)))
-            found["topics"][path.name] = json.loads(mapper.writeValueAsString(reader.read()))
+            found["topics"][path.name] = values_of(reader.read())
     for path in sorted((folder / "qrels").iterdir()):
         try:
             judged = jnius.autoclass("io.anserini.eval.RelevanceJudgments")(str(path))
             grades = jnius.autoclass("java.util.HashMap")()
             for qid in judged.getQids().toArray():
                 grades.put(qid, judged.getDocMap(qid))
-            found["qrels"][path.name] = json.loads(mapper.writeValueAsString(grades))
+            found["qrels"][path.name] = values_of(grades)
         except jnius.JavaException as error:
             found["qrels"][path.name] = {"": str(error).split("\n")[0]}
     return found
@@ -81,7 +90,9 @@ def compare(folder: Path) -> None:
         print(f"{kind}: {dict(counts)}")
 
 
-def compared_topics(path: Path, theirs: dict[str, dict[str, str]]) -> tuple[str, Any]:
+def compared_topics(path: Path, theirs: dict[str, dict[str, str]] | None) -> tuple[str, Any]:
+    if theirs is None:
+        return "too large to compare", ""
     texts = {qid: next((f[t] for t in TITLES if t in f), None) for qid, f in theirs.items()}
     try:
         topics = load_topics(path)

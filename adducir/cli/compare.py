@@ -70,11 +70,11 @@ def compare(settings: Compare) -> None:
         scores_of_files = [
             read_scores(path, name, by=settings.score_columns) for path, name in names.items()
         ]
-        scores, notes = _directed(
+        scores, notes = directed(
             scores_of_files, settings.higher_is_better, settings.lower_is_better
         )
         if settings.measures:
-            scores = _chosen(scores, _measures(settings.measures))
+            scores = chosen(scores, measure_names(settings.measures))
         pooled = scores.pooled() if settings.pool_seeds else scores
         comparison = compared(pooled, settings.testing())
         files = [path for path in settings.scores if not path.is_dir()]
@@ -84,13 +84,13 @@ def compare(settings: Compare) -> None:
     settings.print(table)
 
 
-def _measures(texts: Sequence[str]) -> list[str]:
+def measure_names(texts: Sequence[str]) -> list[str]:
     from adducir.evaluation.score_files import measure_of
 
     return [str(measure_of(name)) for text in texts for name in text.split()]
 
 
-def _directed(
+def directed(
     scores_of_files: "Sequence[Scores]", higher: Sequence[str], lower: Sequence[str]
 ) -> "tuple[Scores, list[str]]":
     """The scores with the direction of every measure, and the notes on it below the table."""
@@ -99,8 +99,8 @@ def _directed(
     from adducir.evaluation.score_files import is_known, usually_falls
     from adducir.evaluation.scores import Scores
 
-    stated = dict.fromkeys(_measures(higher), False)
-    for name in _measures(lower):
+    stated = dict.fromkeys(measure_names(higher), False)
+    for name in measure_names(lower):
         if name in stated:
             raise UsageError(f"{name} is in both --higher-is-better and --lower-is-better.")
         stated[name] = True
@@ -124,16 +124,17 @@ def _directed(
     if unknown:
         notes.append(f"Higher values are assumed to be better: {', '.join(unknown)}.")
 
-    def directed(name: str, measure: "Measure") -> "Measure":
+    def with_direction(name: str, measure: "Measure") -> "Measure":
         is_so = (published | stated).get(name, False)
         if is_known(measure) and falls(measure) == is_so:
             return measure
         return NamedMeasure(name, lower_is_better=is_so)
 
-    return replace(scores, measures={n: directed(n, m) for n, m in scores.measures.items()}), notes
+    measures = {name: with_direction(name, one) for name, one in scores.measures.items()}
+    return replace(scores, measures=measures), notes
 
 
-def _chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
+def chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
     import polars as pl
 
     _check(scores, names)

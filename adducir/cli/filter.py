@@ -46,7 +46,7 @@ class Filter(RunReading, QrelsReading):
 
 
 def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
-    """Drop documents or topics that an evaluation must not count, or fold passages to documents.
+    """Drop what an evaluation must not count from a run, or fold passages to documents.
 
     The rest keeps its order and scores. What was dropped is printed and written into the run's
     metadata.

@@ -50,7 +50,10 @@ COMMANDS = {
     "show": Entry("Show the hits of a topic, of two runs side by side; or what a model is.", CORE),
     "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
-    "filter": Entry("Drop documents or topics of a run that an evaluation must not count.", CORE),
+    "filter": Entry(
+        "Drop what an evaluation must not count from a run, or fold passages to documents.",
+        CORE,
+    ),
     "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),
     "compare": Entry("Test values per topic that any program computed, and print the table.", CORE),
     "reproduce": Entry(

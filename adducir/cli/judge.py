@@ -11,9 +11,10 @@ from adducir.core.errors import AdducirError, IncompleteError
 from adducir.core.texts import counted
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
+from adducir.runs.reading import RunReading
 
 
-class Judge(TextSources, QueryReading):
+class Judge(TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them.",
@@ -62,7 +63,6 @@ def judge(settings: Judge) -> None:
     from adducir.judges.grading import pooled, requests_for
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import open_prompt
-    from adducir.runs.read import read_run
 
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
     kept = settings.cache or settings.output.with_name("answers.sqlite")
@@ -71,7 +71,7 @@ def judge(settings: Judge) -> None:
         TemporaryDirectory(prefix="adducir-") as scratch,
         closing(AnswerCache(kept)) as cache,
     ):
-        runs = [read_run(path) for path in settings.runs]
+        runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
         queries = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)

@@ -1,6 +1,6 @@
 """``adducir reproduce``."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -10,12 +10,15 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.evaluate import MEASURES
 from adducir.cli.tabled import TableOptions, digests
+from adducir.core.errors import InputError
 from adducir.core.recipe import needs
 from adducir.corpora.reading import QrelsReading
 from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.evaluation.reproduction import Reproduced
+    from adducir.evaluation.scores import Scores
+    from adducir.runs.run import Run
     from adducir.tables.build import Figure
 
 AGREEMENT, DOCUMENTS = "Agreement", "Order"
@@ -23,9 +26,13 @@ ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
 class Reproduce(TableOptions, RunReading, QrelsReading):
-    original: Path = option("The original run.", argument=True, metavar="ORIGINAL")
-    reproduced: Path = option("The run that reproduces it.", argument=True, metavar="REPRODUCED")
-    qrels: common.Qrels
+    original: Path = option(
+        "The original run, or its values per topic.", argument=True, metavar="ORIGINAL"
+    )
+    reproduced: Path = option(
+        "The run that reproduces it, or its values.", argument=True, metavar="REPRODUCED"
+    )
+    qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
     measures: list[str] = option(MEASURES, "-m", default=[], shown=DEFAULT)
     original_baseline: Annotated[Path | None, needs("new_baseline")] = option(
         "The baseline's run in the original experiment.", default=None, metavar="RUN"
@@ -33,8 +40,12 @@ class Reproduce(TableOptions, RunReading, QrelsReading):
     new_baseline: Annotated[Path | None, needs("original_baseline")] = option(
         "The baseline's run in the reproduction.", default=None, metavar="RUN"
     )
-    depth: int = option("Documents per topic whose order is compared.", default=1000, ge=1)
-    persistence: float = option("p of rank-biased overlap.", default=0.8, gt=0, lt=1)
+    depth: Annotated[int, needs("qrels")] = option(
+        "Documents per topic whose order is compared.", default=1000, ge=1
+    )
+    persistence: Annotated[float, needs("qrels")] = option(
+        "p of rank-biased overlap.", default=0.8, gt=0, lt=1
+    )
     equivalence: float = option(
         "Bound of the equivalence test of the two runs.", default=0.05, gt=0
     )
@@ -44,16 +55,16 @@ def reproduce(settings: Reproduce) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
     Prints rank-biased overlap, Kendall's tau union, and root mean square errors, and with the
-    baselines of both experiments the effect ratio and the delta relative improvement.
+    baselines of both experiments the effect ratio and the delta relative improvement. Without
+    --qrels, the files are values per topic, as for `adducir compare`, without an order.
 
     Examples:
         adducir reproduce original.trec.gz ours.trec.gz -q bundled:qrels -m 'AP nDCG@10'
         adducir reproduce original.trec ours.trec -q qrels.txt --original-baseline bm25.trec \
 --new-baseline our-bm25.trec
+        adducir reproduce original.trec_eval ours.trec_eval -m AP
     """
     from adducir.cli.console import open_progress
-    from adducir.evaluation.evaluator import Evaluator
-    from adducir.evaluation.measures import needs_subtopics, parse_measures
     from adducir.evaluation.reproduction import (
         compare_effects,
         kendall_tau_of_runs,
@@ -64,41 +75,71 @@ def reproduce(settings: Reproduce) -> None:
     from adducir.tables.table import Column
 
     with open_progress():
-        measures = parse_measures(settings.measures or DEFAULT)
-        qrels = settings.read_qrels(settings.qrels, subtopics=needs_subtopics(measures))
-        evaluator = Evaluator(qrels, measures)
         paths = {ORIGINAL: settings.original, REPRODUCED: settings.reproduced}
-        runs = {name: settings.read_run(path) for name, path in paths.items()}
-        scores = [evaluator.score(run, system=name) for name, run in runs.items()]
+        scores, runs = _scores(settings, paths)
         baselines = None
         if settings.original_baseline is not None and settings.new_baseline is not None:
-            first, second = (
-                evaluator.score(settings.read_run(path))
-                for path in (settings.original_baseline, settings.new_baseline)
-            )
+            given = {"original": settings.original_baseline, "new": settings.new_baseline}
+            (first, second), _ = _scores(settings, given)
             baselines = first, second
-        depth, p = settings.depth, settings.persistence
-        overlap, topics = overlap_of_runs(*runs.values(), depth=depth, p=p)
-        order = {"RBO": overlap, "Kendall's tau": kendall_tau_of_runs(*runs.values(), depth=depth)}
         effects = compare_effects(scores[0], scores[1], baselines)
         comparison = compare(
             scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
-        figures = list(_agreement(effects, len(evaluator.qids)))
-        figures += [_statistic(name, DOCUMENTS, value, topics) for name, value in order.items()]
+        count, about = len(scores[0].qids), ""
+        figures = list(_agreement(effects, count))
+        if runs:
+            depth, p = settings.depth, settings.persistence
+            overlap, topics = overlap_of_runs(*runs, depth=depth, p=p)
+            tau = kendall_tau_of_runs(*runs, depth=depth)
+            figures += [
+                _statistic(name, DOCUMENTS, value, topics)
+                for name, value in (("RBO", overlap), ("Kendall's tau", tau))
+            ]
+            about = (
+                f"rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
+                f"{depth:,} documents of {topics:,} topics; "
+            )
         notes = [
-            f"Agreement: rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
-            f"{depth:,} documents of {topics:,} topics; root mean square error per topic, and "
+            f"Agreement: {about}root mean square error per topic, and "
             "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
             "same) and delta relative improvement (0: the same).",
-            *_unchanged(effects, len(evaluator.qids)),
+            *_unchanged(effects, count),
         ]
         layout = settings.layout(notes=notes, runs=digests(paths.values()))
         names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
-        columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)}
+        columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
         layout = replace(layout, sections=names)
         table = build_table(comparison, layout, figures=figures, columns=columns)
     settings.print(table)
+
+
+def _scores(settings: Reproduce, paths: "Mapping[str, Path]") -> "tuple[list[Scores], list[Run]]":
+    """The values per topic of two runs, or of two files of values, and the runs."""
+    if settings.qrels:
+        from adducir.evaluation.evaluator import Evaluator
+        from adducir.evaluation.measures import needs_subtopics, parse_measures
+
+        measures = parse_measures(settings.measures or DEFAULT)
+        qrels = settings.read_qrels(settings.qrels, subtopics=needs_subtopics(measures))
+        evaluator = Evaluator(qrels, measures)
+        runs = [settings.read_run(path) for path in paths.values()]
+        pairs = zip(paths, runs, strict=True)
+        return [evaluator.score(run, system=name) for name, run in pairs], runs
+    from adducir.cli.compare import chosen, directed, measure_names
+    from adducir.evaluation.score_files import read_scores
+
+    found = []
+    for name, path in paths.items():
+        values = read_scores(path, name)
+        if len(values.systems) > 1:
+            systems = f"{len(values.systems)} systems ({', '.join(values.systems[:3])})"
+            what = f"it has values of {systems}, where one is compared."
+            raise InputError(what, path=path, hint="Give a file for each, or runs and --qrels.")
+        found.append(directed([values.renamed(name)], (), ())[0])
+    shared = [one for one in found[0].measures if all(one in each.measures for each in found)]
+    names = measure_names(settings.measures) or shared
+    return [chosen(one, names) for one in found], []
 
 
 def _statistic(name: str, column: str, value: float | None, topics: int) -> "Figure":

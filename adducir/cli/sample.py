@@ -10,9 +10,10 @@ from adducir.core.errors import UsageError
 from adducir.core.texts import counted, nearest
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
+from adducir.runs.reading import RunReading
 
 
-class Sample(TextSources, QueryReading):
+class Sample(TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The sheet for people.",
@@ -49,14 +50,13 @@ def sample(settings: Sample) -> None:
     from adducir.cli.console import near, open_progress
     from adducir.core.files import file_digest
     from adducir.judges.sheets import Design, write_sheet
-    from adducir.runs.read import read_run
 
     for name in settings.between:
         if name not in names.values():
             near_names = nearest(name, names.values()) or f" ({', '.join(names.values())})."
             raise UsageError(f"--between: {name!r} is not one of the systems{near_names}")
     with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
-        runs = {name: read_run(path) for path, name in names.items()}
+        runs = {name: settings.read_run(path) for path, name in names.items()}
         topics = settings.read_topics(settings.topics)
         design = Design.of(
             runs,

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import needs
+from adducir.corpora.reading import DocnoReading
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.rerankers.rerank import Texts
 
 
-class TextSources(Recipe):
+class TextSources(DocnoReading):
     """Where the texts of documents come from."""
 
     conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
@@ -40,7 +41,8 @@ class TextSources(Recipe):
     def opened(self, source: str) -> "Corpus":
         from adducir.corpora.sources import open_corpus
 
-        return open_corpus(source, passages=self.passages)
+        reading = self.model_dump(include={"docno_field", "quotes", "passages"})
+        return open_corpus(source, **reading)
 
     def check_source(self) -> None:
         if (self.index is None) == (self.corpus is None):

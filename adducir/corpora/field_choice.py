@@ -68,7 +68,7 @@ def default_fields_of(sample: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
         name for name in inner if name.rpartition(".")[2] in _INNER and _is_prose(values[name])
     ]
     if any(_is_prose(values[name]) for name in texts):
-        return tuple(texts)
+        return tuple(dict.fromkeys([*(name for name in title if "." in name), *texts]))
     if texts_inside := [name for name in inner if _is_prose(values[name])]:
         return tuple(dict.fromkeys([*title, *texts_inside]))
     rest = [name for name in outer if not _reason(name, values[name])]

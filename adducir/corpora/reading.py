@@ -40,12 +40,22 @@ class TableReading(Recipe):
     )
 
 
-class Reading(TableReading):
+_DOCNO_FIELD = "The documents' field with the docno, if its name is unusual."
+
+
+class DocnoReading(TableReading):
+    """How documents are read where only their ids may be unusual; see :func:`open_corpus`."""
+
+    docno_field: str | None = Field(None, description=_DOCNO_FIELD, json_schema_extra=RARE)
+
+    def opened(self, source: str) -> Corpus:
+        return open_corpus(source, docno_field=self.docno_field, quotes=self.quotes)
+
+
+class Reading(DocnoReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
-    docno_field: str | None = Field(
-        None, description="The field with the docno, if its name is unusual."
-    )
+    docno_field: str | None = Field(None, description=_DOCNO_FIELD)
     format: Annotated[str | None, FORMATS] = Field(
         None, description="The format of the files, if their names do not show it."
     )

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Recipe, Several
+from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.deepct.terms import Tokenization, Unit
 from adducir.models.artifacts import ModelSettings
 from adducir.training.data import CorpusPart, HeldOut
@@ -54,7 +55,7 @@ There the rest is lost; here it becomes further passages.
 """
 
 
-class TopicsPart(Recipe):
+class TopicsPart(TopicReading, QrelsReading):
     """Topics and judgements, for query term recall."""
 
     source: str

@@ -27,9 +27,7 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.corpora.documents import Document, text_of
-from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import file_path, source_path
-from adducir.corpora.topics import load_topics
 from adducir.deepct.model import KIND, Encoded, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
@@ -105,8 +103,9 @@ The network is a token classifier with one label:
         part = self.recipe.topics
         if part is None:
             return {"reference": list(self._reference)}
-        topics = load_topics(source_path(part.source, self.folder), field=part.field)
-        qrels = load_qrels([source_path(source, self.folder) for source in as_tuple(part.qrels)])
+        topics = part.read_topics(source_path(part.source, self.folder), part.field)
+        named = [source_path(source, self.folder) for source in as_tuple(part.qrels)]
+        qrels = part.read_qrels(named)
         texts = dict(zip(topics.qids, topics.queries, strict=True))
         for qid, docno, grade in qrels.frame.iter_rows():
             if grade >= part.grade and qid in texts:

@@ -18,8 +18,9 @@ import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe, Several
+from adducir.core.recipe import Several
 from adducir.core.texts import shortened
+from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.models.folders import look
 from adducir.models.known import known
 from adducir.models.loading import (
@@ -57,7 +58,7 @@ class LeaksPart(WithoutPart):
     topics: Several = ()  # whose queries are left out, whatever their qids
 
 
-class ExamplesPart(Recipe):
+class ExamplesPart(TopicReading, QrelsReading):
     """Judged topics with runs, or documents only; see docs/reranking.md for its keys."""
 
     corpus: CorpusPart

@@ -26,9 +26,9 @@ from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import text_of
-from adducir.corpora.qrels import load_qrels
+from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.corpora.sources import file_path, source_path
-from adducir.corpora.topics import Topics, load_topics
+from adducir.corpora.topics import Topics
 from adducir.models.loading import (
     load_config,
     load_model,
@@ -96,7 +96,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         self._runs = [file_path(one, folder) for one in as_tuple(part.runs)]
 
         def topics(source: str, field: str | None = None) -> Topics:
-            return load_topics(source_path(source, folder), field=field)
+            return part.read_topics(source_path(source, folder), field)
 
         with gathering() as each:
             left_out = [each(partial(topics, source)) for source in as_tuple(part.without.topics)]
@@ -106,7 +106,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 named = [source_path(one, folder) for one in as_tuple(part.qrels)]
                 self._digests = [each(partial(source_digest, path)) for path in self._runs]
                 self._topics = each(partial(topics, str(part.topics), part.topic_field))
-                self._qrels = each(partial(load_qrels, named))
+                self._qrels = each(partial(part.read_qrels, named))
             self.base = each(partial(recipe.source, folder))
         self._queries = frozenset(same_text(query) for one in left_out for query in one.queries)
 
@@ -114,7 +114,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def settings(self) -> dict[str, Any]:
         of_use = ("precision", "label", "batch_tokens")  # read from the current recipe
         values = self.recipe.fingerprinted(dict.fromkeys(("kind", "examples", *of_use), True))
-        named = {"topics", "topic_field", "qrels", "corpus", "runs", "without"}
+        reading = {*TopicReading.model_fields, *QrelsReading.model_fields}
+        named = {"topics", "topic_field", "qrels", "corpus", "runs", "without", *reading}
         examples = self.part.model_dump(mode="json", exclude=named, exclude_none=True)
         return values | {"examples": examples}
 

@@ -1,5 +1,7 @@
 """Files of scores, and reproduction measures against repro_eval."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from math import isnan
@@ -14,6 +16,7 @@ from repro_eval.measure.document_order import KTU, RBO
 from repro_eval.measure.effectiveness import RMSE, nRMSE
 from repro_eval.measure.overall_effects import DRI, ER
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
@@ -191,3 +194,73 @@ def test_effects_are_repro_eval() -> None:
     assert compare_effects(original, original)["AP"].rmse == 0.0
     elsewhere = replace(reproduced, frame=reproduced.frame.filter(pl.col("qid") != "1"))
     assert isnan(compare_effects(original, elsewhere)["AP"].rmse)
+
+
+def test_reproduce_reads_values_per_topic_in_every_form(tmp_path, monkeypatch, capsys):
+    """trec_eval's lines, a leaderboard's CSV and JSON lines give what the runs gave."""
+    monkeypatch.chdir(tmp_path)
+    Path("q.txt").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n3 0 c 2\n")
+    Path("old.trec").write_text(
+        "1 Q0 a 1 3 o\n1 Q0 b 2 2 o\n2 Q0 b 1 2 o\n2 Q0 a 2 1 o\n3 Q0 c 1 1 o\n"
+    )
+    Path("new.trec").write_text(
+        "1 Q0 b 1 3 n\n1 Q0 a 2 2 n\n2 Q0 a 1 2 n\n3 Q0 b 1 2 n\n3 Q0 c 2 1 n\n"
+    )
+
+    def figures(*words):
+        assert main(["reproduce", *words, "-m", "AP", "--format", "csv"]) == 0
+        rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+        return [
+            (row["system"], row["mean"])
+            for row in rows
+            if row["measure"] == "AP" and row["system"] not in ("RBO", "Kendall's tau")
+        ]
+
+    wanted = figures("old.trec", "new.trec", "-q", "q.txt")
+    values = {"old": [1, 0.5, 1], "new": [0.5, 1, 0.5]}
+    for name, own in values.items():
+        lines = [f"map\t{qid}\t{value}" for qid, value in zip((1, 2, 3), own, strict=True)]
+        lines += [f"relstring\t{qid}\t'1'" for qid in (1, 2, 3)]
+        Path(f"{name}.txt").write_text("\n".join([*lines, "runid\tall\tx", "map\tall\t.5"]) + "\n")
+        Path(f"{name}.csv").write_text(
+            "item,AP\n" + "".join(f"{qid},{v}\n" for qid, v in zip((1, 2, 3), own, strict=True))
+        )
+        Path(f"{name}.jsonl").write_text(
+            "".join(
+                f'{{"item": "{qid}", "system": "{name}", "AP": {value}}}\n'
+                for qid, value in zip((1, 2, 3), own, strict=True)
+            )
+        )
+    for ending in ("txt", "csv", "jsonl"):
+        assert figures(f"old.{ending}", f"new.{ending}") == wanted
+    with_baselines = ["--original-baseline", "new.csv", "--new-baseline", "old.csv"]
+    assert dict(figures("old.csv", "new.csv", *with_baselines))["Effect ratio"] == "-1.0"
+    Path("two.csv").write_text("item,system,AP\n1,A,.5\n1,B,.5\n2,A,1\n2,B,1\n")
+    assert main(["reproduce", "two.csv", "new.csv"]) == 3
+    assert "2 systems" in capsys.readouterr().err
+    assert main(["reproduce", "old.csv", "new.csv", "--depth", "5"]) == 2
+
+
+def test_leaderboards_come_in_both_shapes_as_csv_and_json_lines(tmp_path, capsys):
+    """A column per system, or a row per system and item."""
+    values = {"A": [0.5, 1.0, 0.25], "B": [0.75, 0.5, 0.25]}
+    items = ["i1", "i2", "i3"]
+    wide = [{"item": item, **{s: values[s][n] for s in values}} for n, item in enumerate(items)]
+    long = [
+        {"model": s, "item_id": item, "accuracy": values[s][n]}
+        for s in values
+        for n, item in enumerate(items)
+    ]
+    for name, rows in (("wide", wide), ("long", long)):
+        lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+        for ending in ("csv", "jsonl"):
+            found = read_scores(tmp_path / f"{name}.{ending}", "file")
+            assert sorted(found.systems) == ["A", "B"]
+            (measure,) = found.measures
+            for system, own in values.items():
+                rows_of = found.frame.filter(system=system).sort("qid")
+                assert rows_of["value"].to_list() == own
+                assert rows_of["qid"].to_list() == items
+            assert len(found.measures) == 1, measure

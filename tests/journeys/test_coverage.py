@@ -22,6 +22,7 @@ WITHOUT = {
     "--passages": "the same for all commands: index has it",
     "--set fold": "the same for all commands: the journey foreign has it",
     "--set word_weights": "the same for all commands: the journey foreign has it",
+    "--set docno_field": "the same for all commands: index has --docno-field",
     "--set quotes": "the same for all commands: the journey foreign has it",
     "--set qid_field": "the same for all commands: the journey foreign has it",
     "--set query_field": "the same for all commands: the journey foreign has it",

@@ -37,8 +37,8 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
+from adducir.corpora.documents import Corpus
 from adducir.corpora.records import Id, parsed_as, read_records, read_values
-from adducir.corpora.sources import open_corpus
 from adducir.deepct.terms import stop_words
 from adducir.indexes.candidates import rank_parts
 from adducir.indexes.models import BM25
@@ -96,16 +96,16 @@ def passage_of(title: str, text: str) -> Passage:
     return Passage("_".join(title.split()), title, text)
 
 
-def paragraphs_of_corpus(source: str | Path) -> Iterator[Passage]:
+def paragraphs_of_corpus(corpus: Corpus) -> Iterator[Passage]:
     """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts, unpacked.
 
     These are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
     """
-    for document in open_corpus(source):
+    for document in corpus:
         title, text = _title(document.fields.get("title", "")), document.fields.get("text")
         if not title or text is None:
             raise InputError(
-                f"the document {document.docno} of {source} lacks a title or text.",
+                f"the document {document.docno} of {corpus.source} lacks a title or text.",
                 hint="Use a corpus with `title` and `text`, such as HotpotQA's abstracts.",
             )
         # A list of sentences is joined by line breaks, like any list of texts.

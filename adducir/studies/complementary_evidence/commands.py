@@ -11,6 +11,7 @@ from adducir.cli.tabled import Tabled, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
+from adducir.corpora.reading import DocnoReading
 from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, show_counts
 
 
@@ -23,7 +24,7 @@ class Building(Recipe):
     seed: int = option("The seed of splits, pairs and other draws.", default=0)
 
 
-class HotpotQA(Building):
+class HotpotQA(Building, DocnoReading):
     sources: tuple[Path, ...] = option(
         "HotpotQA's JSON, or the same objects one per line; plain or .gz.",
         metavar="SOURCE",
@@ -76,11 +77,8 @@ def hotpotqa(settings: HotpotQA) -> None:
         questions = questions if settings.gold == "found" else whole
     else:
         searched: dict[str, str] = {}
-        more = (
-            paragraph
-            for source in settings.paragraphs
-            for paragraph in builders.paragraphs_of_corpus(source)
-        )
+        corpora = map(settings.opened, settings.paragraphs)
+        more = chain.from_iterable(map(builders.paragraphs_of_corpus, corpora))
         for paragraph in chain.from_iterable((*(question.paragraphs for question in read), more)):
             searched.setdefault(paragraph.title, f"{paragraph.title}\n{paragraph.text}")
         model, size, gold = BM25(k1=settings.k1, b=settings.b), settings.passages, settings.gold

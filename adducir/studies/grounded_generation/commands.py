@@ -11,6 +11,7 @@ from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, needs
+from adducir.corpora.reading import DocnoReading
 from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, show_counts
 
 GOLD_QRELS = "Also write the gold passages as qrels: X.qrels, X.txt."
@@ -98,7 +99,8 @@ def kilt(settings: Kilt) -> None:
         note(f"wrote {path}: {len(some):,} contexts")
 
 
-class Nlgen(Recipe):
+class Nlgen(DocnoReading):
+    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     source: Path = option(
         "MS MARCO's question answering file v2.1; plain or compressed.",
         metavar="SOURCE",
@@ -133,7 +135,6 @@ def nlgen(settings: Nlgen) -> None:
         adducir grounded-generation nlgen train_v2.1.json.gz --corpus collection.tsv -o train.jsonl
         adducir grounded-generation nlgen dev_v2.1.json.gz --first 6233 -o validation.jsonl
     """
-    from adducir.corpora.sources import open_corpus
     from adducir.studies.grounded_generation import builders
     from adducir.studies.grounded_generation.texts import write_contexts, write_gold
 
@@ -145,7 +146,7 @@ def nlgen(settings: Nlgen) -> None:
             hint="Give another file, or a smaller --skip.",
         )
     contexts = builders.nlgen_contexts(
-        kept, open_corpus(settings.corpus) if settings.corpus else ()
+        kept, settings.opened(settings.corpus) if settings.corpus else ()
     )
     write_contexts(contexts, settings.output)
     if settings.qrels is not None:
@@ -166,7 +167,8 @@ def nlgen(settings: Nlgen) -> None:
     note(f"wrote {settings.output}: {len(contexts):,} contexts")
 
 
-class GeneratedTexts(Tabled):
+class GeneratedTexts(Tabled, DocnoReading):
+    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     files: tuple[Path, ...] = option(
         "Generated texts, as JSONL of Adducir, KILT or MS MARCO; each file is a system.",
         metavar="TEXTS",
@@ -225,9 +227,10 @@ def generated(settings: GeneratedTexts) -> None:
     }
     answers = (text for answer in trained.values() for text in answer.answers)
     common_ones = measures.common_words(answers, settings.mass)
-    passages = (
-        texts.passages_of(settings.corpus, right, systems.values()) if settings.corpus else {}
-    )
+    passages = dict[str, str]()
+    if settings.corpus:
+        corpus = settings.opened(settings.corpus)
+        passages = texts.passages_of(corpus, right, systems.values())
     named = settings.measures or measures.with_data(right, systems.values(), passages)
     groups = measures.groups(common_ones, passages, settings.depth)
     used = [groups[name] for name in dict.fromkeys(named)]

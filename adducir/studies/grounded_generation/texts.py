@@ -26,9 +26,8 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
-from adducir.corpora.documents import text_of
+from adducir.corpora.documents import Corpus, text_of
 from adducir.corpora.records import Id, all_different, parsed_as, read_records, write_records
-from adducir.corpora.sources import open_corpus
 
 Name = Annotated[Id, BeforeValidator(lambda value: str(value) if type(value) is int else value)]
 Place = tuple[int, int]
@@ -214,7 +213,7 @@ def read_references(*paths: Path) -> dict[str, Reference]:
 
 
 def passages_of(
-    source: str | Path, references: References, systems: Iterable[System]
+    corpus: Corpus, references: References, systems: Iterable[System]
 ) -> dict[str, str]:
     """The texts (all fields that would be indexed) of the given passages, by docno."""
     docnos = {docno for reference in references.values() for docno in reference.gold}
@@ -222,7 +221,6 @@ def passages_of(
         docnos |= {
             out.docno for generated in system.values() for out in generated.outputs if out.docno
         }
-    corpus = open_corpus(source)
     return {
         document.docno: text_of(document, corpus.default_fields)
         for document in corpus

@@ -13,7 +13,9 @@ from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Tabled, TableOptions, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import needs
+from adducir.corpora.reading import DocnoReading
+from adducir.runs.reading import RunReading
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.options import (
@@ -250,7 +252,7 @@ def _add(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
     figures |= more
 
 
-class ProxyMake(Recipe):
+class ProxyMake(RunReading, DocnoReading):
     run: Path = option("The run with the distractors, such as BM25's.")
     corpus: str = option("The candidates: file, folder or ir_datasets id.", "-c", reads=True)
     output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
@@ -278,18 +280,16 @@ def proxy_make(settings: ProxyMake) -> None:
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
     from adducir.corpora.documents import text_of
-    from adducir.corpora.sources import open_corpus
     from adducir.corpora.spans import read_spans
-    from adducir.runs.read import read_run
     from adducir.studies.literary_evidence.proxy import make_key, write_key, write_task
 
     ranking: dict[str, list[str]] = {}
-    for qid, docno in read_run(settings.run).frame.select("qid", "docno").iter_rows():
+    for qid, docno in settings.read_run(settings.run).frame.select("qid", "docno").iter_rows():
         ranking.setdefault(qid, []).append(docno)
     with open_progress():
         spans = list(read_spans(settings.spans))
         docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
-        documents = open_corpus(settings.corpus)
+        documents = settings.opened(settings.corpus)
         fields = settings.fields or documents.default_fields
         texts = {
             document.docno: text_of(document, fields)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adducir.core.errors import InputError, UsageError
+from adducir.corpora.sources import open_corpus
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.models import BM25
 from adducir.studies.complementary_evidence.builders import (
@@ -82,16 +83,18 @@ def abstracts(folder: Path, texts: dict[str, list]) -> Path:
 def test_the_official_abstracts(tmp_path: Path) -> None:
     texts = {"Ernst &amp; Young": ["A firm. ", " It audits."], "Empty": [""], "Other": ["One."]}
     folder = abstracts(tmp_path, texts)
-    found = {one.title: one.text for one in paragraphs_of_corpus(folder)}
+    found = {one.title: one.text for one in paragraphs_of_corpus(open_corpus(folder))}
     assert found == {"Ernst & Young": "A firm. It audits.", "Empty": "", "Other": "One."}
     # The same as of a question's own context, so that the two are one paragraph.
     assert passage_of("Ernst & Young", found["Ernst & Young"]) in read(tmp_path).passages
-    nested = list(paragraphs_of_corpus(abstracts(tmp_path / "b", {"A": ["x"], "B": [["One."]]})))
+    nested = list(
+        paragraphs_of_corpus(open_corpus(abstracts(tmp_path / "b", {"A": ["x"], "B": [["One."]]})))
+    )
     assert [one.text for one in nested] == ["x", "One."]
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"_id": "12", "text": "A firm."}\n')
     with pytest.raises(InputError):
-        list(paragraphs_of_corpus(path))
+        list(paragraphs_of_corpus(open_corpus(path)))
 
 
 PARAGRAPHS = {

@@ -24,8 +24,9 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.corpora.documents import refuse_duplicates
+from adducir.corpora.reading import DocnoReading
 from adducir.corpora.records import parsed_as, read_values
-from adducir.corpora.sources import file_path, open_corpus, source_path
+from adducir.corpora.sources import file_path, source_path
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
 from adducir.studies.sentences import sentence_bounds
@@ -143,7 +144,7 @@ class Problem:
         return np.concatenate([self.parts[part] for part in parts])
 
 
-class DataRecipe(Recipe):
+class DataRecipe(DocnoReading):
     """Contexts and passages: files of both, or a file of arguments to build them from."""
 
     passages: str = ""
@@ -182,7 +183,7 @@ class GroundedData:
             self.identity = fingerprint([digest, self._bed.model_dump(mode="json")])
         else:
             with gathering() as opening:
-                corpus = opening(lambda: open_corpus(source_path(recipe.passages, folder)))
+                corpus = opening(lambda: recipe.opened(source_path(recipe.passages, folder)))
                 digests = {
                     part: [opening(partial(source_digest, path)) for path in self._files(part)]
                     for part in PARTS
