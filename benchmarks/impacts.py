@@ -68,12 +68,6 @@ def prepare(options: argparse.Namespace, folder: Path) -> None:
     sp.save_npz(folder / "matrix.npz", matrix, compressed=False)
     names = list(tokens)
     (folder / "tokens.json").write_text(json.dumps(names))
-    with (folder / "documents.jsonl").open("w") as file:
-        for row in range(matrix.shape[0]):
-            part = slice(*matrix.indptr[row : row + 2])
-            named = [names[token] for token in matrix.indices[part]]
-            vector = dict(zip(named, matrix.data[part].tolist(), strict=True))
-            file.write(json.dumps({"id": f"d{row:08}", "vector": vector}) + "\n")
     asked = [
         {t: w for t, w in vector.items() if t in tokens} for vector in read(options.queries_of)
     ]
@@ -90,16 +84,31 @@ def prepare(options: argparse.Namespace, folder: Path) -> None:
     (folder / "queries.json").write_text(json.dumps(queries))
 
 
+def vectors(folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
+    """Docnos, and their tokens with weights."""
+    matrix, names = (
+        sp.load_npz(folder / "matrix.npz"),
+        json.loads((folder / "tokens.json").read_text()),
+    )
+    for row in range(matrix.shape[0]):
+        part = slice(*matrix.indptr[row : row + 2])
+        named = map(names.__getitem__, matrix.indices[part].tolist())
+        yield f"d{row:08}", dict(zip(named, matrix.data[part].tolist(), strict=True))
+
+
 def adducir(folder: Path, depth: int) -> Search:
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes.analysis import Analysis
-    from adducir.indexes.building import IndexSettings
     from adducir.indexes.engines import build_index, open_index
     from adducir.indexes.models import Impact
+    from adducir.indexes.settings import TokenWeightSettings
 
-    source, ready = folder / "documents.jsonl", Analysis(language="pretokenized")
-    settings = IndexSettings(analysis=ready, weights=source)
-    build_index(open_corpus(str(source)), folder / "adducir", settings, engine="memory")
+    source = folder / "documents.jsonl"
+    if not source.exists():
+        with source.open("w") as file:
+            for docno, vector in vectors(folder):
+                file.write(json.dumps({"id": docno, "vector": vector}) + "\n")
+    settings = TokenWeightSettings(weights=source)
+    build_index(open_corpus(str(source)), folder / "adducir", settings)
     index = open_index(folder / "adducir")
     files = [path for path in (folder / "adducir").iterdir() if path.suffix == ".npy"]
     postings = sp.load_npz(folder / "matrix.npz").nnz
@@ -139,8 +148,7 @@ def pisa(folder: Path, depth: int) -> Search:
 
     index = PisaIndex(str(folder / "pisa"), stemmer="none", stops="none", threads=1)
     if not (folder / "pisa").exists():
-        rows = map(json.loads, (folder / "documents.jsonl").open())
-        documents = ({"docno": row["id"], "toks": row["vector"]} for row in rows)
+        documents = ({"docno": docno, "toks": vector} for docno, vector in vectors(folder))
         index.toks_indexer(scale=1.0).index(documents)
 
     def searching(algorithm: str) -> Search:
@@ -168,9 +176,8 @@ def bmp(folder: Path, depth: int) -> Search:
     path = folder / "bmp"
     if not path.exists():
         indexer = Indexer(str(path), bsize=32, compress_range=False)
-        for line in (folder / "documents.jsonl").open():
-            row = json.loads(line)
-            indexer.add_document(row["id"], row["vector"])
+        for docno, vector in vectors(folder):
+            indexer.add_document(docno, vector)
         indexer.finish()
     searcher = Searcher(str(path))
 

@@ -2,15 +2,17 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 from file_damage import damage, damaged_files
-from memory_corpus import ListCorpus, build_memory_index
+from memory_corpus import ListCorpus, build_memory_index, weighted_index
 
 from adducir.core.errors import ArtifactError
 from adducir.indexes.engines import build_index, open_index
@@ -32,7 +34,7 @@ def figures(path: Path) -> list[object]:
     index = open_index(path)
     try:
         found: list[object] = []
-        for model, rm3 in ((BM25(), None), (QLD(), None), (BM25(), RM3())):
+        for model, rm3 in ((None, None), (BM25(), None), (QLD(), None), (BM25(), RM3())):
             hits = index.search(QUERIES, model, feedback=rm3, depth=20, threads=1)
             found += [hits.counts.tolist(), hits.docnos.to_list(), hits.scores.tolist()]
         found.append([(docno, fields) for docno, fields in index.documents])
@@ -62,11 +64,32 @@ def outcomes(whole: Path, tmp_path: Path, seed: int, count: int) -> dict[str, in
     return seen
 
 
-@pytest.fixture(scope="module", params=["memory", "lucene"])
+def built(kind: str, folder: Path) -> Path:
+    if kind == "weights":
+        vectors = ((docno, Counter(text.split())) for docno, text in texts().items())
+        return weighted_index(vectors, folder).path
+    build_index(ListCorpus(texts()), folder / "index", kind, threads=1)
+    return folder / "index"
+
+
+@pytest.fixture(scope="module", params=["memory", "weights", "lucene"])
 def whole(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = tmp_path_factory.mktemp("whole") / "index"
-    build_index(ListCorpus(texts()), path, request.param, threads=1)
-    return path
+    return built(request.param, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.mark.parametrize("kind", ["memory", "weights"])
+def test_a_flipped_bit_is_found_in_the_file_that_has_it(kind: str, tmp_path: Path) -> None:
+    whole, copy = built(kind, tmp_path), tmp_path / "copy"
+    files = [file.name for file in whole.iterdir() if file.stat().st_size > 128]
+    assert ("impacts.columns.npy" in files) == (kind == "weights")
+    for name in files:
+        shutil.copytree(whole, copy)
+        content = bytearray((copy / name).read_bytes())
+        content[-2] ^= 4
+        (copy / name).write_bytes(content)
+        with pytest.raises(ArtifactError, match=re.escape(name)):
+            figures(copy)
+        shutil.rmtree(copy)
 
 
 def test_damages_are_refused_or_harmless(whole: Path, tmp_path: Path) -> None:
@@ -104,11 +127,11 @@ print("done")
 """
 
 
+@pytest.mark.parametrize("kind", ["memory", "weights"])
 @pytest.mark.parametrize("numpys", [1 << 25, pytest.param(-1, marks=pytest.mark.slow)])
-def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int) -> None:
+def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int, kind: str) -> None:
     """NumPy answers the queries that read so many postings, compiled code all others."""
-    path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, threads=1)
+    path = built(kind, tmp_path)
     folders = f"{Path(__file__).parent}:{Path(__file__).parents[1]}"
     arguments = [str(path), "11,40", folders, str(numpys)]
     done = subprocess.run(

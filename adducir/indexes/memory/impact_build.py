@@ -12,6 +12,7 @@ from adducir.indexes.memory.impacts import (
     BLOCK,
     IMPACT_FILES,
     LARGEST,
+    TYPES,
     WINDOW,
     Impacts,
     Shape,
@@ -33,18 +34,9 @@ def write_impacts(spooled: Spooled, folder: Path) -> int:
         some = slice(first, first + CHUNK_POSTINGS)
         np.maximum.at(greatest, spooled.renumber[spooled.terms[some]], spooled.tfs[some])
         let_go(spooled.terms, spooled.tfs)
-    sizes: dict[str, tuple[type[np.number], int]] = {
-        "columns": (np.uint8, shape.columns * shape.documents),
-        "bytes": (np.uint8, total - shape.in_columns),
-        "places": (np.uint16, shape.in_windows - shape.in_columns),
-        "edges": (np.uint32, placed * (shape.windows + 1)),
-        "docs": (np.int32, total - shape.in_windows),
-        "values": (np.float32, 0 if is_exact else total),
-        "counts": (np.uint32, 0 if is_exact else shape.columns * shape.blocks),
-    }
     into: dict[str, Array] = {
-        name: new_array(folder / IMPACT_FILES[name], dtype, size)
-        for name, (dtype, size) in sizes.items()
+        name: new_array(folder / IMPACT_FILES[name], TYPES[name], size)
+        for name, size in shape.sizes(total, has_values=not is_exact).items()
     }
     steps = np.ones(terms) if is_exact else steps_of(greatest)
     lengths, occurrences, cursors = np.zeros(shape.documents), np.zeros(terms), offsets[:-1].copy()

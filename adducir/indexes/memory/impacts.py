@@ -52,15 +52,23 @@ _SLACK = 1 + 1e-12  # so that the largest weight divided by a step rounds to at 
 
 IMPACT_FILES = {
     **{name: FILES[name] for name in ("offsets", "greatest_tfs", "lengths", "occurrences")},
-    "columns": "impacts.columns.npy",
-    "bytes": "impacts.bytes.npy",
-    "places": "impacts.places.npy",
-    "edges": "impacts.edges.npy",
-    "docs": "impacts.docs.npy",
-    "values": "impacts.values.npy",
-    "counts": "impacts.counts.npy",
+    **{name: f"impacts.{name}.npy" for name in ("columns", "bytes", "places", "edges", "docs")},
+    **{name: f"impacts.{name}.npy" for name in ("values", "counts")},
 }
-"""Files of the arrays of :class:`SavedImpacts`."""
+"""The files of an index's arrays."""
+TYPES: dict[str, type[np.number]] = {
+    "offsets": np.int64,
+    "greatest_tfs": np.float32,
+    "lengths": np.float64,
+    "occurrences": np.float64,
+    "columns": np.uint8,
+    "bytes": np.uint8,
+    "places": np.uint16,
+    "edges": np.uint32,
+    "docs": np.int32,
+    "values": np.float32,
+    "counts": np.uint32,
+}
 
 
 class Shape(NamedTuple):
@@ -84,6 +92,18 @@ class Shape(NamedTuple):
         ends = int(offsets[columns]), int(offsets[placed])
         return cls(documents, windows, columns, placed, *ends, documents // BLOCK + 1)
 
+    def sizes(self, postings: int, *, has_values: bool) -> dict[str, int]:
+        """The lengths of the arrays that depend on how terms are stored."""
+        return {
+            "columns": self.columns * self.documents,
+            "bytes": postings - self.in_columns,
+            "places": self.in_windows - self.in_columns,
+            "edges": (self.placed - self.columns) * (self.windows + 1),
+            "docs": postings - self.in_windows,
+            "values": postings if has_values else 0,
+            "counts": self.columns * self.blocks if has_values else 0,
+        }
+
 
 def steps_of(greatest: Array) -> Array:
     """(V,) float64: what a term's byte stands for if its weights are not exact bytes."""
@@ -91,7 +111,7 @@ def steps_of(greatest: Array) -> Array:
 
 
 class Impacts(NamedTuple):
-    """An index's arrays for the kernels."""
+    """An index's arrays for the kernels; memory-mapped."""
 
     shape: Shape
     offsets: Array
@@ -106,97 +126,61 @@ class Impacts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SavedImpacts(Saved):
-    """An index's postings; memory-mapped."""
+    """An index's postings, the largest weight of each term, and sums."""
 
-    offsets: Array
+    arrays: Impacts
     greatest_tfs: Array
     lengths: Array
     occurrences: Array
-    columns: Array
-    bytes: Array
-    places: Array
-    edges: Array
-    docs: Array
-    values: Array
-    counts: Array
     folder: Path
     recheck: Callable[[], None]
 
     @classmethod
     def open(cls, folder: Path, recheck: Callable[[], None] = lambda: None) -> "SavedImpacts":
         """Map the files, and check sizes and offsets, which keep kernels inside the arrays."""
-        arrays = {name: mapped(folder / file) for name, file in IMPACT_FILES.items()}
-        saved = cls(**arrays, folder=folder, recheck=recheck)
-        for name, is_right in saved._checks():
-            if getattr(saved, name).ndim != 1 or not is_right:
+        arrays = {name: frozen(mapped(folder / file)) for name, file in IMPACT_FILES.items()}
+        for name, is_right in _checks(arrays):
+            if not is_right:
                 raise damaged(folder / IMPACT_FILES[name])
-        return saved
+        own = {name: arrays.pop(name) for name in ("greatest_tfs", "lengths", "occurrences")}
+        shape = Shape.of(
+            arrays["offsets"], len(own["lengths"]), has_values=len(arrays["values"]) > 0
+        )
+        return cls(Impacts(shape, **arrays), **own, folder=folder, recheck=recheck)
 
-    def _checks(self) -> Iterator[tuple[str, bool]]:
-        terms, documents = len(self.occurrences), len(self.lengths)
-        yield "lengths", self.lengths.dtype == np.float64
-        yield "occurrences", self.occurrences.dtype == np.float64
-        yield "offsets", len(self.offsets) > 0 and is_rising(self.offsets, terms, self.offsets[-1])
-        falling = self.frequencies
-        yield "offsets", bool((falling[1:] <= falling[:-1]).all())
-        yield "offsets", terms == 0 or falling[0] <= documents
-        shape, postings = self.shape, int(self.offsets[-1])
-        yield "greatest_tfs", self.greatest_tfs.shape == (terms,)
-        yield "greatest_tfs", self.greatest_tfs.dtype == np.float32
-        yield "columns", self.columns.dtype == np.uint8
-        yield "columns", len(self.columns) == shape.columns * documents
-        yield "bytes", self.bytes.dtype == np.uint8
-        yield "bytes", len(self.bytes) == postings - shape.in_columns
-        yield "places", self.places.dtype == np.uint16
-        yield "places", len(self.places) == shape.in_windows - shape.in_columns
-        yield "edges", self.edges.dtype == np.uint32
-        placed = shape.placed - shape.columns
-        yield "edges", len(self.edges) == placed * (shape.windows + 1)
-        edges = self.edges.reshape(placed, shape.windows + 1)
-        yield "edges", bool((edges[:, 1:] >= edges[:, :-1]).all() and not edges[:, 0].any())
-        yield "edges", np.array_equal(edges[:, -1], falling[shape.columns : shape.placed])
-        yield "docs", self.docs.dtype == np.int32
-        yield "docs", len(self.docs) == postings - shape.in_windows
-        yield "values", self.values.dtype == np.float32 and len(self.values) in (0, postings)
-        counted = shape.columns * shape.blocks if len(self.values) else 0
-        yield "counts", self.counts.dtype == np.uint32 and len(self.counts) == counted
-
-    @cached_property
-    def shape(self) -> Shape:
-        return Shape.of(self.offsets, len(self.lengths), has_values=len(self.values) > 0)
+    @property
+    def offsets(self) -> Array:  # type: ignore[override]
+        return self.arrays.offsets
 
     @cached_property
     def norms(self) -> Array:
         return norms_of(self.lengths)
 
-    @cached_property
-    def arrays(self) -> Impacts:
-        return Impacts(self.shape, *(frozen(getattr(self, name)) for name in Impacts._fields[1:]))
-
     def postings(self, term: int) -> tuple[Array, Array]:
-        shape, (first, last) = self.shape, self.offsets[term : term + 2].tolist()
+        held, (first, last) = self.arrays, self.offsets[term : term + 2].tolist()
+        shape = held.shape
         if term < shape.columns:
-            column = self.columns[term * len(self) : (term + 1) * len(self)]
+            column = held.columns[term * len(self) : (term + 1) * len(self)]
             docs = np.flatnonzero(column)
             weights = np.asarray(column[docs])
         else:
-            weights = np.asarray(self.bytes[first - shape.in_columns : last - shape.in_columns])
+            weights = np.asarray(held.bytes[first - shape.in_columns : last - shape.in_columns])
             if term < shape.placed:
                 row = (term - shape.columns) * (shape.windows + 1)
-                counts = np.diff(self.edges[row : row + shape.windows + 1])
+                counts = np.diff(held.edges[row : row + shape.windows + 1])
                 docs = np.repeat(np.arange(shape.windows) * WINDOW, counts)
-                docs += self.places[first - shape.in_columns : last - shape.in_columns]
+                docs += held.places[first - shape.in_columns : last - shape.in_columns]
             else:
-                docs = np.asarray(self.docs[first - shape.in_windows : last - shape.in_windows])
-        if len(self.values):
-            weights = np.asarray(self.values[first:last])
+                docs = np.asarray(held.docs[first - shape.in_windows : last - shape.in_windows])
+        if len(held.values):
+            weights = np.asarray(held.values[first:last])
         if len(weights) != len(docs):
             raise damaged(self.folder / IMPACT_FILES["columns"])
         return docs, weights
 
     @cached_property
     def has_frequencies(self) -> bool:
-        return bool((self.values % 1 == 0).all())
+        return bool((self.arrays.values % 1 == 0).all())
 
     def vectors(self, docs: Array) -> tuple[Array, Array, Array]:
         wanted = np.unique(docs)
@@ -214,6 +198,25 @@ class SavedImpacts(Saved):
         chosen = [order[starts[place] : starts[place + 1]] for place in places.tolist()]
         every = np.concatenate([order[:0], *chosen])
         return np.diff(starts)[places], terms[every], found[2, every].astype(np.int64)
+
+
+def _checks(arrays: dict[str, Array]) -> Iterator[tuple[str, bool]]:
+    for name, array in arrays.items():
+        yield name, array.ndim == 1 and array.dtype == TYPES[name]
+    documents, terms = len(arrays["lengths"]), len(arrays["occurrences"])
+    offsets = arrays["offsets"]
+    yield "offsets", len(offsets) > 0 and is_rising(offsets, terms, offsets[-1])
+    falling = np.diff(offsets)
+    yield "offsets", bool((falling[1:] <= falling[:-1]).all())
+    yield "offsets", terms == 0 or falling[0] <= documents
+    yield "greatest_tfs", len(arrays["greatest_tfs"]) == terms
+    has_values = len(arrays["values"]) > 0
+    shape = Shape.of(offsets, documents, has_values=has_values)
+    for name, size in shape.sizes(int(offsets[-1]), has_values=has_values).items():
+        yield name, len(arrays[name]) == size
+    edges = arrays["edges"].reshape(shape.placed - shape.columns, shape.windows + 1)
+    yield "edges", bool((edges[:, 1:] >= edges[:, :-1]).all() and not edges[:, 0].any())
+    yield "edges", np.array_equal(edges[:, -1], falling[shape.columns : shape.placed])
 
 
 class Plan(NamedTuple):
@@ -236,8 +239,8 @@ class Plan(NamedTuple):
         totals = np.bincount(owner, weights * greatest, minlength=size)
         is_odd = (weights % 1 != 0) | (weights == 0)
         is_exact = (np.bincount(owner, is_odd, minlength=size) == 0) & (totals <= 65_535)
-        is_exact &= len(saved.values) == 0
-        steps = weights * (steps_of(greatest) if len(saved.values) else 1.0)
+        is_exact &= len(saved.arrays.values) == 0
+        steps = weights * (steps_of(greatest) if len(saved.arrays.values) else 1.0)
         largest = np.zeros(size)
         np.maximum.at(largest, owner, steps)
         with np.errstate(all="ignore"):  # a query may have zeros only
@@ -246,7 +249,7 @@ class Plan(NamedTuple):
         # At least 1, so that documents with terms of weight 0 are seen.
         multipliers = np.where(is_exact[owner], weights, np.where(weights > 0, scaled, 1))
         slacks = 3 * counts + 1
-        if len(saved.values):  # a weight may be a step less than its byte
+        if len(saved.arrays.values):  # a weight may be a step less than its byte
             slacks = slacks + np.bincount(owner, multipliers / 256, minlength=size).astype(np.int64)
         slacks = np.where(is_exact, -1, slacks)
         return cls(np.minimum(multipliers, 65_535).astype(np.uint16), slacks)
