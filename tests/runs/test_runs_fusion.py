@@ -206,3 +206,24 @@ def test_rrf_of_the_first_documents_only():
     assert of_ours("rrf", top=1) == pytest.approx(dict.fromkeys("xyz", 1 / 61))
     assert set(of_ours("rrf", top=2)) == set("xyzw")
     assert of_ours("rrf", top=9) == of_ours("rrf")
+
+
+VOTERS = [
+    run_of("1 a 8 b 7 c 6 d 5 e 4 f 3; 2 p 3 q 2 r 1", "x"),
+    run_of("1 b 9 a 8 d 7 c 6 f 5 e 4; 2 q 3 p 2 r 1", "y"),
+    run_of("1 a 9 c 8 b 7 d 6 g 5 e 3; 2 p 3 r 2 q 1", "z"),
+]
+
+
+@pytest.mark.parametrize("runs", [VOTERS, VOTERS[::-1]])
+def test_majorities_are_ranxs(runs):
+    """Values of ranx 0.3.21, where no votes are drawn."""
+    found = as_dict(fuse(runs, "condorcet"))
+    assert found["1"] == {name: 7.0 - at for at, name in enumerate("abcdefg")}
+    assert found["2"] == {"p": 3.0, "q": 2.0, "r": 1.0}
+
+
+def test_majorities_are_weighted_and_circles_have_an_order():
+    assert as_dict(fuse(VOTERS, "condorcet", weights=[0, 1, 0]))["1"]["b"] == 7.0
+    circle = [run_of(text) for text in ("1 a 3 b 2 c 1", "1 b 3 c 2 a 1", "1 c 3 a 2 b 1")]
+    assert fuse(circle, "condorcet").frame.equals(fuse(circle[::-1], "condorcet").frame)
