@@ -55,14 +55,25 @@ def unusable(point: EntryPoint, subject: str, error: BaseException) -> MachineEr
     )
 
 
-def blamed(error: BaseException) -> MachineError | None:
-    """The error that an installed plug-in package raised; None if none did."""
+def _plug_ins() -> "Iterator[tuple[EntryPoint, Path]]":
+    """The entry points of other packages, with the places of these."""
     points = _points(tuple(sys.path))
     groups = [group for group in points.groups if group.startswith("adducir.")]
     for point in (point for group in groups for point in points.select(group=group)):
-        if point.dist is None or point.dist.name == "adducir" or not (root := root_of(point)):
-            continue
-        if place := raised_in(error, root):
+        if point.dist is not None and point.dist.name != "adducir" and (root := root_of(point)):
+            yield point, root
+
+
+def package_with(path: Path) -> str:
+    """The plug-in package that a file belongs to; empty if none does."""
+    places = (path, *path.parents)
+    return next((package_of(point) for point, root in _plug_ins() if root in places), "")
+
+
+def blamed(error: BaseException) -> MachineError | None:
+    """The error that an installed plug-in package raised; None if none did."""
+    for point, root in _plug_ins():
+        if point.dist is not None and (place := raised_in(error, root)):
             message = f"the package {point.dist.name} {point.dist.version} raised {error!r}."
             hint = "The error is in that package, not in Adducir: report it to its authors."
             return MachineError(message, hint=hint, **place)

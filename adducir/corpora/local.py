@@ -24,6 +24,7 @@ from adducir.core.manifests import MANIFEST
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
+from adducir.core.returned import refuse
 from adducir.corpora.documents import Document
 from adducir.corpora.field_choice import SAMPLE
 from adducir.corpora.formats import CorpusFormat, docno_of
@@ -81,8 +82,11 @@ class LocalCorpus:
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
-            for line, document in self._reader.read(path, self.docno_field, self.folder):
-                yield path, line, document
+            for found in self._reader.read(path, self.docno_field, self.folder):
+                is_pair = isinstance(found, tuple) and len(found) == 2
+                if not is_pair or not isinstance(found[1], Document):
+                    refuse(self._reader, "read", found, "a line and a Document")
+                yield path, *found
 
     @cached_property
     def _reader(self) -> CorpusFormat:

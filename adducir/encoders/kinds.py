@@ -18,6 +18,7 @@ from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.returned import numbers
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.reading import Settings
 from adducir.encoders.settings import EncodingSettings
@@ -54,10 +55,15 @@ class TextEncoder(Recipe):
         return self.encode_queries([" ".join(filter(None, context(span))) for span in spans])
 
     def encode_queries(self, texts: Sequence[str], *_: Any) -> Floats:
-        return np.ascontiguousarray(self.encode(texts, "query"), dtype=np.float32)
+        return self._vectors(texts, "query")
 
     def encode_documents(self, texts: Sequence[str], *_: Any) -> Floats:
-        return np.ascontiguousarray(self.encode(texts, "document"), dtype=np.float32)
+        return self._vectors(texts, "document")
+
+    def _vectors(self, texts: Sequence[str], side: Side) -> Floats:
+        found, meaning = self.encode(texts, side), "a vector per text"
+        numbers(self, "encode", found, len(texts), -1, meaning=meaning)
+        return np.ascontiguousarray(found, dtype=np.float32)
 
 
 ENCODERS = Family("encoders", TextEncoder, {}, what="encoder")  # networks do not need a kind

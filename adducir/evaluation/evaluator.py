@@ -23,6 +23,7 @@ import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
+from adducir.core.returned import numbers
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.lists import Floats, Integers, Judgements, Lists, NegativeGrades
@@ -78,7 +79,12 @@ class Evaluator:
         return replace(scores, evaluations=(evaluation,))
 
     def _values(self, lists: Lists) -> Floats:
-        return np.column_stack([kind.values(lists) for kind in self._kinds])
+        meaning = "a number per topic of the qrels"
+        columns = [
+            numbers(kind, "values", kind.values(lists), lists.topics, meaning=meaning)
+            for kind in self._kinds
+        ]
+        return np.column_stack(columns)
 
 
 def evaluate(

@@ -18,6 +18,7 @@ import polars as pl
 from pydantic import Field
 
 from adducir.core.recipe import Kind
+from adducir.core.returned import numbers, refuse
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Weights = dict[str, float]
@@ -113,10 +114,17 @@ class FeedbackMethod(Kind):
         )
         known = dict(zip(names, terms.frequencies[found.terms].tolist(), strict=True))
         collection = Collection(terms, known)
-        return [
-            heaviest_first(self.expanded(query, list(islice(documents, count)), collection))
-            for query, count in zip(queries, found.counts.tolist(), strict=True)
-        ]
+        expanded = []
+        for query, count in zip(queries, found.counts.tolist(), strict=True):
+            weights = self.expanded(query, list(islice(documents, count)), collection)
+            meaning = "terms with weights of 0 or more"
+            if not isinstance(weights, Mapping) or not all(isinstance(one, str) for one in weights):
+                refuse(self, "expanded", weights, meaning)
+            values = numbers(self, "expanded", [*weights.values()], len(weights), meaning=meaning)
+            if (values < 0).any():
+                refuse(self, "expanded", dict(weights), meaning)
+            expanded.append(heaviest_first(weights))
+        return expanded
 
 
 def heaviest_first(query: Mapping[str, float]) -> Weights:

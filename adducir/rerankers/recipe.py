@@ -20,6 +20,7 @@ from adducir.core.json_lines import json_object
 from adducir.core.manifests import refuse_damaged
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family
+from adducir.core.returned import numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.folders import look
@@ -227,6 +228,10 @@ class Reranker:
             return self.model.scores(pairs)
         different = list(dict.fromkeys(pairs))
         values = self.model.scores(different)
+        meaning = "a score per pair"
+        values = numbers(
+            *(self.model, "scores", values, len(different)), meaning=meaning, finite=False
+        )
         if not np.isfinite(values).all():
             raise InputError(
                 "the model returned a score that is not a finite number.",

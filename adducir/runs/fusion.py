@@ -20,6 +20,7 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.returned import numbers
 from adducir.core.texts import counted
 from adducir.corpora.frames import Floats, Integers
 from adducir.runs.run import Run
@@ -77,7 +78,11 @@ def fuse(
             unranked = _votes(fusion.votes, size[of], (size[of] + length[of] - 1) / 2)
             own, value = pl.concat([own, rest]), np.concatenate([value, unranked])
         else:
-            value = fusion.contributions(run)
+            value = numbers(
+                *(fusion, "contributions", fusion.contributions(run), len(run)),
+                meaning="a number per row of the run",
+                finite=False,
+            )
         parts.append(own.with_columns(score=pl.Series(weight * value, dtype=pl.Float64)))
     score = pl.col("score")
     aggregates = {
@@ -95,6 +100,7 @@ def fuse(
         .sort("topic")
     )
     combined = fusion.combined(fused["score"].to_numpy(), fused["count"].to_numpy())
+    combined = numbers(fusion, "combined", combined, len(fused), meaning="a score per document")
     found = fused.select(
         "docno",
         score=pl.Series(combined, dtype=pl.Float64),
@@ -145,9 +151,9 @@ def _by_majority(
     lengths = np.bincount(pool["topic"].to_numpy(), minlength=len(qids))
     for start, end in zip(np.cumsum(lengths) - lengths, np.cumsum(lengths), strict=True):
 
-        def compared(x: int, y: int) -> float:
+        def compared(x: int, y: int) -> int:
             ahead = weights[ranks[x] < ranks[y]].sum() - weights[ranks[x] > ranks[y]].sum()
-            return float(-ahead) or x - y  # a draw goes by docno
+            return int(-np.sign(ahead)) or x - y  # a draw goes by docno
 
         order = sorted(range(start, end), key=cmp_to_key(compared))
         scores[order] = np.arange(len(order), 0, -1)

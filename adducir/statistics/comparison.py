@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
+from adducir.core.returned import numbers, refuse
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import Framed
 from adducir.evaluation.measures import is_descriptive, lower_is_better
@@ -130,7 +131,11 @@ class SetTests:
         if not first.size:
             return pl.DataFrame(schema=TESTED)
         asked, topics = self.asked, self.topics
-        statistic, p = asked.made(TESTS, asked.test).pairs(self.rows, first, second)
+        test, count = asked.made(TESTS, asked.test), first.size
+        pairs, meaning = test.pairs(self.rows, first, second), "a statistic and a p-value per pair"
+        statistic, p = numbers(test, "rows", pairs, 2, count, meaning=meaning, finite=False)
+        if (wrong := p[~((p >= 0) & (p <= 1))]).size:
+            refuse(test, "rows", float(wrong[0]), "a p-value from 0 to 1")
         a, b = self.rows[first], self.rows[second]
         difference, noise = a - b, tolerance(a, b)
         constant = constant_rows(difference, noise)
@@ -154,7 +159,9 @@ class SetTests:
         correction = asked.made(CORRECTIONS, asked.correction)
         for family in self._families(first[kept]):
             of = np.flatnonzero(kept)[family]
-            corrected[of] = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
+            adjusted = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
+            meaning = "an adjusted p-value per test"
+            corrected[of] = numbers(correction, "adjusted", adjusted, len(of), meaning=meaning)
         higher = (difference > noise[:, None]).sum(axis=1)
         lower = (-difference > noise[:, None]).sum(axis=1)
         falls = self.falls[first // len(self.systems)]

@@ -63,6 +63,88 @@ def python(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+WRONG = """
+import numpy as np
+from adducir.evaluation.formulas import MeasureKind
+from adducir.runs.fusion import FusionMethod
+from adducir.statistics.settings import Correction, SignificanceTest
+from adducir.indexes.feedback import FeedbackMethod
+from adducir.corpora.formats import CorpusFormat
+
+class Measure(MeasureKind):
+    "A measure."
+    def values(self, lists):
+        return np.zeros(lists.topics + 1)
+
+class Missing(MeasureKind):
+    "A measure."
+    def values(self, lists):
+        return np.full(lists.topics, np.nan)
+
+class Fusion(FusionMethod):
+    "A fusion."
+    def contributions(self, run):
+        return None
+
+class Test(SignificanceTest):
+    "A test."
+    title = "wrong"
+    def rows(self, first, second):
+        return np.zeros(len(first)), np.full(len(first), 1.5)
+
+class Corrected(Correction):
+    "A correction."
+    title = "wrong"
+    def adjusted(self, p):
+        return p[:0]
+
+class Feedback(FeedbackMethod):
+    "A feedback."
+    def expanded(self, query, documents, collection):
+        return [("a", 1)]
+
+class Format(CorpusFormat):
+    "A format."
+    suffixes = (".odd",)
+    def read(self, path, docno_field, folder):
+        yield "no document"
+"""
+POINTS = {
+    "adducir.measures": {"Odd": "Measure", "Missing": "Missing"},
+    "adducir.fusion": {"odd": "Fusion"},
+    "adducir.tests": {"odd": "Test"},
+    "adducir.corrections": {"odd": "Corrected"},
+    "adducir.feedback": {"odd": "Feedback"},
+    "adducir.formats": {"odd": "Format"},
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("evaluate a.run -q qrels.txt -m Odd", "Measure.values() of wrong returned"),
+        ("evaluate a.run -q qrels.txt -m Missing", "a number per topic of the qrels, all finite"),
+        ("fuse a.run b.run --method odd -o f.run", "Fusion.contributions() of wrong returned"),
+        ("evaluate a.run b.run -q qrels.txt -b a --test odd", "Test.rows() of wrong returned"),
+        ("evaluate a.run b.run -q qrels.txt -b a --correction odd", "an adjusted p-value per test"),
+        ("index odd.odd -o ix2 --engine memory", "Format.read() of wrong returned"),
+        ("search -i ix -t topics.tsv -o r.run --feedback odd", "terms with weights of 0 or more"),
+    ],
+)
+def test_a_wrong_value_names_package_file_and_expectation(study: Path, words, says) -> None:
+    install(study / "site", "wrong", WRONG, POINTS)
+    (study / "odd.odd").write_text("x")
+    (study / "pets.jsonl").write_text('{"id": "x", "text": "cats"}\n')
+    if "-i ix" in words:
+        index = ("index", "pets.jsonl", "-o", "ix", "--engine", "memory")
+        made = python(study, "-m", "adducir", *index)
+        assert made.returncode == 0, made.stderr
+    found = python(study, "-m", "adducir", *words.split())
+    assert found.returncode == 4, found.stderr
+    assert says in " ".join(found.stderr.split())
+    assert "wrong.py:" in found.stderr
+
+
 def adducir(study: Path, *arguments: str, code: int = 0) -> str:
     return commands(study, (arguments, code))
 
