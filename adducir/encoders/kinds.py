@@ -105,11 +105,8 @@ class EncoderSource:
             named = f"pair:{fingerprint([named, self.document.identity()])}"
         if not as_read or not is_known(named):  # its files cannot be read yet
             return named
-        decided, source = ("pooling", "similarity") if self.is_base else (), self
-        if self.is_base:  # in the recipe
-            changes = {"pooling": "first", "similarity": "dot"}
-            source = replace(self, encoding=self.encoding.model_copy(update=changes))
-        unstated = [source.stated(side).unstated(*decided) for side in SIDES]
+        decided = ("pooling", "similarity") if self.is_base else ()  # by the recipe
+        unstated = [self.stated(side).unstated(*decided) for side in SIDES]
         return f"{named} read:{fingerprint(unstated)[:32]}" if any(unstated) else named
 
     def stated(self, side: Side) -> Statement:

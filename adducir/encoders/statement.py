@@ -125,11 +125,17 @@ def state(
         )
     if "similarity" not in facts and modules_of(folder):
         facts["similarity"] = Fact("cosine", ASSUMED)
+    attention = facts["attention"].value if "attention" in facts else attention
     if is_base and "pooling" not in facts:
-        attention = facts["attention"].value if "attention" in facts else attention
         facts["pooling"] = Fact("last" if attention == "causal" else "first", RECIPE)
     if is_base:
         facts.setdefault("similarity", Fact("dot", RECIPE))
+    if attention == "causal" and "pooling" in facts and facts["pooling"].value == "first":
+        raise InputError(
+            f"the first token of a {seen.title} sees no other and is the same for all texts.",
+            path=folder,
+            hint="Set `pooling` to last or mean, or `attention` to bidirectional.",
+        )
     missing = [name for name in ("pooling", "similarity") if name not in facts]
     if missing:
         raise InputError(

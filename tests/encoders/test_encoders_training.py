@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from some_spans import some_spans
+from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
@@ -154,6 +155,26 @@ def test_it_learns_and_a_chain_goes_on_from_there(study):
     np.testing.assert_allclose(
         again.encode_contexts(spans), encoder.encode_contexts(spans), atol=1e-5
     )
+
+
+@pytest.mark.parametrize("kind", ["LlamaModel", "Qwen3Model", "GPT2Model", "Gemma3TextModel"])
+def test_a_decoder_learns_and_is_read_by_sentence_transformers(kind, study, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    base = tiny_decoder(tmp_path / "decoder", kind=kind, initializer_range=0.05)
+    write_spans(some_spans(160), study / "spans.jsonl")
+    changes = [f"base={base}", "context.mask=false", "training.epochs=3", "batches.by=random"]
+    changes += ["data.shares.train=0.75", "data.shares.validation=0.25"]
+    with pytest.raises(InputError, match="sees no other"):
+        training(study, *changes, "pooling=first").model()
+    encoders = training(study, *changes, "training.learning_rate=0.002", "similarity=cosine")
+    manifest = train_model(encoders, tmp_path / "trained")
+    assert manifest.counts["validation_loss"] < math.log(5) - 0.1
+    texts = ["the cat runs fast .", "nuclear energy is clean", "a dog"]
+    found = DualEncoder.load(encoder_source(str(tmp_path / "trained"))).encode_documents(texts)
+    assert np.abs(found[:, None] - found).max(axis=2)[np.triu_indices(3, 1)].min() > 0.05
+    peer = SentenceTransformer(str(tmp_path / "trained"), device="cpu")
+    np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
 
 
 def test_a_pooler_is_trained_with_the_tower_and_kept(study, tiny):

@@ -2,8 +2,10 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
+import pylate_values
 import pytest
 import torch
 from tiny import tiny_bert, tiny_decoder
@@ -37,8 +39,12 @@ def agree(folder, atol=1e-4):  # sums of up to 64 maxima
 
 @pytest.fixture
 def bert(tmp_path):
+    return bert_with_markers(tmp_path / "bert")
+
+
+def bert_with_markers(folder):
     """A network whose vocabulary has the markers of all three programs."""
-    folder = tiny_bert(tmp_path / "bert", positions=128)
+    tiny_bert(folder, positions=128)
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -94,6 +100,15 @@ def pylate(bert, folder, *, layers=((32, 16),), **settings):
 )
 def test_pylate_s_saves(settings, bert, tmp_path):
     agree(pylate(bert, tmp_path / "colbert", **settings))
+
+
+@pytest.mark.parametrize("name", list(pylate_values.CASES))
+def test_the_scores_of_pylate_itself(name, bert, tmp_path):
+    folder = pylate(bert, tmp_path / "colbert", **pylate_values.CASES[name])
+    reranker = open_reranker(str(pylate_values.fixed(folder)))
+    found = [reranker.score(query, pylate_values.TEXTS) for query in pylate_values.QUERIES]
+    stored = json.loads(Path(pylate_values.__file__).with_suffix(".json").read_text())
+    np.testing.assert_allclose(found, stored["scores"][name], atol=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,76 @@
+"""PyLate's own scores of tiny ColBERTs, computed once in an environment of its own.
+
+PyLate pins an older sentence-transformers. The models are the same everywhere, because numpy draws
+their weights:
+
+    python tests/rerankers/pylate_values.py build FOLDER  # in Adducir's environment
+    python tests/rerankers/pylate_values.py score FOLDER > tests/rerankers/pylate_values.json
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+QUERIES = ["cats run fast", "nuclear energy and cheap power plants for school uniforms " * 3]
+TEXTS = ["the cats run .", "nuclear power , is cheap !", "a slow dog " * 30, "the"]
+CASES: dict[str, dict[str, Any]] = {
+    "GTE-ModernColBERT": {"query_length": 20, "document_length": 40},
+    "attending": {"attend_to_expansion_tokens": True},
+    "LateOn": {"do_query_expansion": False},
+    "no skip list": {"skiplist_words": []},
+    "mxbai-edge-colbert": {"layers": ((32, 24), (24, 8))},
+}
+
+
+def fixed(folder: Path, scale: float = 0.3) -> Path:
+    """A model whose weights numpy draws, by their names."""
+    import numpy as np
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    for path in sorted(folder.rglob("*.safetensors")):
+        weights = load_file(path)
+        for number, name in enumerate(sorted(weights)):
+            draw = np.random.default_rng([7, number]).normal(size=tuple(weights[name].shape))
+            shift = 1.0 if "LayerNorm.weight" in name else 0.0
+            weights[name] = torch.tensor(draw * scale + shift, dtype=torch.float32)
+        save_file(weights, path, metadata={"format": "pt"})
+    return folder
+
+
+def score(folder: Path) -> list[list[float]]:
+    from pylate import models, rank
+
+    model = models.ColBERT(model_name_or_path=str(folder), device="cpu")
+    queries = model.encode(QUERIES, is_query=True, show_progress_bar=False)
+    documents = model.encode(TEXTS, is_query=False, show_progress_bar=False)
+    numbers = [list(range(len(TEXTS)))] * len(QUERIES)
+    ranked = rank.rerank(
+        documents_ids=numbers,
+        queries_embeddings=queries,
+        documents_embeddings=[documents] * len(QUERIES),
+    )
+    scores = [{int(hit["id"]): float(hit["score"]) for hit in hits} for hits in ranked]
+    return [[row[number] for number in range(len(TEXTS))] for row in scores]
+
+
+def main() -> None:
+    what, place = sys.argv[1], Path(sys.argv[2])
+    if what == "score":
+        from importlib.metadata import version
+
+        scores = {name: score(place / name) for name in CASES}
+        json.dump({"pylate": version("pylate"), "scores": scores}, sys.stdout, indent=1)
+        return
+    sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
+    sys.path.insert(0, str(Path(__file__).parent))
+    from test_late_reading import bert_with_markers, pylate
+
+    base = bert_with_markers(place / "bert")
+    for name, settings in CASES.items():
+        fixed(pylate(base, place / name, **settings))
+
+
+if __name__ == "__main__":
+    main()
