@@ -123,7 +123,7 @@ def search(
     opened, queries = as_index(index), as_topics(topics)
     names = [opened.default_model or "dense"]
     if opened.default_model:
-        model = MODELS.chosen(model or opened.default_model)
+        model = MODELS.chosen(opened.default_model if model is None else model)
         names = [MODELS.name_of(type(model))]
     if feedback is not None:
         feedback = FEEDBACK.chosen(feedback)

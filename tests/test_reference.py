@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,29 @@ def test_every_wrong_object_is_an_error_in_words(name: str, wrong: Any, tmp_path
         arguments[place] = wrong
         with pytest.raises(ad.AdducirError):
             getattr(ad, name)(*arguments)
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=[type(one).__name__ for one in WRONG])
+def test_methods_refuse_wrong_objects_in_words(wrong: Any, tmp_path: Path) -> None:
+    index = ad.build_index(PETS, tmp_path / "pets", "memory")
+    run, qrels = ad.Run.of({"1": {"x": 1.0}}, tag="a"), ad.Qrels.of({"1": {"x": 1}})
+    scores = ad.evaluate(run, qrels, "RR")
+    table = ad.build_table(ad.compare([scores]))
+    calls: list[Any] = [
+        *(index.search, index.term, index.vector, index.documents.get, qrels.restricted),
+        *(scores.mean, scores.values, run.top, table.render, ad.LexicalRetriever(index)),
+        lambda value: index.search(["cats"], depth=[value]),
+        lambda value: ad.open_corpus(PETS, passages=[value]),
+        lambda value: ad.open_corpus(PETS, format=[value]),
+        lambda value: ad.load_qrels("bundled:qrels", columns=[value, value]),
+        lambda value: ad.fuse([run, run], weights=[value]),
+        lambda value: ad.write_run(run, [value]),
+        lambda value: ad.build_table(ad.compare([scores]), [value]),
+        lambda value: ad.Run(value, "tag"),
+        lambda value: ad.LexicalRetriever(index, [value]),
+    ]
+    for call in calls:
+        if isinstance(call, ad.LexicalRetriever) and isinstance(wrong, dict | list | bytes):
+            continue  # queries, or what PyTerrier refuses in its own words
+        with suppress(ad.AdducirError):  # and no other error; some are valid somewhere
+            call(wrong)

@@ -124,7 +124,7 @@ def _cached(sql: str, rows: Sequence[tuple[str, ...]]) -> list[tuple[str, str, s
     if folder is None or not rows:
         return []
     try:
-        with closing(sqlite3.connect(folder / "digests.sqlite", timeout=10)) as base, base:
+        with closing(sqlite3.connect(folder / "digests.sqlite", timeout=0.2)) as base, base:
             base.execute("CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, stamp, sha256)")
             for row in rows:
                 cached_rows += base.execute(sql, row)

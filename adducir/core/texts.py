@@ -8,6 +8,7 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from numbers import Integral
 from typing import TypeVar
 
 from adducir.core.errors import UsageError
@@ -85,6 +86,21 @@ def refuse_text(values: object, subject: str) -> None:
             f"{subject} must be a list, not one text ({shortened(values)!r}).",
             hint="Put a single one in a list: [...].",
         )
+    is_frame = hasattr(values, "columns") and hasattr(values, "shape")
+    if isinstance(values, bytes) or is_frame or not isinstance(values, Iterable):
+        raise refused(values, subject, "a list")
+
+
+def refuse_unless(value: object, kind: type, subject: str, expected: str) -> None:
+    if not isinstance(value, kind):
+        raise refused(value, subject, expected)
+
+
+def refuse_unless_count(value: object, subject: str) -> None:
+    """A number that must be an integer of 1 or more."""
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_integer or value < 1:  # type: ignore[operator]
+        raise refused(value, subject, "an integer of 1 or more")
 
 
 def refused(value: object, subject: str, expected: str) -> UsageError:

@@ -22,7 +22,7 @@ from adducir.core.files import suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, json_value, read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, refuse_text, refused
+from adducir.core.texts import counted, refuse_text, refuse_unless, refused
 from adducir.corpora.columns import (
     QRELS,
     SUBTOPIC,
@@ -175,6 +175,9 @@ def load_qrels(
         raise refused(source, "a source of qrels", "a text, a path, or a list of these")
     if duplicates not in get_args(Duplicates):
         raise UsageError(f"duplicates: {duplicates!r} is not one of refuse, first and max.")
+    refuse_text(columns, "columns")
+    for name in columns:
+        refuse_unless(name, str, "a column", "a text")
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("qrels are missing.")

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.errors import InputError, UsageError
-from adducir.core.texts import refuse_unless_path
+from adducir.core.errors import InputError
+from adducir.core.texts import refuse_unless, refuse_unless_count, refuse_unless_path
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -85,13 +85,14 @@ def open_corpus(
         >>> corpus.default_fields, next(iter(corpus)).docno
         (('title', 'text'), 'x')
     """
+    if format is not None:
+        refuse_unless(format, str, "a format", "its name")
     corpus = _opened(source, docno_field, format, quotes, is_cut=passages is not None)
     if passages is None:
         return corpus
     from adducir.corpora.passages import Passages
 
-    if passages < 1:
-        raise UsageError(f"passages must have 1 word or more, not {passages}.")
+    refuse_unless_count(passages, "the words of a passage")
     return Passages(corpus, passages)
 
 

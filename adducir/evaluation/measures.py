@@ -18,7 +18,7 @@ from ir_measures.measures import registry
 from ir_measures.measures.base import ParamInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import LARGEST, nearest, shortened
+from adducir.core.texts import LARGEST, nearest, refused, shortened
 from adducir.evaluation.formulas import MEASURES, MeasureKind
 
 _PIECE = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
@@ -157,6 +157,9 @@ def known() -> dict[str, Measure]:
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read measures separated by blanks or commas, in the order given, without duplicates."""
+    is_one = isinstance(text, (str, Measure))
+    if not is_one and (isinstance(text, bytes) or not isinstance(text, Iterable)):
+        raise refused(text, "measures", "their names")
     parts = [text] if isinstance(text, (str, Measure)) else list(text)
     found: dict[Measure, None] = {}
     for part in parts:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe
+from adducir.core.texts import refused
 from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
@@ -194,6 +195,8 @@ class English(Language):
 
 
 def words_of(query: str | Mapping[str, float]) -> Iterable[str]:
+    if not isinstance(query, str | Mapping):
+        raise refused(query, "a query", "a text, or words with weights")
     return (query,) if isinstance(query, str) else query
 
 

@@ -16,7 +16,12 @@ from typing_extensions import TypedDict
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
-from adducir.core.texts import refuse_half_characters, refuse_text
+from adducir.core.texts import (
+    refuse_half_characters,
+    refuse_text,
+    refuse_unless,
+    refuse_unless_count,
+)
 from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.words import Words
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
@@ -196,8 +201,8 @@ class Index(ABC):
         fold: "Fold | str | None",
     ) -> Hits:
         """The hits of all queries; ``rank`` ranks some of them to a depth."""
-        if depth is not None and depth < 1:
-            raise UsageError(f"a depth must be 1 or more, not {depth}.")
+        if depth is not None:
+            refuse_unless_count(depth, "a depth")
         if fold is not None:
             from adducir.runs.folding import Fold, PassageMap, folded
 
@@ -260,6 +265,7 @@ class Index(ABC):
         Raises:
             UsageError: The index lacks documents' terms.
         """
+        refuse_unless(term, str, "a term", "a text")
         docs, tfs = self._postings_of(term)
         names = self.docnos.gather(docs)
         postings = pl.DataFrame({"docno": names, "tf": tfs}, schema_overrides={"docno": pl.String})
@@ -281,6 +287,7 @@ class Index(ABC):
         Raises:
             UsageError: The document is not in the index, or the index lacks documents' terms.
         """
+        refuse_unless(docno, str, "a docno", "a text")
         self._refuse_without_vectors()
         known, _, terms, tfs = self._vectors(np.array([self.number(docno)], dtype=np.int32))
         pairs = zip(known.names.gather(terms).to_list(), tfs.tolist(), strict=True)

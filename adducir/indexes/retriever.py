@@ -5,7 +5,7 @@ bm25 + dense`` a hybrid; ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGrid
 them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dicts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,8 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
+from adducir.core.texts import refused
+from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics
 from adducir.corpora.words import Words
 from adducir.indexes.engines import open_index
@@ -131,6 +133,8 @@ class _Retriever(_OverIndex):
             A frame with ``qid``, ``query``, ``docno``, ``score`` and ``rank`` (from 0): pandas for
             pandas, else polars.
         """
+        if not is_frame(inp) and not isinstance(inp, Topics | Mapping | Iterable):
+            raise refused(inp, "queries", "topics, a data frame or a dict")
         if not isinstance(inp, Topics | pl.DataFrame | Mapping):
             return super().__call__(inp)
         topics = inp if isinstance(inp, Topics) else Topics.of(inp)
@@ -205,7 +209,8 @@ class LexicalRetriever(_Retriever):
         **hyperparameters: float,
     ) -> None:
         opened = index if isinstance(index, Index) else open_index(index)
-        kind: Any = MODELS.chosen(model or opened.default_model or "bm25", hyperparameters)
+        model = opened.default_model or "bm25" if model is None else model
+        kind: Any = MODELS.chosen(model, hyperparameters)
         super().__init__(opened, depth, threads, kind)
         self.feedback = None if feedback is None else FEEDBACK.chosen(feedback)
 

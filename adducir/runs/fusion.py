@@ -21,7 +21,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.core.returned import numbers
-from adducir.core.texts import counted
+from adducir.core.texts import counted, refuse_unless_count, refused
 from adducir.corpora.frames import Floats, Integers
 from adducir.runs.run import Run
 
@@ -46,14 +46,17 @@ def fuse(
     ``weights`` has one per run, 0 or more; the tag defaults to the method's name.
     """
     fusion = FUSION.make(method, hyperparameters)
-    chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
+    try:
+        chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
+    except (TypeError, ValueError):
+        raise refused(weights, "weights", "a list of numbers") from None
     if len(runs) < 2 or len(runs) != len(chosen):
         given = f"{counted(len(runs), 'run')} and {counted(len(chosen), 'weight')}"
         raise UsageError(f"fusion needs two or more runs and as many weights, not {given}.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
         raise UsageError("weights must be numbers of 0 or more, and not all 0.")
-    if depth is not None and depth < 1:
-        raise UsageError(f"the depth must be 1 or more, not {depth}.")
+    if depth is not None:
+        refuse_unless_count(depth, "the depth")
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
     topics = [np.array([number[q] for q in run.qids], dtype=np.int64)[run.topics] for run in runs]

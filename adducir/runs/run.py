@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import MOST_ROWS, html_table
+from adducir.core.texts import MOST_ROWS, html_table, refuse_unless, refuse_unless_count
 from adducir.corpora.frames import (
     SCORE,
     Floats,
@@ -146,6 +146,7 @@ class Run(FramedByTopic):
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        refuse_unless(self.frame, pl.DataFrame, "a run's rows", "a polars data frame")
         if dict(self.frame.schema) != SCHEMA:
             raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
         if any(map(pl.Series.null_count, self.frame.iter_columns())):
@@ -218,6 +219,7 @@ class Run(FramedByTopic):
         return np.arange(len(self)) - np.repeat(starts, self.lengths)
 
     def top(self, depth: int) -> "Run":
+        refuse_unless_count(depth, "a depth")
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
 
     def fold(self, fold: str, depth: int | None = None, *, strict: bool = True) -> "Run":

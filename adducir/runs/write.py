@@ -32,6 +32,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest, is_standard_output, publishing, read_text, sync
 from adducir.core.processes import locked
 from adducir.core.progress import progress
+from adducir.core.texts import refuse_unless_path
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
 from adducir.runs.run import Run, strictly_decreasing
@@ -216,6 +217,7 @@ def write_run(
         >>> ad.load_run("cats.trec.gz").tag
         'cats'
     """
+    refuse_unless_path(path, "a run's file")
     path = Path(path)
     if (np.diff(run.topics) < 0).any():
         raise UsageError("a topic's documents are not contiguous; make the run with Run.ranked().")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import refused
+from adducir.core.texts import refuse_unless, refused
 from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better, summary
 from adducir.statistics.comparison import Comparison
 from adducir.tables.notes import lines_of
@@ -55,7 +55,8 @@ def build_table(
     """
     if not isinstance(comparison, Comparison):
         raise refused(comparison, "a comparison", "what `compare` returns")
-    layout, more = layout or Layout(), list(figures)
+    layout, more = Layout() if layout is None else layout, list(figures)
+    refuse_unless(layout, Layout, "a layout", "a Layout")
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
     several = len(comparison.references) > 1
     letters = dict(zip(comparison.references, _letters(), strict=False)) if several else {}

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.packages import imported
+from adducir.core.texts import refuse_unless
 from adducir.corpora.frames import Framed
 from adducir.tables.report_data import ReportData
 from adducir.tables.style import ABSENT, Style
@@ -232,6 +233,7 @@ class ResultTable(Layout, Framed):
             form: The format, a kind of :data:`adducir.tables.formats.TABLES`.
             options: The format's own, such as ``per_topic``.
         """
+        refuse_unless(form, str, "a format", "its name")
         text: str = imported("adducir.tables.formats:render")(self, form, **options)
         return text
 
