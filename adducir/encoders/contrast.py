@@ -30,18 +30,18 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
         if get_world_size() > 1 and torch.is_grad_enabled():  # all validate the same batches
             counts = all_gather(torch.tensor([len(contexts)], device=device)).tolist()
             spans, labels = (
-                torch.cat([one, one.new_zeros((max(counts) - len(one), *one.shape[1:]))])
-                for one in (spans, labels)
+                torch.cat([rows, rows.new_zeros((max(counts) - len(rows), *rows.shape[1:]))])
+                for rows in (spans, labels)
             )
             spans, labels = all_gather_with_grad(spans), all_gather(labels)
             # Batches of processes differ in size.
             kept = torch.cat([torch.arange(max(counts)) < count for count in counts]).to(device)
             spans, labels, first = spans[kept], labels[kept], sum(counts[: get_rank()])
-        own = first + places
-        false = labels[own][:, None] == labels[None, :]
-        false[places, own] = False
+        gold = first + places
+        false = labels[gold][:, None] == labels[None, :]
+        false[places, gold] = False
         scores = self.similarity_fct(contexts, spans) * self.scale
-        loss = torch.nn.functional.cross_entropy(scores.masked_fill(false, -torch.inf), own)
+        loss = torch.nn.functional.cross_entropy(scores.masked_fill(false, -torch.inf), gold)
         if with_backward:
             loss.backward()  # type: ignore[no-untyped-call]
             loss = loss.detach()
@@ -51,5 +51,5 @@ class InBatchNegatives(CachedMultipleNegativesRankingLoss):
         if self.mini_batch_num_tokens is not None:
             return super().forward(sentence_features, labels)
         return self.calculate_loss(
-            [[self.model(one)["sentence_embedding"]] for one in sentence_features], labels
+            [[self.model(batch)["sentence_embedding"]] for batch in sentence_features], labels
         )

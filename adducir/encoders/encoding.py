@@ -71,8 +71,8 @@ def items_of_corpus(corpus: Corpus, fields: tuple[str, ...] = ()) -> Items:
         for document in refuse_duplicates(corpus) if check else corpus:
             yield document.docno, text_of(document, chosen)
 
-    what = {"items": "documents", "fields": list(chosen)}
-    return Items(what, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
+    settings = {"items": "documents", "fields": list(chosen)}
+    return Items(settings, fingerprint(corpus.identity()), "document", corpus.size_hint(), read)
 
 
 def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
@@ -83,14 +83,14 @@ def items_of_spans(path: Path, side: Literal["context", "span"]) -> Items:
             return ((span.id, span) for span in read_spans(path))
         return iter(candidates_of(read_spans(path), path).items())
 
-    of: Side = "query" if side == "context" else "document"
-    return Items({"items": f"{side}s"}, file_digest(path), of, None, read)
+    target: Side = "query" if side == "context" else "document"
+    return Items({"items": f"{side}s"}, file_digest(path), target, None, read)
 
 
 def items_of_topics(topics: Topics) -> Items:
     items, identity = list(zip(topics.qids, topics.texts, strict=True)), topics.identity()
-    what = {"items": "queries"}
-    return Items(what, fingerprint(identity), "query", len(items), lambda _: iter(items))
+    settings = {"items": "queries"}
+    return Items(settings, fingerprint(identity), "query", len(items), lambda _: iter(items))
 
 
 class TextWork(ModelWork):
@@ -143,18 +143,18 @@ class EncodingWork(TextWork):
 
         return arrays
 
-    def counted(self, folder: Path, made: Made) -> dict[str, Any]:
+    def counted(self, folder: Path, chunks: Made) -> dict[str, Any]:
         """Write the docnos of all vectors; returns the counts."""
-        if not made.files:
+        if not chunks.files:
             raise InputError("the items to encode are missing.")
         with writing_text(folder / DOCNOS) as handle:
-            handle.writelines(f"{docno}\n" for names in made.names for docno in names)
-        counts = {"vectors": made.items, "width": read_vectors(made.files[0]).shape[1]}
-        return {**counts, "shards": len(made.files), "shard": self.size}
+            handle.writelines(f"{docno}\n" for names in chunks.names for docno in names)
+        counts = {"vectors": chunks.items, "width": read_vectors(chunks.files[0]).shape[1]}
+        return {**counts, "shards": len(chunks.files), "shard": self.size}
 
-    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        made.keep(folder, _NAME)
-        return self.counted(folder, made)
+    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+        chunks.keep(folder, _NAME)
+        return self.counted(folder, chunks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,31 +179,31 @@ class SparseWork(EncodingWork):
         def arrays(items: Sequence[Item]) -> Arrays:
             texts = [content for _, content in items]
             with computing_in(self.running.precision, encoder):
-                found = encode_some(texts, batch_size=at_once, show_progress_bar=False).coalesce()
-            rows, ids = found.indices().cpu().numpy()
+                vectors = encode_some(texts, batch_size=at_once, show_progress_bar=False).coalesce()
+            rows, ids = vectors.indices().cpu().numpy()
             counts = np.bincount(rows, minlength=len(texts))
-            return {"counts": counts, "ids": ids, "weights": found.values().float().cpu().numpy()}
+            return {"counts": counts, "ids": ids, "weights": vectors.values().float().cpu().numpy()}
 
         return arrays
 
-    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
         from adducir.encoders.sparse import dimension_names, load_sparse_encoder
 
         encoder: Any = load_sparse_encoder(self.source.query, self.source.encoding.attention)
         tokens = dimension_names(encoder)
         key, total = "qid" if self.texts.side == "query" else "docno", 0
         with writing_bytes(folder / WEIGHTS) as file:
-            for path, names in zip(made.files, made.names, strict=True):
+            for path, names in zip(chunks.files, chunks.names, strict=True):
                 chunk = read_shard(path)
                 ends = np.cumsum(chunk["counts"])[:-1]
-                parts = (np.split(chunk[one], ends) for one in ("ids", "weights"))
+                parts = (np.split(chunk[key], ends) for key in ("ids", "weights"))
                 for name, ids, weights in zip(names, *parts, strict=True):
                     # Rows that pad a vocabulary have no token.
                     named = (tokens.get(number, f"#{number}") for number in ids.tolist())
                     vector = dict(zip(named, weights.tolist(), strict=True))
                     file.write(orjson.dumps({key: name, "vector": vector}) + b"\n")
                     total += len(ids)
-        return {"texts": made.items, "weights": total}
+        return {"texts": chunks.items, "weights": total}
 
 
 def encode(

@@ -92,8 +92,8 @@ class DualEncoder:
         base = source.settings or Settings()
         settings = Settings(context=context or base.context, lengths=lengths or base.lengths)
         seeds = [None if seed is None else seed_of(seed, "pooler", side) for side in SIDES]
-        given = {"pooling": pooling, "similarity": similarity}
-        more = {name: value for name, value in given.items() if value is not None}
+        explicit = {"pooling": pooling, "similarity": similarity}
+        more = {name: value for name, value in explicit.items() if value is not None}
         source = replace(source, encoding=source.encoding.model_copy(update=more))
         stated = {side: source.stated(side) for side in SIDES}
         query = _loaded(source.query, stated["query"], seeds[0])
@@ -105,10 +105,10 @@ class DualEncoder:
             document = _loaded(source.document, stated["document"], seeds[1])
             if has_routes or isinstance(document[0], Router):
                 raise InputError(f"half of the pair {source.name} has two towers: name it alone.")
-            one, other = (half.get_embedding_dimension() for half in (query, document))
-            if one != other:
+            width, other_width = (half.get_embedding_dimension() for half in (query, document))
+            if width != other_width:
                 message = (
-                    f"the vectors of the pair {source.name} have {one} and {other} dimensions."
+                    f"the pair {source.name} has vectors of {width} and {other_width} dimensions."
                 )
                 raise InputError(message, hint="Name two encoders that were trained together.")
             towers_of: list[Any] = [list(query.children()), list(document.children())]
@@ -167,10 +167,10 @@ class DualEncoder:
         inputs_read = [inputs[n] for n in read]
         rows = computed(self.model, list(map(len, inputs_read)), compute, running)
         width = (self.model.get_embedding_dimension() or 0) if len(inputs) else 0
-        found = np.zeros((len(inputs), width), dtype=np.float32)
+        vectors = np.zeros((len(inputs), width), dtype=np.float32)
         if rows:
-            found[read] = np.stack(rows)
-        return found
+            vectors[read] = np.stack(rows)
+        return vectors
 
     def encode_contexts(self, spans: Sequence[MaskedSpan], running: Running = PLAIN) -> Floats:
         return self.vectors(self.inputs.contexts(spans), "query", running)
@@ -234,11 +234,11 @@ def complete(
             if not isinstance(module, Transformer) or id(module) in done:
                 continue
             done.add(id(module))
-            one, longest = replace(source, folder=place), module.max_seq_length
-            kind = _OF_TASKS.get(module.transformer_task) or encoder_class(one)
+            placed, longest = replace(source, folder=place), module.max_seq_length
+            kind = _OF_TASKS.get(module.transformer_task) or encoder_class(placed)
             padding = getattr(module.processor, "padding_side", "right")
-            module.model = load_model(one, kind, attention=attention)
-            module.processor = load_tokenizer(one)
+            module.model = load_model(placed, kind, attention=attention)
+            module.processor = load_tokenizer(placed)
             module.max_seq_length, module.processor.padding_side = longest, padding
             with_padding(module.model, module.processor)
             if module.do_lower_case:
@@ -267,14 +267,14 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
                     raise InputError(message, path=folder, hint="Name one that is a transformer.")
             complete(model, source, _attention(stated))
             modules = [*model.modules()]
-            for one in modules:
-                if isinstance(one, Pooling):
+            for module in modules:
+                if isinstance(module, Pooling):
                     is_set = stated.facts["pooling"].source != FILES
-                    mode: Any = THEIR_MODES.get(pooling, pooling) if is_set else one.pooling_mode
+                    mode: Any = THEIR_MODES.get(pooling, pooling) if is_set else module.pooling_mode
                     counts = stated["pool_prompt"] is not False
-                    if (mode, counts) != (one.pooling_mode, one.include_prompt):
-                        one.__init__(one.embedding_dimension, mode, counts)
-            if pooling == "pooler" and not any(isinstance(one, Dense) for one in modules):
+                    if (mode, counts) != (module.pooling_mode, module.include_prompt):
+                        module.__init__(module.embedding_dimension, mode, counts)
+            if pooling == "pooler" and not any(isinstance(module, Dense) for module in modules):
                 message = "this sentence encoder lacks a pooler."
                 raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
             model.truncate_dim = None
@@ -343,13 +343,15 @@ def _plain(
     pool = Pooling(hidden, mode, include_prompt=stated["pool_prompt"] is not False)
     layers: list[nn.Module] = [transformer, pool]
     if has_pooler:
-        own = getattr(getattr(network, "pooler", None), "dense", None)
-        if not isinstance(own, nn.Linear):
+        pooler = getattr(getattr(network, "pooler", None), "dense", None)
+        if not isinstance(pooler, nn.Linear):
             message = f"a {type(network).__name__} lacks a pooler."
             raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
-        layers.append(Dense(hidden, hidden, init_weight=own.weight.data, init_bias=own.bias.data))
-    for one in dense:
-        weight, bias = one.weight.data, one.bias.data
+        layers.append(
+            Dense(hidden, hidden, init_weight=pooler.weight.data, init_bias=pooler.bias.data)
+        )
+    for layer in dense:
+        weight, bias = layer.weight.data, layer.bias.data
         layers.append(Dense(hidden, len(weight), True, nn.Identity(), weight, bias))
     if "Dot" in seen.title:
         heads = dict(read_weights(folder, _OWN_HEADS.__contains__))
@@ -372,11 +374,11 @@ def _tower(model: "torch.nn.Module", side: Side) -> list[Any]:
 
 def _reader(module: Any, stated: Statement, side: Side) -> Reader:
     """The reader of a side's texts, as it is stated."""
-    tokenizer, wanted = module.tokenizer, stated[f"{side}_length"]
+    tokenizer, length = module.tokenizer, stated[f"{side}_length"]
     limits = module.max_seq_length, getattr(module, f"{side}_length", None)
     longest = longest_input(module.model.config, tokenizer)
-    if wanted and wanted > longest and stated.facts[f"{side}_length"].source == SET:
-        message = f"it reads at most {longest:,} tokens, not {wanted:,} (`{side}_length`)."
+    if length and length > longest and stated.facts[f"{side}_length"].source == SET:
+        message = f"it reads at most {longest:,} tokens, not {length:,} (`{side}_length`)."
         raise InputError(message, path=tokenizer.name_or_path)
     tokenizer.truncation_side = stated["truncation_side"] or tokenizer.truncation_side
     if stated["end_token"]:
@@ -389,7 +391,7 @@ def _reader(module: Any, stated: Statement, side: Side) -> Reader:
         filler = tokenizer.convert_tokens_to_ids(filler)
     return Reader(
         tokenizer,
-        min(filter(None, (longest, wanted, *limits))),
+        min(filter(None, (longest, length, *limits))),
         stated[f"{side}_prompt"] or "",
         stated["special_tokens"] is not False,
         filler,
@@ -409,5 +411,5 @@ def end_with(tokenizer: Any) -> None:
     end = TemplateProcessing(
         single=f"$A {token}", pair=f"$A {token} $B {token}", special_tokens=[(token, number)]
     )
-    own = backend.post_processor
-    backend.post_processor = end if own is None else Sequence([own, end])
+    processor = backend.post_processor
+    backend.post_processor = end if processor is None else Sequence([processor, end])

@@ -103,8 +103,8 @@ class Distinct:
 
     def __init__(self, values: Sequence[Hashable]) -> None:
         numbers: dict[Hashable, int] = {}
-        of = [numbers.setdefault(value, len(numbers)) for value in values]
-        self.of = np.array(of, dtype=np.int64)
+        numbers_of = [numbers.setdefault(value, len(numbers)) for value in values]
+        self.of = np.array(numbers_of, dtype=np.int64)
         _, self.firsts = np.unique(self.of, return_index=True)
         self.counts = np.bincount(self.of, minlength=len(self.firsts))
 
@@ -170,12 +170,12 @@ class DualVectors:
         return DualEncoder.load(self.source, **self.options)
 
     def identity(self, side: SpanSide) -> Mapping[str, Any]:
-        given = {
-            key: one.model_dump(mode="json") if hasattr(one, "model_dump") else one
-            for key, one in self.options.items()
+        options = {
+            key: option.model_dump(mode="json") if hasattr(option, "model_dump") else option
+            for key, option in self.options.items()
             if not (key == "context" and side == "candidates")
         }
-        return {"model": self.source.identity(), "options": given}
+        return {"model": self.source.identity(), "options": options}
 
     def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
         encoder = self.encoder.to(device)
@@ -213,11 +213,11 @@ class SpanWork(TextWork):
         of_texts, of_spans = self.vectors.load(device, self.running)
 
         def arrays(items: Sequence[Item]) -> Arrays:
-            found = list[Floats]()
+            vectors_of = list[Floats]()
             for is_text, some in groupby(items, lambda item: isinstance(item[1], str)):
-                found += (of_texts if is_text else of_spans)([content for _, content in some])
-            counts = np.array([len(vectors) for vectors in found], dtype=np.int64)
-            return {"values": np.concatenate(found).astype(np.float32), "counts": counts}
+                vectors_of += (of_texts if is_text else of_spans)([content for _, content in some])
+            counts = np.array([len(vectors) for vectors in vectors_of], dtype=np.int64)
+            return {"values": np.concatenate(vectors_of).astype(np.float32), "counts": counts}
 
         return arrays
 
@@ -249,7 +249,7 @@ def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
     """(Q, N) float32 scores; minus infinity for documents without vectors, 0 for such queries."""
     starts, first = documents.starts, 0
     scores = np.full((len(queries), len(starts) - 1), -np.inf, dtype=np.float32)
-    asked = np.flatnonzero(np.diff(queries.starts))
+    filled_queries = np.flatnonzero(np.diff(queries.starts))
     most = max(1, PRODUCTS // max(1, len(queries.values)))
     while first < len(starts) - 1:
         last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
@@ -258,10 +258,12 @@ def maxsim_packed(queries: MultiVectors, documents: MultiVectors) -> Floats:
         filled = np.flatnonzero(np.diff(some.starts))
         if len(filled):
             best = np.zeros((len(queries), len(filled)), dtype=np.float32)
-            if len(asked):
-                found = queries.values @ some.values.T
-                found = np.maximum.reduceat(found, some.starts[filled], axis=1)
-                best[asked] = np.add.reduceat(found, queries.starts[asked], axis=0)
+            if len(filled_queries):
+                products = queries.values @ some.values.T
+                products = np.maximum.reduceat(products, some.starts[filled], axis=1)
+                best[filled_queries] = np.add.reduceat(
+                    products, queries.starts[filled_queries], axis=0
+                )
             scores[:, first + filled] = best
         first = last
     return scores
@@ -275,9 +277,9 @@ def scored(
     with ExitStack() as stack:
 
         def vectors_of(side: SpanSide, place: Chunking) -> Iterator[Floats]:
-            made = stack.enter_context(place.made(replace(work, side=side)))
-            chunks = map(read_shard, made.files)
-            parts = (np.split(one["values"], np.cumsum(one["counts"])[:-1]) for one in chunks)
+            shards = stack.enter_context(place.made(replace(work, side=side)))
+            chunks = map(read_shard, shards.files)
+            parts = (np.split(shard["values"], np.cumsum(shard["counts"])[:-1]) for shard in chunks)
             return chain.from_iterable(parts)
 
         if kept is None:
@@ -288,8 +290,8 @@ def scored(
         def each() -> Iterator[Scored]:
             for task in work.tasks():
                 among = MultiVectors.of(list(islice(candidates, len(task.same.firsts))))
-                own = MultiVectors.of(list(islice(contexts, len(task.spans))))
-                yield task, _scores(own, among), task.same
+                queries = MultiVectors.of(list(islice(contexts, len(task.spans))))
+                yield task, _scores(queries, among), task.same
 
         yield each()
 

@@ -71,8 +71,8 @@ class Reader:
         before, after, room = self._specials(length)
         prompted = [self.prompt + text for text in texts]
         from_end = self.tokenizer.truncation_side == "left"
-        found = token_ids(self.tokenizer, prompted, room, from_end=from_end)
-        whole = [np.concatenate([before, ids, after]) for ids in found]
+        inner = token_ids(self.tokenizer, prompted, room, from_end=from_end)
+        whole = [np.concatenate([before, ids, after]) for ids in inner]
         if self.filler is not None:
             most = self.longest if length is None else min(length, self.longest)
             behind = [(0, most - len(ids)) for ids in whole]
@@ -112,11 +112,11 @@ class Reader:
             )
         before, after, room = self._specials(length)
         sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
-        encodings, found = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
-        for one, (left, *_) in zip(encodings, sides_of, strict=True):
-            ids = np.array(one.ids, dtype=np.int64)
+        encodings, rows = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
+        for encoding, (left, *_) in zip(encodings, sides_of, strict=True):
+            ids = np.array(encoding.ids, dtype=np.int64)
             if len(ids) > (room if side is None else min(room, side)):
-                ends = np.array([end for _, end in one.offsets], dtype=np.int64)
+                ends = np.array([end for _, end in encoding.offsets], dtype=np.int64)
                 on_left = int(np.searchsorted(ends, len(left), side="right"))
                 kept = int(np.searchsorted(ends, len(prompt), side="right")) if prompt else 0
                 within = 0
@@ -131,8 +131,8 @@ class Reader:
                 sides = min(on_left - kept, most), min(len(ids) - on_left - within, most)
                 of_left, of_right = shared_room(*sides, free)
                 ids = ids[np.r_[:kept, on_left - of_left : on_left + within + of_right]]
-            found.append(np.concatenate([before, ids, after]))
-        return found
+            rows.append(np.concatenate([before, ids, after]))
+        return rows
 
     def _encode(self, texts: list[str]) -> list[Any]:
         encode = self.tokenizer.backend_tokenizer.encode_batch

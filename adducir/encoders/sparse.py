@@ -153,8 +153,8 @@ def pool_early(encoder: SparseEncoder) -> bool:
     with suppress(RuntimeError):  # what follows the decoder needs logits
         after = _probe(encoder) if undo else []
     is_same = bool(after) and all(
-        one.shape == other.shape and torch.allclose(one, other, atol=_CLOSE, rtol=0)
-        for one, other in zip(before, after, strict=True)
+        old.shape == new.shape and torch.allclose(old, new, atol=_CLOSE, rtol=0)
+        for old, new in zip(before, after, strict=True)
     )
     if not is_same:
         for parent, key, part in undo:

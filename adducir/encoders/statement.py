@@ -91,7 +91,7 @@ def state(
             of model.
     """
     seen, published = look(source), known(source, "encoders")
-    given = settings.given() if settings else {}
+    stated_values = settings.given() if settings else {}
     folder = source.described()
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm"):
         message = f"this is a {seen.title}, not a dense encoder."
@@ -99,7 +99,7 @@ def state(
     stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
     attention = attention_of(config_of(source, side))
-    if attention is None and given.get("attention") is not None:
+    if attention is None and stated_values.get("attention") is not None:
         message = f"a {seen.title} is not a decoder: its tokens attend to all others."
         raise InputError(message, path=folder, hint="Leave `attention` out.")
     if attention == "bidirectional":
@@ -112,7 +112,7 @@ def state(
             name not in facts or (name.endswith("_prompt") and not facts[name].value)
         ):
             facts[name] = Fact(value, published.title)
-    facts |= {name: Fact(value, SET) for name, value in given.items() if value is not None}
+    facts |= {name: Fact(value, SET) for name, value in stated_values.items() if value is not None}
     prompts = _prompts(folder)
     prompt = facts.get(f"{side}_prompt")
     if prompt is not None and prompt.source == SET and prompt.value in prompts:  # by its name
@@ -184,7 +184,7 @@ def _of_class(seen: Look) -> dict[str, Any]:
 
 def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
     """What sentence-transformers' files state."""
-    settings, found = object_in(folder / SENTENCE_SETTINGS), dict[str, Any]()
+    settings, values = object_in(folder / SENTENCE_SETTINGS), dict[str, Any]()
     for kind, place in modules_of(folder, side):
         name, config = kind.rpartition(".")[2], object_in(place / "config.json")
         if name == "Pooling":
@@ -192,16 +192,16 @@ def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
             if modes is None:
                 modes = [mode for key, mode in _OLD_MODES.items() if config.get(key)] or ["mean"]
             modes = [modes] if isinstance(modes, str) else modes
-            found["pooling"] = "+".join(_FROM_THEIRS.get(mode, mode) for mode in modes)
-            found["pool_prompt"] = bool(config.get("include_prompt", True))
+            values["pooling"] = "+".join(_FROM_THEIRS.get(mode, mode) for mode in modes)
+            values["pool_prompt"] = bool(config.get("include_prompt", True))
         elif name == "Normalize":
-            found["similarity"] = "cosine"
+            values["similarity"] = "cosine"
         elif name == "Transformer":
             paths = sorted(place.glob("sentence_*_config.json"))
             lengths = object_in(paths[0]) if paths else {}
             limits = lengths.get("max_seq_length"), lengths.get(f"{side}_length")
-            if given := [limit for limit in limits if limit]:
-                found[f"{side}_length"] = min(given)
+            if known := [limit for limit in limits if limit]:
+                values[f"{side}_length"] = min(known)
     stated = settings.get("similarity_fn_name")
     if stated not in (None, "dot", "cosine"):
         raise InputError(
@@ -209,17 +209,17 @@ def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
             path=folder / SENTENCE_SETTINGS,
             hint="Name an encoder trained for dot or cosine.",
         )
-    if stated and "similarity" not in found:
-        found["similarity"] = stated
+    if stated and "similarity" not in values:
+        values["similarity"] = stated
     if settings.get("truncate_dim"):
-        found["dimensions"] = int(settings["truncate_dim"])
+        values["dimensions"] = int(settings["truncate_dim"])
     prompts = _prompts(folder)
     named = [name for name in _PROMPTS[side] if name in prompts]
     if named:
-        found[f"{side}_prompt"] = next((prompts[name] for name in named if prompts[name]), "")
+        values[f"{side}_prompt"] = next((prompts[name] for name in named if prompts[name]), "")
     elif not any(prompts.values()):
-        found[f"{side}_prompt"] = ""
-    return found
+        values[f"{side}_prompt"] = ""
+    return values
 
 
 _SHOWN: Mapping[str, str | Mapping[Any, str]] = {

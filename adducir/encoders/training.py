@@ -109,14 +109,14 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         chain: tuple[Path, ...] = (),
     ) -> None:
         super().__init__(recipe, folder)
-        with gathering() as each:
-            self.before = before or each(lambda: self._base_training(chain))
+        with gathering() as opening:
+            self.before = before or opening(lambda: self._base_training(chain))
             if self.before is None:
-                each(lambda: self.base)
+                opening(lambda: self.base)
             else:
                 path = self.before[1]
-                each(lambda: refuse_tokenizer(recipe.tokenizer, path))
-            self._data = each(lambda: recipe.data.identity(folder))
+                opening(lambda: refuse_tokenizer(recipe.tokenizer, path))
+            self._data = opening(lambda: recipe.data.identity(folder))
 
     def _base_training(self, chain: tuple[Path, ...]) -> "tuple[Trainable[Any], Path] | None":
         """The training of a base named by its recipe, unless the base exists without its data."""
@@ -155,8 +155,8 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         from adducir.encoders.model import DualEncoder
 
         recipe, keys = self.recipe, ("context", "lengths", "similarity", "towers", "pooling")
-        own = {key: getattr(recipe, key) for key in keys}
-        return DualEncoder.load(self.base, seed=recipe.training.seed, **own)
+        options = {key: getattr(recipe, key) for key in keys}
+        return DualEncoder.load(self.base, seed=recipe.training.seed, **options)
 
     def model(self) -> "torch.nn.Module":
         return self.encoder.model
@@ -200,11 +200,11 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         import torch
 
         cpu, readers = torch.device("cpu"), self.encoder.inputs
-        found = {"same": torch.tensor([int(row["same"]) for row in rows])}
+        batch = {"same": torch.tensor([int(row["same"]) for row in rows])}
         for name, reader in (("context", readers.query), ("span", readers.document)):
             ids = [row[name].astype(np.int64) for row in rows]
-            found[f"{name}_ids"], found[f"{name}_mask"] = padded(ids, reader.padding, cpu)
-        return found
+            batch[f"{name}_ids"], batch[f"{name}_mask"] = padded(ids, reader.padding, cpu)
+        return batch
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         from adducir.encoders.contrast import InBatchNegatives

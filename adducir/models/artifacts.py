@@ -33,7 +33,7 @@ def write_shard(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     from safetensors.numpy import save_file
 
     # safetensors writes memory as it is laid out, which is wrong for transposed arrays.
-    whole = {name: np.asarray(one, order="C") for name, one in arrays.items()}
+    whole = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     with publishing(path) as hidden:
         save_file(whole, hidden, metadata={DIGEST: _digest(whole)})
 
@@ -62,9 +62,9 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
 
 def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256()
-    for name, one in sorted(arrays.items()):
-        digest.update(f"{name} {one.dtype} {list(one.shape)}\n".encode())
-        digest.update(one.data.cast("B") if one.size else b"")
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {list(array.shape)}\n".encode())
+        digest.update(array.data.cast("B") if array.size else b"")
     return digest.hexdigest()
 
 
@@ -131,10 +131,10 @@ def write_settings(path: Path, settings: Mapping[str, Any]) -> None:
     path.write_text(f"{text}\n", encoding="utf-8")
 
 
-def as_settings(path: Path, found: Mapping[str, Any], kind: type[Kind]) -> Kind:
+def as_settings(path: Path, facts: Mapping[str, Any], kind: type[Kind]) -> Kind:
     """Restore an object from a file's plain values."""
     try:
-        return kind.model_validate(found)
+        return kind.model_validate(facts)
     except ValidationError as error:
         message = f"Adducir did not write this: {shortened(told(error), 300)}."
         raise InputError(message, path=path) from error

@@ -109,10 +109,10 @@ def look(source: ModelSource) -> Look:
             "transformer", str(object_in(folder / "config.json").get("model_type")), source.name
         )
     name = classes[0]
-    found = next((kind for end, kind in _OF_CLASSES if end in name), None)
-    if found is None:
-        found = "transformer" if name.endswith(_BARE) else "head"
-    return Look(found, name, source.name)
+    family = next((kind for end, kind in _OF_CLASSES if end in name), None)
+    if family is None:
+        family = "transformer" if name.endswith(_BARE) else "head"
+    return Look(family, name, source.name)
 
 
 def attention_of(config: Mapping[str, Any]) -> Attention | None:
@@ -150,17 +150,17 @@ def modules_of(folder: Path, side: Side = "query") -> list[tuple[str, Path]]:
     if not (folder / MODULES).is_file():
         return []
     modules = json_document(folder / MODULES)
-    if not isinstance(modules, list) or not all(isinstance(one, dict) for one in modules):
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
         raise InputError("it should contain a list of modules.", path=folder / MODULES)
-    found = list[tuple[str, Path]]()
+    places = list[tuple[str, Path]]()
     for module in modules:
         kind, place = str(module.get("type")), folder / str(module.get("path", ""))
         if not kind.endswith(("Router", "Asym")):
-            found.append((kind, place))
+            places.append((kind, place))
             continue
         router = json_object(
             place / ROUTES if (place / ROUTES).is_file() else place / "config.json"
         )
         names = router.get("structure", {}).get(side, ())
-        found += [(str(router["types"][name]), place / str(name)) for name in names]
-    return found
+        places += [(str(router["types"][name]), place / str(name)) for name in names]
+    return places

@@ -48,7 +48,7 @@ def known(source: "ModelSource", section: str) -> Known | None:
     for name in names_of(source):
         for entry in _table()[section]:
             for pattern in entry["names"]:
-                own = pattern if "/" in name else pattern.partition("/")[2]
-                if re.fullmatch(own, name, re.IGNORECASE):
+                names = pattern if "/" in name else pattern.partition("/")[2]
+                if re.fullmatch(names, name, re.IGNORECASE):
                     return Known(name, entry["facts"], entry["source"])
     return None

@@ -128,8 +128,8 @@ def with_padding(network: Any, tokenizer: Any) -> None:
     Padding is masked; any token does that no text ends with.
     """
     if tokenizer.pad_token_id is None:
-        other = tokenizer.unk_token or tokenizer.bos_token or tokenizer.eos_token
-        tokenizer.pad_token = other or tokenizer.convert_ids_to_tokens(0)
+        filler = tokenizer.unk_token or tokenizer.bos_token or tokenizer.eos_token
+        tokenizer.pad_token = filler or tokenizer.convert_ids_to_tokens(0)
     if getattr(network.config, "pad_token_id", None) is None:
         network.config.pad_token_id = tokenizer.pad_token_id
         text = network.config.get_text_config()
@@ -173,20 +173,20 @@ def load_model(
         how = {"config": config, "new_head": new_head, "pooler": pooler}
         safely = {"use_safetensors": is_safe, **source.code_options()}
         model, missing, others = _attempt(load, folder, **how, **safely)
-        own = dict(read_weights(folder)) if missing else {}
-        plain = {plain_name(name): weight for name, weight in own.items()}
-        if len(plain) == len(own) and plain.keys() != own.keys():
+        stored = dict(read_weights(folder)) if missing else {}
+        plain = {plain_name(name): weight for name, weight in stored.items()}
+        if len(plain) == len(stored) and plain.keys() != stored.keys():
             # The class itself: an AutoModel does not accept weights from memory.
             again = _attempt(type(model).from_pretrained, None, **how, state_dict=plain)
             if not again[1]:
                 model, missing, others = again
     if missing:
-        other = f" It has weights with other names, such as {min(others)}." if others else ""
+        hint = f" It has weights with other names, such as {min(others)}." if others else ""
         raise InputError(
             f"it lacks {len(missing)} weights of a {type(model).__name__}, such as {min(missing)}, "
             "or has them in another shape.",
             path=folder,
-            hint=f"Is this another kind of model?{other}",
+            hint=f"Is this another kind of model?{hint}",
         )
     dropped = {name for name in others if not used(name) and not _UNUSED.search(plain_name(name))}
     if dropped and not new_head:
@@ -214,7 +214,7 @@ def _attention(network: "PreTrainedModel") -> Attention:
     import torch
 
     with torch.inference_mode():
-        states = [network(torch.tensor([[1, other]]))[0][0, 0] for other in (2, 3)]
+        states = [network(torch.tensor([[1, token]]))[0][0, 0] for token in (2, 3)]
     return "causal" if torch.equal(*states) else "bidirectional"
 
 
@@ -232,8 +232,10 @@ def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel
         if network.base_model is network:  # it was trained below a language model's head
             weights = {name.replace(inside, "base_model.model."): w for name, w in weights.items()}
         result: Any = peft.set_peft_model_state_dict(adapted, weights)
-        own = {name for name, _ in adapted.named_parameters() if "lora_" in name}
-        if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(own):
+        names = {name for name, _ in adapted.named_parameters() if "lora_" in name}
+        if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(
+            names
+        ):
             name = min(result.unexpected_keys, default="some are missing")
             message = f"the adapter's weights do not fit its model: {name}."
             raise InputError(message, path=folder)
@@ -268,19 +270,19 @@ def _attempt(
 
 
 def read_weights(
-    folder: Path, wanted: Callable[[str], bool] = lambda name: True
+    folder: Path, keep: Callable[[str], bool] = lambda name: True
 ) -> "Iterator[tuple[str, torch.Tensor]]":
     """A checkpoint's weights whose plain names are requested, by their names there."""
     from safetensors import safe_open
 
     for path in weight_files(folder):
         if path.suffix == ".bin":
-            every = _unpickled(path).items()
-            yield from ((name, one) for name, one in every if wanted(plain_name(name)))
+            weights = _unpickled(path).items()
+            yield from ((name, weight) for name, weight in weights if keep(plain_name(name)))
             continue
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118 - it is not a mapping
-                if wanted(plain_name(name)):
+                if keep(plain_name(name)):
                     yield name, file.get_tensor(name)
 
 
@@ -296,7 +298,7 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
 
     try:
         # torch before 1.6 did not write zip files, and only those can be mapped.
-        found = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zipfile(path))
+        weights = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zipfile(path))
     except (MemoryError, OSError):
         raise
     except Exception as error:  # UnpicklingError, EOFError, RuntimeError, ...
@@ -311,24 +313,24 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
             path=path,
             hint="Nothing in it was run. Get the model from its original publisher.",
         ) from error
-    if not isinstance(found, dict) or not found:
+    if not isinstance(weights, dict) or not weights:
         raise InputError(
-            f"it should contain weights by name, not a {type(found).__name__}.", path=path
+            f"it should contain weights by name, not a {type(weights).__name__}.", path=path
         )
-    for name, value in found.items():
+    for name, value in weights.items():
         if not isinstance(value, torch.Tensor) or value.layout != torch.strided:
             raise InputError(f"{str(name)[:100]!r} in it is not a plain tensor.", path=path)
-    return found
+    return weights
 
 
-def longest_input(config: Any, tokenizer: Any, wanted: int | None = None) -> int:
+def longest_input(config: Any, tokenizer: Any, length: int | None = None) -> int:
     """The maximum tokens of an input, including special ones; 512 for relative positions."""
     positions = getattr(config, "max_position_embeddings", None)
     if positions is None or positions < 1:  # XLNet's is -1
-        return wanted or min(512, tokenizer.model_max_length)
+        return length or min(512, tokenizer.model_max_length)
     if config.model_type in _SHIFTED:
         positions -= config.pad_token_id + 1
-    return int(min(positions, wanted or positions, tokenizer.model_max_length))
+    return int(min(positions, length or positions, tokenizer.model_max_length))
 
 
 @contextmanager
@@ -346,9 +348,9 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
-def loading(what: str) -> Iterator[None]:
+def loading(label: str) -> Iterator[None]:
     """Report what is loaded, without garbage collection: all that imports create stays in use."""
-    progress().note(f"loading {what}")
+    progress().note(f"loading {label}")
     was_enabled = gc.isenabled()
     gc.disable()  # a sixth of the time that the imports take
     try:
@@ -365,7 +367,7 @@ def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
 
 
 @contextmanager
-def explaining(what: str, folder: Path) -> Iterator[None]:
+def explaining(part: str, folder: Path) -> Iterator[None]:
     """Turn whatever a library raises for a damaged file into one error, without its output."""
     try:
         with quiet():
@@ -374,7 +376,7 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
         raise
     except ImportError as error:
         raise MachineError(
-            f"its {what} requires a package: {_first(error)}.", path=folder
+            f"its {part} requires a package: {_first(error)}.", path=folder
         ) from error
     except BaseException as error:
         # pydantic's, safetensors', huggingface_hub's, KeyErrors, RecursionErrors ...: a list of
@@ -382,12 +384,12 @@ def explaining(what: str, folder: Path) -> Iterator[None]:
         # tokenizers' Rust cannot be imported and is not an Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
-        other = InputError(
-            f"its {what} cannot be loaded: {_first(error)}.",
+        damage = InputError(
+            f"its {part} cannot be loaded: {_first(error)}.",
             path=folder,
             hint="A file is damaged or made for something else: download or build it again.",
         )
-        raise sorted_error(error, folder, other) from error
+        raise sorted_error(error, folder, damage) from error
 
 
 def _first(error: BaseException) -> str:

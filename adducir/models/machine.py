@@ -102,7 +102,9 @@ def casting_once(network: "torch.nn.Module") -> Iterator[None]:
 
     inside = [module for stack in stacks_of(network) for module in stack.modules()]
     linear = [module for module in inside if isinstance(module, torch.nn.Linear)]
-    weights = {one: one.data for module in linear for one in module.parameters(recurse=False)}
+    weights = {
+        weight: weight.data for module in linear for weight in module.parameters(recurse=False)
+    }
     hooks = [
         module.register_forward_pre_hook(_halve_states, with_kwargs=True)
         for module in inside
@@ -124,8 +126,8 @@ def _projects(module: "torch.nn.Module") -> bool:
     import torch
 
     children = list(module.children())
-    several = sum(isinstance(one, torch.nn.Linear) for one in children) > 2
-    norms = any("Norm" in type(one).__name__ for one in children)
+    several = sum(isinstance(child, torch.nn.Linear) for child in children) > 2
+    norms = any("Norm" in type(child).__name__ for child in children)
     return "Attention" in type(module).__name__ and several and not norms
 
 
@@ -142,12 +144,12 @@ def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
     import torch
     from transformers import PreTrainedModel
 
-    found: dict[torch.nn.Module, None] = {}
+    stacks: dict[torch.nn.Module, None] = {}
 
     def search(module: torch.nn.Module) -> None:
         inside = list(module.children())
-        if any(isinstance(one, torch.nn.ModuleList) and len(one) for one in inside):
-            found[module] = None
+        if any(isinstance(module, torch.nn.ModuleList) and len(module) for module in inside):
+            stacks[module] = None
         else:
             for child in inside:
                 search(child)
@@ -155,25 +157,25 @@ def stacks_of(network: "torch.nn.Module") -> "list[torch.nn.Module]":
     for model in network.modules():
         if isinstance(model, PreTrainedModel):
             search(model)
-    return list(found) or [network]
+    return list(stacks) or [network]
 
 
 def _in_half(forward: Callable[..., Any], kind: str) -> Callable[..., Any]:
     """A stack's forward pass under autocast, with its output in single precision."""
     import torch
 
-    def single(found: Any) -> Any:
-        if isinstance(found, torch.Tensor):
-            return found.float() if found.is_floating_point() else found
-        if hasattr(found, "last_hidden_state"):
-            found.last_hidden_state = found.last_hidden_state.float()
-            return found
-        return tuple(map(single, found)) if isinstance(found, tuple) else found
+    def single(output: Any) -> Any:
+        if isinstance(output, torch.Tensor):
+            return output.float() if output.is_floating_point() else output
+        if hasattr(output, "last_hidden_state"):
+            output.last_hidden_state = output.last_hidden_state.float()
+            return output
+        return tuple(map(single, output)) if isinstance(output, tuple) else output
 
     @wraps(forward)
     def run(*args: Any, **options: Any) -> Any:
         with torch.autocast(kind, dtype=torch.bfloat16):
-            found = forward(*args, **options)
-        return single(found)
+            output = forward(*args, **options)
+        return single(output)
 
     return run

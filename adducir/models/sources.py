@@ -56,8 +56,8 @@ class ModelSource:
         A plan, which does not download, does not know the commit of a model that is not cached.
         """
         if self.tokenizer is not None:
-            own = replace(self, tokenizer=None).identity()
-            return f"{own} tokenizer {self.tokenizer.identity()}"
+            weights = replace(self, tokenizer=None).identity()
+            return f"{weights} tokenizer {self.tokenizer.identity()}"
         code = self.code() if self.folder or self.commit else None
         if code is None:
             return self._identity()
@@ -78,8 +78,8 @@ class ModelSource:
         if (base := self.adapted) is not None:
             digests.append(base.identity())
             paths.append(self.folder / "base")
-        for path, one in zip(paths, digests, strict=True):
-            digest.update(f"{path.relative_to(self.folder).as_posix()} {one}\n".encode())
+        for path, file_digest_ in zip(paths, digests, strict=True):
+            digest.update(f"{path.relative_to(self.folder).as_posix()} {file_digest_}\n".encode())
         unread = fingerprint(digests)
         return f"files:{digest.hexdigest() if is_known(unread) else unread}"
 
@@ -154,17 +154,17 @@ class ModelSource:
 
         None if its files name no code, or only what transformers has classes for by now.
         """
-        folder, found, sources = self.described(), False, dict[str, ModelSource]()
+        folder, has_code, sources = self.described(), False, dict[str, ModelSource]()
         for name in names or ("config.json", "*/config.json", "tokenizer_config.json"):
             for path in sorted(folder.glob(name)):
                 stated = json_object(path)
                 classes = stated.get("auto_map")
                 if not classes or _is_native(stated, self):
                     continue
-                found = True
+                has_code = True
                 for text in re.findall(r"'([^']+)--", str(classes)):
                     sources[text] = ModelSource(text)
-        return list(sources.values()) if found else None
+        return list(sources.values()) if has_code else None
 
     @property
     def runs_code(self) -> bool:
@@ -193,7 +193,7 @@ class ModelSource:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
         try:
-            found = snapshot_download(
+            path = snapshot_download(
                 self.name,
                 revision=vars(self).get("_commit", self.revision),
                 allow_patterns=list(patterns),
@@ -207,9 +207,9 @@ class ModelSource:
                 f"'{self.offline}' works without a network.",
                 absent=True,
             ) from error
-        if _COMMIT.fullmatch(Path(found).name):  # this object stands for these weights from now on
-            object.__setattr__(self, "_commit", Path(found).name)
-        return Path(found)
+        if _COMMIT.fullmatch(Path(path).name):  # this object stands for these weights from now on
+            object.__setattr__(self, "_commit", Path(path).name)
+        return Path(path)
 
     def is_cached(self, patterns: Sequence[str]) -> bool:
         """Whether files matching some patterns are in the Hub's cache; does not use the network."""
@@ -256,11 +256,11 @@ def model_source(
     if tokenizer is None:
         return source
     files = ("tokenizer_config.json", "tokenizer.json", "config.json")
-    other = _source(tokenizer, folder, files)
-    if other.folder is None:
-        texts = partial(other.is_cached, _TEXTS)
-        fetched_later(f"the tokenizer {tokenizer}, {_LATER}", texts, other.local_tokenizer)
-    return replace(source, tokenizer=other)
+    tokens = _source(tokenizer, folder, files)
+    if tokens.folder is None:
+        texts = partial(tokens.is_cached, _TEXTS)
+        fetched_later(f"the tokenizer {tokenizer}, {_LATER}", texts, tokens.local_tokenizer)
+    return replace(source, tokenizer=tokens)
 
 
 _LATER = "which is downloaded from the Hugging Face Hub"
@@ -293,7 +293,7 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
 
 def trained_folder(
     path: Path,
-    what: str = "model",
+    label: str = "model",
     error: type[AdducirError] = InputError,
     *,
     absent: bool = False,  # whether a later training may create it
@@ -304,7 +304,7 @@ def trained_folder(
     folder = path.with_suffix("")
     if not folder.is_dir():
         raise error(
-            f"the {what} of this recipe has not been trained.",
+            f"the {label} of this recipe has not been trained.",
             path=path,
             hint=f"Train it: adducir train {path}",
             absent=absent,
@@ -331,7 +331,7 @@ def weight_files(folder: Path) -> list[Path]:
                     path=index,
                     hint="Download or copy all of the model's files again.",
                 )
-        return [folder / one for one in names]
+        return [folder / name for name in names]
     raise InputError(
         f"this model lacks weights: neither {' nor '.join(_WEIGHTS)} exists.", path=folder
     )

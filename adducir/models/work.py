@@ -88,18 +88,18 @@ def token_ids(
         encode = tokenizer.backend_tokenizer.encode_batch_fast
         encodings = encode(some, add_special_tokens=False) if some else []
         kept = slice(-most, None) if from_end else slice(most)
-        return [np.array(one.ids[kept], dtype=np.int64) for one in encodings]
+        return [np.array(encoding.ids[kept], dtype=np.int64) for encoding in encodings]
 
     if from_end:
         return read([*texts])
     ends = (_BLANK.search(text, most * _CHARACTERS) for text in texts)
     starts = [text[: end.start()] if end else text for text, end in zip(texts, ends, strict=True)]
-    found = read(starts)
+    ids_of = read(starts)
     cut = [number for number, start in enumerate(starts) if len(start) < len(texts[number])]
-    short = [number for number in cut if len(found[number]) < most]
+    short = [number for number in cut if len(ids_of[number]) < most]
     for number, ids in zip(short, read([texts[n] for n in short]), strict=True):
-        found[number] = ids
-    return found
+        ids_of[number] = ids
+    return ids_of
 
 
 def padded(
@@ -108,12 +108,12 @@ def padded(
     """Ids padded with ``filler``, and their mask: int64, (inputs, longest)."""
     import torch
 
-    longest = max((len(one) for one in batch), default=0)
+    longest = max((len(ids_) for ids_ in batch), default=0)
     ids = np.full((len(batch), longest), filler, dtype=np.int64)
     mask = np.zeros((len(batch), longest), dtype=np.int64)
-    for row, one in enumerate(batch):
-        ids[row, : len(one)] = one
-        mask[row, : len(one)] = 1
+    for row, ids_ in enumerate(batch):
+        ids[row, : len(ids_)] = ids_
+        mask[row, : len(ids_)] = 1
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 
@@ -128,7 +128,7 @@ def in_order(
 
     ``compute`` returns the results of items by number.
     """
-    found: list[Any] = [None] * len(lengths)
+    outputs: list[Any] = [None] * len(lengths)
     batches, sizes = token_batches(lengths, tokens, device), np.asarray(lengths, dtype=np.int64)
     is_long = len(batches) > 1
     doing = progress().doing("running the model", int(sizes.sum()), "tokens")
@@ -146,10 +146,10 @@ def in_order(
                     "fewer --workers, or a machine with more memory.",
                 ) from error
             for number, result in zip(numbers.tolist(), results, strict=True):
-                found[number] = result
+                outputs[number] = result
             if is_long:
                 progress().advance(int(sizes[numbers].sum()))
-    return found
+    return outputs
 
 
 def computed(

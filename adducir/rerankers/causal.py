@@ -62,8 +62,8 @@ class YesNoRecipe(RerankerRecipe):
         if published and self.template is None:  # tokens answer the question that was asked
             facts = dict(published.facts)
         keys = ("template", "instruction", "yes", "no", "length")
-        given = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
-        missing = [key for key in ("template", "yes") if key not in facts | given]
+        stated = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        missing = [key for key in ("template", "yes") if key not in facts | stated]
         if missing:
             raise InputError(
                 f"what to ask this language model is not known: {' and '.join(missing)}.",
@@ -71,24 +71,24 @@ class YesNoRecipe(RerankerRecipe):
                 hint="Set `template` (with {query} and {document}), `yes` and `no` in a recipe "
                 "with `model: yes-no`, as the model's card says.",
             )
-        found = facts | given
-        text = "".join(found["template"])
+        facts_ = facts | stated
+        text = "".join(facts_["template"])
         if absent := [part for part in _PARTS if text.count(part) != 1]:
             message = f"the template must contain {absent[0]} once."
             raise InputError(message, path=source.folder or source.name)
         origin = "set" if not facts else published.title if published else ""
-        return found, origin + (" and set" if facts and given else "")
+        return facts_, origin + (" and set" if facts and stated else "")
 
     def statement(self, source: ModelSource) -> str:
-        found, origin = self.stated(source)
-        tokens = f"{found['yes']!r} against {found['no']!r}" if found.get("no") else found["yes"]
-        asked = f", instruction {found['instruction']!r}" if found.get("instruction") else ""
-        return f"asks {''.join(found['template'])!r}{asked}, scores {tokens} ({origin})"
+        facts, origin = self.stated(source)
+        tokens = f"{facts['yes']!r} against {facts['no']!r}" if facts.get("no") else facts["yes"]
+        instruction = f", instruction {facts['instruction']!r}" if facts.get("instruction") else ""
+        return f"asks {''.join(facts['template'])!r}{instruction}, scores {tokens} ({origin})"
 
     def load(self, source: ModelSource) -> "YesNo":
-        found, _ = self.stated(source)
+        facts, _ = self.stated(source)
         network = load_model(source, "AutoModelForCausalLM")
-        return YesNo(network, load_tokenizer(source), found)
+        return YesNo(network, load_tokenizer(source), facts)
 
 
 class YesNo(Pointwise):
@@ -106,7 +106,7 @@ class YesNo(Pointwise):
         if pair := stated.get("pair_length"):
             between = self._pieces[self._index("{query}") : self._index("{document}")]
             room = min(
-                room, pair - sum(len(self._ids(one)) for one in between if not _parts_in(one))
+                room, pair - sum(len(self._ids(part)) for part in between if not _parts_in(part))
             )
         self._room = self.room(room, 0)
 
@@ -129,7 +129,7 @@ class YesNo(Pointwise):
         return list(encode(text, add_special_tokens=False).ids) if text else []
 
     def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
-        found = []
+        rows = []
         for query, text in pairs:
             ids, room = list[int](), self._room
             pieces: list[list[int] | str] = []
@@ -138,46 +138,46 @@ class YesNo(Pointwise):
                 if not parts:
                     pieces.append(self._ids(piece))
                 elif parts == ["{query}"]:
-                    own = self._ids(piece.replace("{query}", query))[: room * 3 // 4]
-                    room -= len(own)
-                    pieces.append(own)
+                    piece_ids = self._ids(piece.replace("{query}", query))[: room * 3 // 4]
+                    room -= len(piece_ids)
+                    pieces.append(piece_ids)
                 else:
                     pieces.append(piece)
-            for one in pieces:  # the document last, with the room that is left
-                if isinstance(one, str):
-                    one = self._cut(one, query, text, room)
-                ids += one
-            found.append(np.array(ids, dtype=np.int64))
-        return found
+            for part in pieces:  # the document last, with the room that is left
+                if isinstance(part, str):
+                    part = self._cut(part, query, text, room)
+                ids += part
+            rows.append(np.array(ids, dtype=np.int64))
+        return rows
 
     def _cut(self, piece: str, query: str, text: str, room: int) -> list[int]:
         """The ids of the piece with the document, of which as much is cut as does not fit."""
         before, after = (part.replace("{query}", query) for part in piece.split("{document}"))
         while True:
-            found = self.tokenizer.backend_tokenizer.encode(
+            encoding = self.tokenizer.backend_tokenizer.encode(
                 before + text + after, add_special_tokens=False
             )
-            excess = len(found.ids) - room
+            excess = len(encoding.ids) - room
             end = len(before) + len(text)
             inside = [
-                start for start, stop in found.offsets if start >= len(before) and stop <= end
+                start for start, stop in encoding.offsets if start >= len(before) and stop <= end
             ]
             if excess <= 0 or not inside:
-                return list(found.ids[:room])
+                return list(encoding.ids[:room])
             text = text[: max(0, inside[max(0, len(inside) - excess)] - len(before))]
 
     def padded(self, batch: Sequence[Numbers]) -> "dict[str, torch.Tensor]":
         """A batch whose padding comes first, with its positions."""
         filler, device = self.network.config.pad_token_id or 0, self.network.device
-        ids, mask = padded([one[::-1] for one in batch], filler, device)
+        ids, mask = padded([row[::-1] for row in batch], filler, device)
         ids, mask = ids.flip(1), mask.flip(1)
         places = (mask.cumsum(1) - 1).clamp(min=0)
         return {"input_ids": ids, "attention_mask": mask, "position_ids": places}
 
     def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
         """(n,) log-odds of "yes", or its logit."""
-        found = self.network(**self.padded(batch), logits_to_keep=1)
-        answers: torch.Tensor = found.logits[:, -1, self._answers].float()
+        output = self.network(**self.padded(batch), logits_to_keep=1)
+        answers: torch.Tensor = output.logits[:, -1, self._answers].float()
         return answers[:, 0] - answers[:, 1] if len(self._answers) == 2 else answers[:, 0]
 
 

@@ -100,23 +100,23 @@ class ColBERTRecipe(MaxSimRecipe):
         return look(source).kind == "colbert"
 
     def reading(self, source: ModelSource) -> LateReading:
-        found, wanted = stated_reading(source), self.query_length
+        reading, length = stated_reading(source), self.query_length
         if self.expand_queries is not None:
-            expanded = found.expanded or found.lengths[0] or 32 if self.expand_queries else None
-            found = replace(found, expanded=expanded)
-        if wanted is not None and found.expanded is None:
-            found = replace(found, lengths=(wanted, found.lengths[1]))
-        elif wanted is not None:
-            found = replace(found, expanded=wanted)
+            expanded = reading.expanded or reading.lengths[0] or 32 if self.expand_queries else None
+            reading = replace(reading, expanded=expanded)
+        if length is not None and reading.expanded is None:
+            reading = replace(reading, lengths=(length, reading.lengths[1]))
+        elif length is not None:
+            reading = replace(reading, expanded=length)
         if self.document_length is not None:
-            found = replace(found, lengths=(found.lengths[0], self.document_length))
+            reading = replace(reading, lengths=(reading.lengths[0], self.document_length))
         if self.markers is not None:
-            found = replace(found, markers=self.markers)
+            reading = replace(reading, markers=self.markers)
         if self.attend_to_masks is not None:
-            found = replace(found, attend=self.attend_to_masks)
+            reading = replace(reading, attend=self.attend_to_masks)
         if self.skip_punctuation is not None:
-            found = replace(found, skipped=PUNCTUATION if self.skip_punctuation else ())
-        return found
+            reading = replace(reading, skipped=PUNCTUATION if self.skip_punctuation else ())
+        return reading
 
     def statement(self, source: ModelSource) -> str:
         return self.reading(source).shown()
@@ -153,27 +153,27 @@ class LateInteraction(Pointwise):
         self.network, self.tokenizer, self.layers = network, tokenizer, [*layers]
         self.projection, self.reading, self.is_colbert = projection, reading, is_colbert
         sample = tokenizer.backend_tokenizer.encode("a")
-        own = np.flatnonzero(np.array(sample.special_tokens_mask) == 0)
+        positions = np.flatnonzero(np.array(sample.special_tokens_mask) == 0)
         ids = np.array(sample.ids, dtype=np.int64)
-        self._opening, self._closing = ids[: own[0]], ids[own[-1] + 1 :]
+        self._opening, self._closing = ids[: positions[0]], ids[positions[-1] + 1 :]
         markers = [self._marker(reading, side) for side in (0, 1)]
         self._markers = [number for number, _ in markers]
         self._prompts = [prompt for _, prompt in markers]
-        known = tokenizer.get_vocab()
+        vocabulary = tokenizer.get_vocab()
         fillers = (
             [reading.filler] if reading.filler else [tokenizer.mask_token, tokenizer.eos_token]
         )
         filler = next(filter(None, fillers), None)
-        if reading.expanded and filler not in known:
+        if reading.expanded and filler not in vocabulary:
             message = f"the vocabulary lacks the token that pads queries: {filler or 'a mask'}."
             raise InputError(message, path=tokenizer.name_or_path)
-        self._filler = known[filler] if reading.expanded else 0
+        self._filler = vocabulary[filler] if reading.expanded else 0
         self._skipped = np.zeros(0, dtype=np.int64)
         if reading.skipped:
             # ColBERT's own list has the first piece of each mark; sentence-transformers' the token
             # of that name, which for a vocabulary of words is the same.
-            one = [word for word in reading.skipped if word in known]
-            marks = np.array([known[word] for word in one], dtype=np.int64)
+            skipped = [word for word in reading.skipped if word in vocabulary]
+            marks = np.array([vocabulary[word] for word in skipped], dtype=np.int64)
             self._skipped = marks[marks != tokenizer.unk_token_id]
         longest = longest_input(network.config, tokenizer)
         query, document = reading.lengths
@@ -195,10 +195,10 @@ class LateInteraction(Pointwise):
         marker, prompt = reading.markers[side], reading.prompts[side]
         if marker is None:
             return None, prompt
-        known = self.tokenizer.get_vocab()
+        vocabulary = self.tokenizer.get_vocab()
         for word in dict.fromkeys((marker, *marker.split()[:1])):
-            if word in known:
-                return int(known[word]), marker.removeprefix(word) + prompt
+            if word in vocabulary:
+                return int(vocabulary[word]), marker.removeprefix(word) + prompt
         if reading.stated.startswith("PyLate"):  # it is text there
             return None, marker + prompt
         raise InputError(
@@ -220,9 +220,9 @@ class LateInteraction(Pointwise):
             place = next(
                 (p for kind, p in modules_of(folder) if kind.endswith("Transformer")), None
             )
-            one = replace(source, folder=place) if place else source
-            network: Any = load_model(one, encoder_class(one))
-            return cls(network, load_tokenizer(one), None, reading, is_colbert=False)
+            placed = replace(source, folder=place) if place else source
+            network: Any = load_model(placed, encoder_class(placed))
+            return cls(network, load_tokenizer(placed), None, reading, is_colbert=False)
         reading, modules = recipe.reading(source), modules_of(folder)
         layers, projection = list[Any](), None
         with explaining("projection", folder):
@@ -263,9 +263,9 @@ class LateInteraction(Pointwise):
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
         marker = [number for number in self._markers[side : side + 1] if number is not None]
         opening = np.append(self._opening, marker).astype(np.int64)
-        found, prompted = [], [self._prompts[side] + text for text in texts]
-        for own in token_ids(self.tokenizer, prompted, self._rooms[side]):
-            ids = np.concatenate((opening, own, self._closing))
+        tokens, prompted = [], [self._prompts[side] + text for text in texts]
+        for inner in token_ids(self.tokenizer, prompted, self._rooms[side]):
+            ids = np.concatenate((opening, inner, self._closing))
             attended, counts = np.ones_like(ids), np.ones_like(ids)
             if not self.is_colbert:
                 counts[: len(self._opening)] = 0
@@ -277,22 +277,22 @@ class LateInteraction(Pointwise):
                 counts = np.pad(counts, behind, constant_values=1)
             if self.reading.skips[side]:
                 counts[np.isin(ids, self._skipped)] = 0
-            found.append(Tokens(ids, attended, counts))
-        return found
+            tokens.append(Tokens(ids, attended, counts))
+        return tokens
 
     def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":
         """(n, longest, dimensions) unit vectors of tokens, including padding."""
         import torch
 
         device = self.network.device
-        ids, _ = padded([one.ids for one in batch], self.tokenizer.pad_token_id or 0, device)
-        mask, _ = padded([one.attended for one in batch], 0, device)
-        found = self.network(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+        ids, _ = padded([tokens.ids for tokens in batch], self.tokenizer.pad_token_id or 0, device)
+        mask, _ = padded([tokens.attended for tokens in batch], 0, device)
+        states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         if self.projection is not None:
-            found = found @ self.projection.T
+            states = states @ self.projection.T
         for layer in self.layers:
-            found = layer({"token_embeddings": found})["token_embeddings"]
-        return torch.nn.functional.normalize(found, dim=-1)
+            states = layer({"token_embeddings": states})["token_embeddings"]
+        return torch.nn.functional.normalize(states, dim=-1)
 
     def token_vectors(self, read: Sequence[Tokens]) -> list[Floats]:
         """(T, dimensions) vectors of each text's tokens that count."""
@@ -300,7 +300,7 @@ class LateInteraction(Pointwise):
         def compute(numbers: Numbers) -> list[Floats]:
             some = [read[number] for number in numbers]
             rows = zip(self.vectors(some).cpu().numpy(), some, strict=True)
-            return [row[: len(one)][one.counts > 0] for row, one in rows]
+            return [row[: len(tokens)][tokens.counts > 0] for row, tokens in rows]
 
         return computed(self.network, list(map(len, read)), compute, self.running)
 

@@ -30,10 +30,10 @@ def model_lines(name: str) -> Iterator[str]:
     config = load_config(source).get_text_config()
     sizes = {"hidden size": "hidden_size", "layers": "num_hidden_layers"}
     sizes |= {"positions": "max_position_embeddings", "vocabulary": "vocab_size"}
-    known = {key: getattr(config, attribute, None) for key, attribute in sizes.items()}
-    yield ", ".join(f"{key} {value:,}" for key, value in known.items() if value)
+    counts = {key: getattr(config, attribute, None) for key, attribute in sizes.items()}
+    yield ", ".join(f"{key} {value:,}" for key, value in counts.items() if value)
     yield from _tried(
-        "weights", lambda: ", ".join(one.name for one in weight_files(source.local()))
+        "weights", lambda: ", ".join(path.name for path in weight_files(source.local()))
     )
     yield f"identity: {source.identity()}"
 
@@ -43,8 +43,8 @@ def _reranker(name: str) -> str:
     return f"{reranker.recipe.model}, score: {reranker.scale}. {reranker.statement}".strip()
 
 
-def _tried(what: str, find: Callable[[], str]) -> Iterator[str]:
+def _tried(label: str, find: Callable[[], str]) -> Iterator[str]:
     try:
-        yield f"{what}: {find()}"
+        yield f"{label}: {find()}"
     except AdducirError as error:
-        yield f"{what}: no, {error.what} {error.hint or ''}".strip()
+        yield f"{label}: no, {error.what} {error.hint or ''}".strip()

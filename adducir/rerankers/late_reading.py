@@ -77,21 +77,21 @@ def stated_reading(source: ModelSource) -> LateReading:
         return _of_stanford(object_in(folder / "artifact.metadata"))
     if not modules:
         return LateReading()
-    found = _of_pylate(settings) if settings.get("model_type") == "ColBERT" else LateReading()
+    reading = _of_pylate(settings) if settings.get("model_type") == "ColBERT" else LateReading()
     for kind, place in modules:
         name = kind.rpartition(".")[2]
         if not kind.startswith(_OURS) or name not in _KNOWN_MODULES:
             message = f"its module {kind} would not be computed."
             raise InputError(message, path=folder / "modules.json")
         if settings.get("model_type") != "ColBERT":
-            found = _of_module(name, place, found)
+            reading = _of_module(name, place, reading)
     if settings.get("model_type") == "ColBERT":
-        return found
+        return reading
     prompts = settings.get("prompts") or {}
     both = (str(prompts.get("query") or ""), str(prompts.get("document") or ""))
     is_mean = settings.get("similarity_fn_name") == "meanmaxsim"
     files = "sentence-transformers' files"
-    return replace(found, markers=(None, None), prompts=both, is_mean=is_mean, stated=files)
+    return replace(reading, markers=(None, None), prompts=both, is_mean=is_mean, stated=files)
 
 
 def _of_stanford(stated: Mapping[str, Any]) -> LateReading:
@@ -130,13 +130,13 @@ def _of_pylate(stated: Mapping[str, Any]) -> LateReading:
     )
 
 
-def _of_module(name: str, place: Path, found: LateReading) -> LateReading:
+def _of_module(name: str, place: Path, reading: LateReading) -> LateReading:
     if name == "Transformer":
         paths = sorted(place.glob("sentence_*_config.json"))
         config = object_in(paths[0]) if paths else {}
         expansion = config.get("query_expansion")
         return replace(
-            found,
+            reading,
             lengths=(config.get("query_length"), config.get("document_length")),
             expanded=int(expansion["length"]) if expansion else None,
             is_fixed=not expansion or expansion.get("strategy", "fixed") == "fixed",
@@ -151,9 +151,9 @@ def _of_module(name: str, place: Path, found: LateReading) -> LateReading:
         tasks = config.get("skiplist_tasks")
         tasks = ["document"] if tasks is None else tasks
         skips = ("query" in tasks, "document" in tasks)
-        return replace(found, skipped=tuple(config.get("skiplist_words") or ()), skips=skips)
+        return replace(reading, skipped=tuple(config.get("skiplist_words") or ()), skips=skips)
     activation = str(config.get("activation_function") or "torch.")
     if name == "Dense" and not activation.startswith("torch."):
         message = f"its dense layer's activation {activation} is not one of torch."
         raise InputError(message, path=place / "config.json")
-    return found
+    return reading

@@ -73,11 +73,11 @@ class TokenVectors(ModelWork):
         read = model.queries if self.is_query else model.documents
 
         def arrays(names: Sequence[str]) -> Arrays:
-            found = model.token_vectors(read(self.find(names)))
-            width = found[0].shape[1]
+            vectors = model.token_vectors(read(self.find(names)))
+            width = vectors[0].shape[1]
             none = np.zeros((0, width), dtype=np.float32)
-            counts = np.array([len(one) for one in found], dtype=np.int64)
-            return {"values": np.concatenate([none, *found]), "counts": counts}
+            counts = np.array([len(rows) for rows in vectors], dtype=np.int64)
+            return {"values": np.concatenate([none, *vectors]), "counts": counts}
 
         return arrays
 
@@ -102,7 +102,7 @@ def scores_once(
     queries = _Lookup({qid: query for qid, query, _ in topics})
     docnos = list(dict.fromkeys(docno for _, _, names in topics for docno in names))
     same: dict[bytes, str] = {}  # equal texts have one vector, so that they tie
-    of = {docno: same.setdefault(_digest(find([docno])[0]), docno) for docno in docnos}
+    texts_of = {docno: same.setdefault(_digest(find([docno])[0]), docno) for docno in docnos}
     sides: list[tuple[Sequence[str], Find, bool]] = [
         (list(queries.texts), queries, True),
         (list(same.values()), find, False),
@@ -118,19 +118,19 @@ def scores_once(
                 is_query=is_query,
                 running=work.running,
             )
-            made = stack.enter_context(chunking.made(encoding))
-            seconds += made.seconds
-            opened.append(_mapped([*made.files], Path(scratch), stack))
-        asked, stored = opened
+            shards = stack.enter_context(chunking.made(encoding))
+            seconds += shards.seconds
+            opened.append(_mapped([*shards.files], Path(scratch), stack))
+        asked_vectors, stored = opened
         numbers = {docno: number for number, docno in enumerate(same.values())}
-        found = []
+        scores = []
         for place, (_, _, names) in enumerate(topics):
-            own = asked.rows(place, place + 1).values
+            query = asked_vectors.rows(place, place + 1).values
             for name in names:
-                number = numbers[of[name]]
+                number = numbers[texts_of[name]]
                 text = stored.rows(number, number + 1).values
-                found.append(pair_score(own, text, is_mean=is_mean))
-        return np.array(found, dtype=float), seconds
+                scores.append(pair_score(query, text, is_mean=is_mean))
+        return np.array(scores, dtype=float), seconds
 
 
 def _digest(text: str) -> bytes:
@@ -147,8 +147,8 @@ def _mapped(files: Sequence[Path], folder: Path, stack: ExitStack) -> MultiVecto
         width = chunk["values"].shape[1]
         file.write(np.ascontiguousarray(chunk["values"], dtype=np.float32).data)
     file.flush()
-    every = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
-    starts = np.cumsum(every)
+    sizes = np.concatenate([np.zeros(1, dtype=np.int64), *counts])
+    starts = np.cumsum(sizes)
     shape = int(starts[-1]), width
     if not shape[0]:
         return MultiVectors(np.zeros((0, width), dtype=np.float32), starts)

@@ -61,7 +61,7 @@ class Pipeline(Pointwise):
         from sentence_transformers.base.modules import Transformer
 
         self.network = model
-        self.first = next(one for one in model.modules() if isinstance(one, Transformer))
+        self.first = next(module for module in model.modules() if isinstance(module, Transformer))
         self.tokenizer, self._more = self.first.processor, dict[str, Any]()
         self.is_left = self.first.transformer_task == "text-generation"
         self.prompt = model.prompts.get(model.default_prompt_name) or None
@@ -79,7 +79,7 @@ class Pipeline(Pointwise):
         return cls(model)
 
     def encode(self, pairs: Sequence[Pair]) -> list[PipelineInput]:
-        found = []
+        rows = []
         for start in range(0, len(pairs), _AT_ONCE):
             some = [list(pair) for pair in pairs[start : start + _AT_ONCE]]
             read: Mapping[str, Any] = self.network.preprocess(some, prompt=self.prompt)
@@ -87,9 +87,9 @@ class Pipeline(Pointwise):
             types = read.get("token_type_ids")
             for row, mask in enumerate(read["attention_mask"].bool()):
                 ids = read["input_ids"][row][mask].numpy().astype(np.int64)
-                own = None if types is None else types[row][mask].numpy().astype(np.int64)
-                found.append(PipelineInput(ids, own))
-        return found
+                row_types = None if types is None else types[row][mask].numpy().astype(np.int64)
+                rows.append(PipelineInput(ids, row_types))
+        return rows
 
     def values(self, batch: Sequence[PipelineInput]) -> "torch.Tensor":
         """(n,) the score, or of two classes the log-odds of the second."""
@@ -101,9 +101,9 @@ class Pipeline(Pointwise):
             ids, mask = padded([row[::step] for row in rows], value, device)
             return (ids.flip(1), mask.flip(1)) if self.is_left else (ids, mask)
 
-        ids, mask = filled([one.ids for one in batch], filler)
+        ids, mask = filled([row.ids for row in batch], filler)
         features = {"input_ids": ids, "attention_mask": mask, **self._more}
-        types = [one.types for one in batch if one.types is not None]
+        types = [row.types for row in batch if row.types is not None]
         if types:
             features["token_type_ids"] = filled(types, 0)[0]
         if self.is_left:

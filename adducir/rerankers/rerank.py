@@ -62,37 +62,39 @@ class Texts:
         return cls(partial(_stored_text, store, tuple(fields)), fields, source)
 
     def get(self, docnos: Iterable[str]) -> list[str]:
-        found = []
+        texts = []
         for docno in docnos:
             if (text := self.find(docno)) is None:
                 message = f"the document {docno!r} is not in {self.source}."
                 raise InputError(message, hint="Is the run from another corpus?")
-            found.append(text)
-        return found
+            texts.append(text)
+        return texts
 
 
 def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
-    found = store.find(docno)
-    return None if found is None else text_of(found, fields)
+    document = store.find(docno)
+    return None if document is None else text_of(document, fields)
 
 
 def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str) -> None:
     """Refuse a field that no document has, given each one's; reads no more than needed."""
-    known = set[str]()
+    names_seen = set[str]()
     for some in names:
-        known.update(some)
-        if known.issuperset(fields):
+        names_seen.update(some)
+        if names_seen.issuperset(fields):
             return
-    if known:
-        message = f"the documents lack the field {min(set(fields) - known)!r}."
-        raise InputError(message, path=path, hint=f"The fields are {', '.join(sorted(known))}.")
+    if names_seen:
+        message = f"the documents lack the field {min(set(fields) - names_seen)!r}."
+        raise InputError(
+            message, path=path, hint=f"The fields are {', '.join(sorted(names_seen))}."
+        )
 
 
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:
     """Texts, read in one pass into a new folder; a missing one is an error on access."""
     refuse_text(docnos, "docnos")
     refuse_text(fields, "fields")
-    chosen, missing, known = tuple(fields) or corpus.default_fields, set(docnos), set[str]()
+    chosen, missing, fields_seen = tuple(fields) or corpus.default_fields, set(docnos), set[str]()
     folder.mkdir()
     with (
         DocumentWriter(folder) as writer,
@@ -102,12 +104,12 @@ def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folde
             progress().advance(1)
             if document.docno in missing:  # the first of duplicates
                 missing.remove(document.docno)
-                known |= document.fields.keys()
+                fields_seen |= document.fields.keys()
                 texts = {name: document.fields[name] for name in chosen if name in document.fields}
                 writer.add(Document(document.docno, texts))
             if not missing:
                 break
-    refuse_absent(fields, [known], corpus.source)
+    refuse_absent(fields, [fields_seen], corpus.source)
     return Texts.stored(DocumentStore(folder), chosen, corpus.source)
 
 
@@ -127,8 +129,8 @@ def texts_for(
     chosen = tuple(fields or usual_fields)
     if not isinstance(source, Index):
         return texts_of(read_by(source, fields), docnos, chosen, folder / "texts")
-    each = (source.documents.get(docno).fields for docno in docnos if chosen)
-    refuse_absent(chosen, each, source.path)
+    names = (source.documents.get(docno).fields for docno in docnos if chosen)
+    refuse_absent(chosen, names, source.path)
     return Texts.stored(source.documents, chosen or source.fields)
 
 
@@ -201,27 +203,27 @@ def rerank(
         texts=texts,
     )
     if reranker.recipe.is_late and work.topics:
-        found, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
+        values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
     else:
-        with chunking.made(work) as made:
-            parts = [np.zeros(0), *(read_shard(path)["scores"] for path in made.files)]
-            found, seconds = np.concatenate(parts), made.seconds
-    pairs = len(found)
+        with chunking.made(work) as chunks:
+            parts = [np.zeros(0), *(read_shard(path)["scores"] for path in chunks.files)]
+            values, seconds = np.concatenate(parts), chunks.seconds
+    pairs = len(values)
     if fold is not None:
-        order = np.lexsort((-found, best.topics))
-        rows = best.frame.with_columns(score=pl.Series(found))[order]
+        order = np.lexsort((-values, best.topics))
+        rows = best.frame.with_columns(score=pl.Series(values))[order]
         folded = Run(rows, best.tag).fold(fold, strict=False).frame
         run = run.fold(fold)
         best = run.top(depth)
         kept = best.frame.join(folded, on=["qid", "docno"], how="left", maintain_order="left")
-        found = kept["score_right"].to_numpy()
+        values = kept["score_right"].to_numpy()
     below = run.ranks >= depth
     scores = np.empty(len(run))
-    scores[~below] = found
+    scores[~below] = values
     if is_listwise:
         scores[below] = 1.0 / (run.ranks[below] + 1)
     elif below.any():
-        lowest = np.minimum.reduceat(found, np.flatnonzero(best.ranks == 0))
+        lowest = np.minimum.reduceat(values, np.flatnonzero(best.ranks == 0))
         scores[below] = lowest[run.topics[below]] - (run.ranks[below] - depth + 1)
     order = np.lexsort((-scores, run.topics))
     frame = run.frame.with_columns(score=pl.Series(scores))[order]

@@ -46,8 +46,8 @@ class RerankingTransformer(Transformer):
             self._texts = Texts.stored(self.index.documents, fields)
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
-        wanted = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
-        refuse_without(inp, *wanted)
+        columns = ["qid", "query", "docno"] + ([] if self._texts else [self.text_attr])
+        refuse_without(inp, *columns)
         if "score" in inp.columns:
             inp = inp.sort_values("score", ascending=False, kind="stable")
         inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]
@@ -58,12 +58,14 @@ class RerankingTransformer(Transformer):
         if self.reranker.recipe.is_listwise:
             cuts = np.flatnonzero(np.diff(groups, prepend=-1))
         ends = [*cuts[1:], len(pairs)]
-        found = [self.reranker.scores(pairs[a:b]) for a, b in zip(cuts, ends, strict=False)]
-        scores = np.concatenate([np.zeros(0), *found])
+        values = [self.reranker.scores(pairs[a:b]) for a, b in zip(cuts, ends, strict=False)]
+        scores = np.concatenate([np.zeros(0), *values])
         order = np.lexsort((-scores, groups))
         ranked = inp.iloc[order].assign(score=scores[order]).reset_index(drop=True)
         return ranked.assign(rank=ranked.groupby("qid", sort=False).cumcount())
 
     def __repr__(self) -> str:
-        of = f"text_attr={self.text_attr!r}" if self.index is None else repr(str(self.index.path))
-        return f"RerankingTransformer({self.reranker.name!r}, {of})"
+        source = (
+            f"text_attr={self.text_attr!r}" if self.index is None else repr(str(self.index.path))
+        )
+        return f"RerankingTransformer({self.reranker.name!r}, {source})"

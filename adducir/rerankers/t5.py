@@ -104,13 +104,13 @@ class _T5(Pointwise):
 class MonoT5(_T5):
     def __init__(self, network: Any, tokenizer: Any, tokens: tuple[str, str], length: int) -> None:
         super().__init__(network, tokenizer)
-        known = tokenizer.get_vocab()
+        vocabulary = tokenizer.get_vocab()
         for token in tokens:
-            if token not in known:
+            if token not in vocabulary:
                 message, path = f"the vocabulary lacks the token {token!r}.", tokenizer.name_or_path
                 hint = "Name this checkpoint's two tokens with `tokens:` in a recipe."
                 raise InputError(message, path=path, hint=hint)
-        self._answers = [known[token] for token in tokens]
+        self._answers = [vocabulary[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
         self._prompt = (*parts[:2], np.append(parts[2], self._end))
         longest = longest_input(network.config, tokenizer, length)
@@ -130,8 +130,8 @@ class MonoT5(_T5):
         device = self.network.device
         ids, mask = padded(batch, self._padding, device)
         start = torch.full((len(batch), 1), self._start, dtype=torch.long, device=device)
-        found = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
-        answers: torch.Tensor = found.logits[:, 0, self._answers].float()
+        output = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
+        answers: torch.Tensor = output.logits[:, 0, self._answers].float()
         return answers.log_softmax(dim=-1)[:, 1]
 
 
@@ -202,14 +202,14 @@ class LiT5(_T5):
         """Token ids of a window's passages, numbered from 1."""
         most, labels = self.recipe.length, [f"Passage: [{n}]" for n in range(1, len(texts) + 1)]
         named = ["Search Query:", "Relevance Ranking:", query, *labels, *texts]
-        opening, closing, asked, *rest = token_ids(self.tokenizer, named, most)
+        opening, closing, question, *others = token_ids(self.tokenizer, named, most)
         closing = np.append(closing, self._end)
-        found = []
-        for label, text in zip(rest[: len(texts)], rest[len(texts) :], strict=True):
+        rows = []
+        for label, text in zip(others[: len(texts)], others[len(texts) :], strict=True):
             room = self.room(most, len(opening) + len(label) + len(closing))
-            cut, passage = fitted(asked, text, room)
-            found.append(np.concatenate((opening, cut, label, passage, closing)))
-        return found
+            cut, passage = fitted(question, text, room)
+            rows.append(np.concatenate((opening, cut, label, passage, closing)))
+        return rows
 
     def answer(self, query: str, texts: Sequence[str]) -> str:
         import torch
@@ -233,12 +233,12 @@ class LiT5(_T5):
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """1 / rank among the texts of a query."""
-        found = np.zeros(len(pairs))
+        scores = np.zeros(len(pairs))
         for query in dict.fromkeys(query for query, _ in pairs):
-            own = [number for number, pair in enumerate(pairs) if pair[0] == query]
-            order = self.order(query, [pairs[number][1] for number in own])
-            found[np.array(own)[order]] = 1.0 / np.arange(1, len(own) + 1)
-        return found
+            numbers = [number for number, pair in enumerate(pairs) if pair[0] == query]
+            order = self.order(query, [pairs[number][1] for number in numbers])
+            scores[np.array(numbers)[order]] = 1.0 / np.arange(1, len(numbers) + 1)
+        return scores
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:
         order = np.arange(len(texts))
@@ -251,11 +251,11 @@ class LiT5(_T5):
 
 def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
     """Windows over this many texts, from bottom to top, ``stride`` apart."""
-    found, end = list[tuple[int, int]](), count
-    while end > 0 and (not found or found[-1][0] > 0):
-        found.append((max(0, end - window), end))
+    spans, end = list[tuple[int, int]](), count
+    while end > 0 and (not spans or spans[-1][0] > 0):
+        spans.append((max(0, end - window), end))
         end -= stride
-    return found
+    return spans
 
 
 def repaired(answer: str, count: int) -> NDArray[np.int64]:

@@ -99,15 +99,15 @@ class Hommel(Correction):
     def adjusted(self, p: Floats) -> Floats:
         order, size = np.argsort(p, kind="stable"), p.size
         ascending = p[order]
-        found = ascending.copy()
+        values = ascending.copy()
         for m in range(size, 1, -1):
             upper = np.arange(size - m + 1, size)
             least = float((m * ascending[upper] / np.arange(2, m + 1)).min())
-            found[upper] = np.maximum(found[upper], least)
+            values[upper] = np.maximum(values[upper], least)
             lower = slice(0, size - m + 1)
-            found[lower] = np.maximum(found[lower], np.minimum(least, m * ascending[lower]))
+            values[lower] = np.maximum(values[lower], np.minimum(least, m * ascending[lower]))
         adjusted = np.empty_like(p)
-        adjusted[order] = found
+        adjusted[order] = values
         return adjusted.clip(max=1.0)
 
 
@@ -242,13 +242,13 @@ def confidence_sets(
 ) -> Floats:
     """(M, S) p of the model confidence sets of M measures with shared samples, from (M, S, T)."""
     oriented = zip(values, lower_is_better, strict=True)
-    found = [_Elimination(-scores if falls else scores) for scores, falls in oriented]
+    eliminations = [_Elimination(-scores if falls else scores) for scores, falls in oriented]
     topics = values.shape[2]
     with one_thread():
         for counts in sample_counts(seed, samples, topics, min(CACHED_ROWS, block_rows(topics, 1))):
-            for one in found:
-                one.take(counts)
-    return np.stack([one.p(samples) for one in found])
+            for elimination in eliminations:
+                elimination.take(counts)
+    return np.stack([elimination.p(samples) for elimination in eliminations])
 
 
 class _Elimination:

@@ -129,10 +129,10 @@ def _count_reached(
     counts = np.zeros(first.size)
     largest = np.zeros(sums.shape[1])
     for k in range(first.size - 1, -1, -1):
-        one, other, factor, bound = sums[first[k]], sums[second[k]], scale[k], bounds[k]
+        a, b, factor, bound = sums[first[k]], sums[second[k]], scale[k], bounds[k]
         reached = 0
         for n in range(largest.size):
-            gap = abs(one[n] - other[n]) * factor
+            gap = abs(a[n] - b[n]) * factor
             most = largest[n] if largest[n] > gap else gap
             largest[n] = most
             reached += most >= bound
@@ -145,10 +145,10 @@ def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     import numba
 
     try:
-        made: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True)(function)
     except RuntimeError:  # it cannot write to any folder
-        made = numba.njit(nogil=True)(function)
-    return made
+        compiled = numba.njit(nogil=True)(function)
+    return compiled
 
 
 def one_thread() -> AbstractContextManager[Any]:

@@ -86,22 +86,22 @@ def two_level(first: Floats, second: Floats) -> TwoLevel:
     """Compare two systems by their finite scores, (R1, T) and (R2, T), of R runs on T topics."""
     topics = first.shape[1]
     gap = first.mean(axis=0) - second.mean(axis=0)
-    sides = [one for one in (first, second) if len(one) > 1]
+    sides = [runs for runs in (first, second) if len(runs) > 1]
     terms = [(float(gap.var(ddof=1)) / topics, topics - 1.0)]
-    terms += [(float(one.mean(axis=1).var(ddof=1)) / len(one), len(one) - 1.0) for one in sides]
+    terms += [(float(runs.mean(axis=1).var(ddof=1)) / len(runs), len(runs) - 1.0) for runs in sides]
     difference, error = float(gap.mean()), float(np.sqrt(sum(part for part, _ in terms)))
-    refused = any(len(one) < FEW_RUNS for one in sides)
-    found = TwoLevel(difference, error, 0.0, 1.0, tuple(terms), refused)
-    largest = max(float(np.abs(one).max()) for one in (first, second))
+    refused = any(len(runs) < FEW_RUNS for runs in sides)
+    result = TwoLevel(difference, error, 0.0, 1.0, tuple(terms), refused)
+    largest = max(float(np.abs(runs).max()) for runs in (first, second))
     noise = 1e-12 * max(1e-300, largest)
     if not error > noise:
         same = abs(difference) <= noise
         t = 0.0 if same else float(np.copysign(np.inf, difference))
         p = 1.0 if same or refused else 2.0 ** (1 - topics)
-        return replace(found, error=0.0, t=t, p=p)
+        return replace(result, error=0.0, t=t, p=p)
     t = difference / error
-    p = 1.0 if refused else min(1.0, 2.0 * found.below(-abs(t)))
-    return replace(found, t=t, p=p)
+    p = 1.0 if refused else min(1.0, 2.0 * result.below(-abs(t)))
+    return replace(result, t=t, p=p)
 
 
 class Tost(NamedTuple):
@@ -172,24 +172,24 @@ def tost_of_runs(
     differences over T^2; with skewness g, that moment over error^3, the transformed statistic is t
     + g t^2 / 3 + g^2 t^3 / 27 + g / 6; for one run each, that of topics alone.
     """
-    found = two_level(first, second)
+    result = two_level(first, second)
     a, b = first.mean(axis=0), second.mean(axis=0)
     gap, topics = a - b, a.size
     differing = int((np.abs(gap) > tolerance(a[None], b[None])).sum())
-    constant = not found.error > 0
-    refused = constant or found.refused or (test == "hall" and differing < FEW)
+    constant = not result.error > 0
+    refused = constant or result.refused or (test == "hall" and differing < FEW)
     sides = np.ones((2, 1))
     if not refused:
         spread = third = 0.0
         if test == "hall":
-            spread = found.error**2 * (1 - found.topics) + float(gap.var()) / topics
+            spread = result.error**2 * (1 - result.topics) + float(gap.var()) / topics
             third = float(((gap - gap.mean()) ** 3).mean()) / topics**2
         for row, sign in enumerate((-1.0, 1.0)):
-            above = sign * found.difference - delta
-            sides[row] = found.below(above / found.error)
+            above = sign * result.difference - delta
+            sides[row] = result.below(above / result.error)
             if spread > 0:
                 t, g = above / np.sqrt(spread), sign * third / spread**1.5
-                bent = found.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6)
+                bent = result.below(t + g * t**2 / 3 + g**2 * t**3 / 27 + g / 6)
                 sides[row] = np.maximum(sides[row], bent)
     return Tost(
         _chosen(sides, side), np.array([differing]), np.array([constant]), np.array([refused])

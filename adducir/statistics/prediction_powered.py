@@ -33,12 +33,12 @@ def powered_mean(
     """Mean human judgement or difference: (n,) items judged by both, (N,) by the model only."""
     from scipy.special import stdtrit
 
-    y, hat, alone = (np.asarray(one, dtype=np.float64) for one in (human, model, model_alone))
+    y, hat, alone = (np.asarray(values, dtype=np.float64) for values in (human, model, model_alone))
     if y.shape != hat.shape or y.size < 3 or alone.size < 2:
         raise UsageError(
             "the model must judge the items that humans judged, three at least, and two others."
         )
-    if not all(np.isfinite(one).all() for one in (y, hat, alone)):
+    if not all(np.isfinite(values).all() for values in (y, hat, alone)):
         raise UsageError("a judgement is not a number.")
     # The weight with the least variance: cov(human, model) / ((1 + n / N) var(all of the model)).
     spread = float(np.concatenate((hat, alone)).var(ddof=1))

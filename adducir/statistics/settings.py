@@ -151,12 +151,14 @@ class Testing(Kind):
         "alpha": needs("baseline", "equivalence", **_TESTED, best="set"),
         **dict.fromkeys(("against", "equivalence_test", "non_inferiority"), needs("equivalence")),
         "permutations": Needs(
-            "without a test or correction that draws them", lambda it: it.permutes
+            "without a test or correction that draws them", lambda testing: testing.permutes
         ),
         "samples": needs(best="set", interval="bootstrap"),
         "seed": Needs(
             "without anything random",
-            lambda it: it.permutes or it.best == "set" or it.interval == "bootstrap",
+            lambda testing: (
+                testing.permutes or testing.best == "set" or testing.interval == "bootstrap"
+            ),
         ),
     }
 
@@ -243,7 +245,9 @@ class Testing(Kind):
     @property
     def anything(self) -> bool:
         on_request = (self.equivalence, self.topics_for)
-        return self.differences or self.best == "set" or any(one is not None for one in on_request)
+        return (
+            self.differences or self.best == "set" or any(value is not None for value in on_request)
+        )
 
     @property
     def level(self) -> float:
@@ -259,7 +263,7 @@ class Testing(Kind):
 
     def refused_for_runs(self) -> dict[str, str]:
         """What is not available for systems with several runs, and why, by key."""
-        asked = {
+        requests = {
             "test": self.test != "t" and f"{self.test} test",
             "correction": CORRECTIONS.kind(self.correction).tests
             and f"{self.correction} correction",
@@ -268,8 +272,8 @@ class Testing(Kind):
             "interval": self.interval != "t" and f"{self.interval} interval",
         }
         return {
-            key: f"the {what} is not available for systems with several runs: it treats only "
+            key: f"the {name} is not available for systems with several runs: it treats only "
             "topics as a sample, and the few runs as if they were all possible runs"
-            for key, what in asked.items()
-            if what
+            for key, name in requests.items()
+            if name
         }

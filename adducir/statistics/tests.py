@@ -77,16 +77,16 @@ class Wilcoxon(SignificanceTest):
 
     def rows(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         noise = tolerance(first, second)
-        found = [_wilcoxon(settled(*one)) for one in zip(first - second, noise, strict=True)]
-        statistics, ps = zip(*found, strict=True)
+        results = [_wilcoxon(settled(*row)) for row in zip(first - second, noise, strict=True)]
+        statistics, ps = zip(*results, strict=True)
         return np.array(statistics), np.array(ps)
 
     def direction(self, difference: Floats, noise: Floats) -> Floats:
         from scipy.stats import rankdata
 
-        each = [settled(*one) for one in zip(difference, noise, strict=True)]
-        kept = [one[one != 0] for one in each]
-        return np.array([(np.sign(one) * rankdata(np.abs(one))).sum() for one in kept])
+        rows = [settled(*row) for row in zip(difference, noise, strict=True)]
+        kept = [row[row != 0] for row in rows]
+        return np.array([(np.sign(row) * rankdata(np.abs(row))).sum() for row in kept])
 
 
 def _wilcoxon(difference: Floats) -> tuple[float, float]:
@@ -94,8 +94,8 @@ def _wilcoxon(difference: Floats) -> tuple[float, float]:
 
     kept = difference[difference != 0]
     if kept.size > EXACT_WILCOXON:
-        found = wilcoxon(kept, method="asymptotic")
-        return float(found.statistic), float(found.pvalue)
+        result = wilcoxon(kept, method="asymptotic")
+        return float(result.statistic), float(result.pvalue)
     ranks = rankdata(np.abs(kept))
     above = float(ranks[kept > 0].sum())
     smaller = min(above, float(ranks.sum()) - above)

@@ -63,8 +63,8 @@ def build_table(
     cells = _cells(comparison, letters, layout.style)
     heads: dict[str, dict[str, Column]] = {}
     rows: dict[str, dict[str, Row]] = {}
-    strangers = [one[:3] for one in more if one.system not in comparison.systems]
-    statistics = {one.system for one in more if not one.rates}
+    strangers = [figure[:3] for figure in more if figure.system not in comparison.systems]
+    statistics = {figure.system for figure in more if not figure.rates}
     for name, system, _ in [*strangers, *cells]:
         section = places[name][0] or layout.sections.get(system, "")
         printed, letter = layout.system_names.get(system, ""), letters.get(system, "")
@@ -73,25 +73,25 @@ def build_table(
     # First, since rows without a section would read as those of the one above them.
     rows = {"": rows.pop("", {}), **rows}
     for name, _, measure in cells:
-        group, one = places[name][1], comparison.scores.measures[measure]
+        group, measure_ = places[name][1], comparison.scores.measures[measure]
         if measure not in heads.setdefault(group, {}):
             heads[group][measure] = Column(
                 measure,
                 group,
                 layout.measure_names.get(measure, ""),
-                higher_is_better=not lower_is_better(one),
-                descriptive=is_descriptive(one),
-                summed=is_summed(one),
+                higher_is_better=not lower_is_better(measure_),
+                descriptive=is_descriptive(measure_),
+                summed=is_summed(measure_),
             )
     for figure in more:
         group, measure = places[figure.topic_set][1], figure.measure
-        known = (columns or {}).get(measure, Column(measure, descriptive=True))
-        own = heads.setdefault(group, {}).setdefault(measure, replace(known, group=group))
-        text = layout.style.number(figure.value, 0 if own.summed else None)
+        column = (columns or {}).get(measure, Column(measure, descriptive=True))
+        head = heads.setdefault(group, {}).setdefault(measure, replace(column, group=group))
+        text = layout.style.number(figure.value, 0 if head.summed else None)
         cells[figure[:3]] = Cell(figure.value, figure.n, text=text, topic_set=figure.topic_set)
     by_place = any(section for section, _ in places.values())
     named = {place: name for name, place in places.items()}
-    order = [(group, measure) for group, own in heads.items() for measure in own]
+    order = [(group, measure) for group, columns_ in heads.items() for measure in columns_]
     table = ResultTable(
         **{**vars(layout), "places": places},
         columns=[heads[group][measure] for group, measure in order],
@@ -103,8 +103,8 @@ def build_table(
                     for group, measure in order
                 ),
             )
-            for section, own in rows.items()
-            for system, row in own.items()
+            for section, by_system in rows.items()
+            for system, row in by_system.items()
         ],
         comparison=comparison,
     )
@@ -113,13 +113,13 @@ def build_table(
 
 def merged(notes: Mapping[str, Iterable[str]]) -> list[str]:
     """The notes of sections: common ones once, the others with their section."""
-    each = {name: list(some) for name, some in notes.items()}
-    found = dict.fromkeys(
-        note if not name or all(note in some for some in each.values()) else f"{name}: {note}"
-        for name, some in each.items()
+    texts = {name: list(some) for name, some in notes.items()}
+    lines = dict.fromkeys(
+        note if not name or all(note in some for some in texts.values()) else f"{name}: {note}"
+        for name, some in texts.items()
         for note in some
     )
-    return list(found)
+    return list(lines)
 
 
 def figure_table(
@@ -152,19 +152,19 @@ def topic_table(table: ResultTable, column: Column) -> ResultTable:
     """One column of a table per topic: topics as rows, systems as columns, means last."""
     qids = table.topics(column)
     place = table.columns.index(column)
-    each = [
+    values_of = [
         (row, values) for row in table.rows if (values := table.values(row, column)) is not None
     ]
-    if not each or not qids:
+    if not values_of or not qids:
         raise UsageError(f"the table does not have values per topic for {column.title}.")
     heads = [
         Column(row.system, row.section, row.title, descriptive=True, summed=column.summed)
-        for row, _ in each
+        for row, _ in values_of
     ]
     rows: dict[str, list[float | None]] = {
-        qid: [float(values[at]) for _, values in each] for at, qid in enumerate(qids)
+        qid: [float(values[at]) for _, values in values_of] for at, qid in enumerate(qids)
     }
-    rows[""] = [row.cells[place].mean for row, _ in each]
+    rows[""] = [row.cells[place].mean for row, _ in values_of]
     name = f"{column.group}: {column.title}" if column.group else column.title
     layout = Layout(
         title=f"{name}, per topic",
@@ -199,33 +199,33 @@ def _cells(
         # A set of all systems is uninformative.
         in_set=((p > testing.alpha) & (p.min().over(column) <= testing.alpha)).fill_null(False),
     )
-    found: dict[tuple[str, str, str], Cell] = {}
+    cells: dict[tuple[str, str, str], Cell] = {}
     for name, system, measure, mean, topics, best, p_best, in_set in means.iter_rows():
         summed = is_summed(comparison.scores.measures[measure])
         mean = summary(comparison.scores.measures[measure], mean, topics)
-        own = tests.get((name, system, measure), [])
-        equivalence = own.pop() if own and own[-1].claim != "difference" else None
+        pairs = tests.get((name, system, measure), [])
+        equivalence = pairs.pop() if pairs and pairs[-1].claim != "difference" else None
         marks = [Mark("set")] * in_set
         for kind in ("better", "worse"):
-            against = [letters.get(one.reference, "") for one in own if one.verdict == kind]
+            against = [letters.get(pair.reference, "") for pair in pairs if pair.verdict == kind]
             if against:
                 marks.append(Mark(kind, "".join(against)))
         if equivalence is not None and equivalence.verdict:
             marks.append(Mark("equivalent"))
-        found[name, system, measure] = Cell(
+        cells[name, system, measure] = Cell(
             mean,
             topics,
             best,
             in_set,
             p_best,
-            tuple(own),
+            tuple(pairs),
             equivalence,
             style.number(mean, 0 if summed else None),
             tuple(marks),
-            tuple(_lines(own, equivalence, letters, style)) if style.details else (),
+            tuple(_lines(pairs, equivalence, letters, style)) if style.details else (),
             name,
         )
-    return found
+    return cells
 
 
 def _lines(
@@ -239,23 +239,23 @@ def _lines(
             if equivalence is not None:
                 yield f"p≈{style.p_value(equivalence.p_corrected)}"
             continue
-        for one in tests:
-            letter = letters.get(one.reference)
-            if text := _detail(detail, one, style):
+        for pair in tests:
+            letter = letters.get(pair.reference)
+            if text := _detail(detail, pair, style):
                 yield f"{letter}: {text}" if letter else text
 
 
-def _detail(detail: Detail, one: PairResult, style: Style) -> str:
+def _detail(detail: Detail, pair: PairResult, style: Style) -> str:
     if detail == "difference":
-        return style.number(one.difference, signed=True)
-    if detail == "ci" and one.low is not None:
-        return f"[{style.number(one.low, signed=True)}, {style.number(one.high, signed=True)}]"
-    if detail == "effect" and one.effect is not None:
-        return f"d={style.number(one.effect, 2, signed=True)}"
-    if detail == "wins" and one.wins is not None:
-        return f"{one.wins}/{one.ties}/{one.losses}"
-    if detail == "p" and one.p is not None:
-        return f"p{style.p_value(one.p)}"
-    if detail == "p_corrected" and one.p_corrected is not None:
-        return f"p'{style.p_value(one.p_corrected)}"
+        return style.number(pair.difference, signed=True)
+    if detail == "ci" and pair.low is not None:
+        return f"[{style.number(pair.low, signed=True)}, {style.number(pair.high, signed=True)}]"
+    if detail == "effect" and pair.effect is not None:
+        return f"d={style.number(pair.effect, 2, signed=True)}"
+    if detail == "wins" and pair.wins is not None:
+        return f"{pair.wins}/{pair.ties}/{pair.losses}"
+    if detail == "p" and pair.p is not None:
+        return f"p{style.p_value(pair.p)}"
+    if detail == "p_corrected" and pair.p_corrected is not None:
+        return f"p'{style.p_value(pair.p_corrected)}"
     return ""

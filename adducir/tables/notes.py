@@ -75,14 +75,14 @@ class _Lines:
         self.systems = {name: table.system_names.get(name, name) for name in comparison.systems}
         self.measures: dict[str, str] = {}
         self.descriptive, self.hollow, self.counting = list[str](), list[str](), list[str]()
-        for name, one in comparison.scores.measures.items():
+        for name, measure in comparison.scores.measures.items():
             title = table.measure_names.get(name) or printed_name(name)
             self.measures[name] = title
-            if is_descriptive(one):
+            if is_descriptive(measure):
                 self.descriptive.append(title)
-            elif leaves_unjudged_out(one):
+            elif leaves_unjudged_out(measure):
                 self.hollow.append(title)
-            elif getattr(one, "NAME", None) is not None:
+            elif getattr(measure, "NAME", None) is not None:
                 self.counting.append(title)
         self.by_set: dict[str, list[Evaluation]] = {}
         for evaluation in sorted(comparison.scores.evaluations, key=attrgetter("set")):
@@ -110,15 +110,16 @@ class _Lines:
         return (*shown, ".") if shown else ()
 
     def tested(self) -> str:
-        asked, parts = self.asked, []
+        testing, parts = self.asked, []
         if self.differences["p"].count():
-            title = "two-level t-test" if self.several_runs else TESTS.kind(asked.test).title
-            against = f"against {self._listed(asked.baselines)}"
-            whom = "of all pairs of systems" if asked.all_pairs else against
+            title = "two-level t-test" if self.several_runs else TESTS.kind(testing.test).title
+            against = f"against {self._listed(testing.baselines)}"
+            whom = "of all pairs of systems" if testing.all_pairs else against
             parts.append(f"{title[0].upper()}{title[1:]}, two-sided, {whom}")
+            corrected = self._corrected(testing.correction, self.differences)
             parts.append(
-                f"{self._corrected(asked.correction, self.differences)}, alpha = {asked.alpha:g}"
-                + f", {asked.permutations:,} permutations, seed {asked.seed}" * asked.permutes
+                f"{corrected}, alpha = {testing.alpha:g}"
+                + f", {testing.permutations:,} permutations, seed {testing.seed}" * testing.permutes
             )
         sizes, unit = self.comparison.topics, self.table.unit
         if len(set(sizes.values())) == 1:
@@ -141,26 +142,26 @@ class _Lines:
         if kind.of_all_pairs:
             unit = "pairs of systems, whichever are tested,"
         which = "the one test" if high == 1 else f"the {number} {unit}"
-        of = "of all measures" if whole else "of each measure"
+        scope = "of all measures" if whole else "of each measure"
         if self.several_sets:
-            of += " on each topic set" if whole else " and topic set"
+            scope += " on each topic set" if whole else " and topic set"
         title = kind.title
         how = f"corrected by {title} over" if " " in title else f"{title}-corrected over"
-        return f"{how if title else 'no correction for'} {which} {of}"
+        return f"{how if title else 'no correction for'} {which} {scope}"
 
     def judged(self) -> str:
         """How unjudged documents count, if a measure uses judgements."""
         without, others, parts = self.hollow, self.counting, []
         if others:
-            what = "all measures" if not without else listed(others)
-            parts.append(f"count as not relevant in {what}")
+            where = "all measures" if not without else listed(others)
+            parts.append(f"count as not relevant in {where}")
         if without:
             parts.append(f"are left out by {listed(without)}")
         if not parts:
             return ""
         sentences = [f"Unjudged documents {' and '.join(parts)}"]
-        for name, many in self.by_set.items():
-            spam = max(many, key=attrgetter("negatives"))
+        for name, facts in self.by_set.items():
+            spam = max(facts, key=attrgetter("negatives"))
             if spam.negatives:
                 how = (
                     "counted as judged and not relevant"
@@ -175,20 +176,20 @@ class _Lines:
     def attention(self) -> Iterator[str]:
         if len(self.comparison.systems) == 1 and self.asked.anything:
             yield "There is only one system, so nothing was tested."
-        for topic_set, many in self.by_set.items():
+        for topic_set, facts in self.by_set.items():
             name = f"{topic_set}: " if self.several_sets else ""
-            for qids, systems in _alike(many, "missing").items():
+            for qids, systems in _alike(facts, "missing").items():
                 verb = "lacks" if len(systems) == 1 else "lack"
                 yield (
                     f"{name}{self._listed(systems)} {verb} {len(qids)} of the topics, which count "
                     f"0: {listed(qids)}."
                 )
-            for qids, systems in _alike(many, "extra").items():
+            for qids, systems in _alike(facts, "extra").items():
                 yield (
                     f"{name}Ignored {counted(len(qids), 'topic')} without judgements of "
                     f"{self._listed(systems)} ({listed(qids)})."
                 )
-            if self.hollow and any(one.positives_only for one in many):
+            if self.hollow and any(fact.positives_only for fact in facts):
                 yield (
                     f"{name}Warning: all judged documents are relevant, and unjudged ones are left "
                     f"out by {listed(self.hollow)}: these figures mean very little."
@@ -213,29 +214,29 @@ class _Lines:
         )
 
     def equivalence(self) -> Note:
-        asked, claims = self.asked, self.claims
-        best = asked.against == "best"
+        testing, claims = self.asked, self.claims
+        best = testing.against == "best"
         whom = f"the best system of the column{self.section}"
-        whom = whom if best else self.systems[asked.against]
-        claim, what = "equivalence", f"equivalent to {whom} within ±{asked.equivalence:g}"
+        whom = whom if best else self.systems[testing.against]
+        claim, claimed = "equivalence", f"equivalent to {whom} within ±{testing.equivalence:g}"
         sides, tost = "two one-sided", " (TOST)"
-        if asked.non_inferiority:
-            what = f"not worse than {whom} by {asked.equivalence:g} or more"
+        if testing.non_inferiority:
+            claimed = f"not worse than {whom} by {testing.equivalence:g} or more"
             claim, sides, tost = "non-inferiority", "one-sided", ""
         kind = "two-level" if self.several_runs else "paired"
-        skew = " adjusted for skewness" if asked.equivalence_test == "hall" else ""
-        corrected = self._corrected(asked.equivalence_correction, claims)
-        none: Note = (f"No system was shown to be {what}",)
-        shown = (Mark("equivalent"), f" {what}") if "equivalent" in self.borne else none
-        text = f": {sides} {kind} t-tests{tost}{skew}; {corrected}, alpha = {asked.alpha:g}."
+        skew = " adjusted for skewness" if testing.equivalence_test == "hall" else ""
+        corrected = self._corrected(testing.equivalence_correction, claims)
+        none: Note = (f"No system was shown to be {claimed}",)
+        shown = (Mark("equivalent"), f" {claimed}") if "equivalent" in self.borne else none
+        text = f": {sides} {kind} t-tests{tost}{skew}; {corrected}, alpha = {testing.alpha:g}."
         if best:
             text += " Exploratory: the best system was picked by the figures that are tested."
         refused = claims.filter(method="refused")
         why = f"scores differ on fewer than {FEW} topics, or equally on all"
         if refused.height == claims.height:
-            bound = f"Equivalence within ±{asked.equivalence:g}"
-            if asked.non_inferiority:
-                bound = f"Non-inferiority (by less than {asked.equivalence:g})"
+            bound = f"Equivalence within ±{testing.equivalence:g}"
+            if testing.non_inferiority:
+                bound = f"Non-inferiority (by less than {testing.equivalence:g})"
             return (f"{bound} was not tested: {why}.",)
         if refused.height:
             text += f" Not tested, because {why}: {self._pairs(refused)}."
@@ -250,23 +251,23 @@ class _Lines:
         return (*shown, text)
 
     def best_set(self) -> Note:
-        asked, means = self.asked, self.comparison.means
+        testing, means = self.asked, self.comparison.means
         how = (
             f"model confidence set (Hansen, Lunde and Nason) of each measure, level "
-            f"{100 * (1 - asked.alpha):g}%, {asked.samples:,} samples, seed {asked.seed}."
+            f"{100 * (1 - testing.alpha):g}%, {testing.samples:,} samples, seed {testing.seed}."
         )
         none: Note = (f"Systems that may be the best: {how}",)
         borne: Note = (Mark("set"), f" may be the best of the column{self.section}: {how}")
         shown = borne if "set" in self.borne else none
         text = ""
-        every = means.group_by("set", "measure", maintain_order=True).agg(pl.min("p_best"))
-        every = every.drop_nulls()
-        undecided = every.filter(pl.col("p_best") > asked.alpha)["measure"]
+        sets = means.group_by("set", "measure", maintain_order=True).agg(pl.min("p_best"))
+        sets = sets.drop_nulls()
+        undecided = sets.filter(pl.col("p_best") > testing.alpha)["measure"]
         if len(undecided):
             names = [self.measures[name] for name in undecided.unique(maintain_order=True)]
-            what = "every measure" if len(undecided) == every.height > 1 else listed(names)
-            text += f" The set contains every system on {what}: none can be told from the best."
-        if len(undecided) < every.height and min(self.comparison.topics.values()) <= FEW_SAMPLED:
+            where = "every measure" if len(undecided) == sets.height > 1 else listed(names)
+            text += f" The set contains every system on {where}: none can be told from the best."
+        if len(undecided) < sets.height and min(self.comparison.topics.values()) <= FEW_SAMPLED:
             text += (
                 f" Warning: with {FEW_SAMPLED} topics or fewer it lacks a best system more often "
                 "than alpha."
@@ -311,7 +312,7 @@ class _Lines:
         return ""
 
     def design(self) -> str:
-        found = [
+        topics = [
             f"{f'{name}, ' * self.several_sets}{self.measures[measure]} "
             + (f"unknown ({count})" if isinstance(count, str) else f"{count:,}")
             for (name, measure), count in self.comparison.designs.items()
@@ -319,29 +320,29 @@ class _Lines:
         return (
             f"Topics needed to find a true difference of {self.asked.topics_for:g} between two "
             f"systems with power {POWER:g} (paired t-test, alpha = {self.asked.alpha:g}, "
-            f"uncorrected; variance of these scores; Sakai 2016): {', '.join(found)}."
+            f"uncorrected; variance of these scores; Sakai 2016): {', '.join(topics)}."
         )
 
 
 def unmatched(evaluations: Iterable[Evaluation], names: Mapping[str, str]) -> list[str]:
     """A warning about runs that seem to belong to another collection."""
     warnings: dict[str, None] = {}
-    for one in evaluations:
-        if one.unmatched:
-            system = names.get(one.system, one.system)
+    for evaluation in evaluations:
+        if evaluation.unmatched:
+            system = names.get(evaluation.system, evaluation.system)
             why = "its figures are meaningless. Is it a run of this collection?"
-            if one.passage:
-                why = f"its figures are meaningless: {unfolded(one.passage, 'RUN')}"
+            if evaluation.passage:
+                why = f"its figures are meaningless: {unfolded(evaluation.passage, 'RUN')}"
             warnings[f"Warning: no document of {system} is judged for its topic, so {why}"] = None
     return list(warnings)
 
 
 def _alike(
-    many: Sequence[Evaluation], what: Literal["missing", "extra"]
+    evaluations: Sequence[Evaluation], kind: Literal["missing", "extra"]
 ) -> dict[tuple[str, ...], dict[str, None]]:
     """Topics named by evaluations, with the systems that name the same ones."""
-    found: dict[tuple[str, ...], dict[str, None]] = {}
-    for one in many:
-        if topics := getattr(one, what):
-            found.setdefault(topics, {})[one.system] = None
-    return found
+    alike: dict[tuple[str, ...], dict[str, None]] = {}
+    for evaluation in evaluations:
+        if topics := getattr(evaluation, kind):
+            alike.setdefault(topics, {})[evaluation.system] = None
+    return alike

@@ -57,13 +57,13 @@ def rank_table(
         if random and RANDOM in systems:
             raise UsageError(f"a system is already called {RANDOM!r}.")
         first = first_of(systems)
-        for system, own in systems.items():
-            aligned = {run: _aligned(first, ranks, run) for run, ranks in own.items()}
+        for system, runs in systems.items():
+            aligned = {run: _aligned(first, ranks, run) for run, ranks in runs.items()}
             scores += [
-                rank_scores(system, one, cutoffs=cutoffs, ties=ties, run=run).in_set(name)
-                for run, one in aligned.items()
+                rank_scores(system, ranks, cutoffs=cutoffs, ties=ties, run=run).in_set(name)
+                for run, ranks in aligned.items()
             ]
-            medians = [median_rank(one, ties) for one in aligned.values()]
+            medians = [median_rank(ranks, ties) for ranks in aligned.values()]
             figures.append(Figure(name, system, MEDIAN, float(np.mean(medians)), len(first.qids)))
         if random:
             expected = at_random(first)
@@ -76,7 +76,7 @@ def rank_table(
         spread = f" ({number.min():,} to {number.max():,})" if number.min() < number.max() else ""
         begin = f"{name}: " if name else ""
         notes.append(f"{begin}{number.mean():,.1f} candidates per query on average{spread}.")
-    are_many = any(len(one.qids) > 1 for one in scores)
+    are_many = any(len(score.qids) > 1 for score in scores)
     comparison = compare(scores, testing if are_many else None)
     layout = layout or Layout()
     layout = replace(
@@ -92,8 +92,8 @@ def by_key(systems: Systems, key: str) -> dict[str, Systems]:
     """The ranks of each group of queries with the same value of a key, numbers in order."""
     first = first_of(systems)
     if key not in first.keys:
-        known = ", ".join(first.keys) or "none"
-        raise UsageError(f"the queries lack the key {key!r}.", hint=f"Their keys are: {known}.")
+        keys = ", ".join(first.keys) or "none"
+        raise UsageError(f"the queries lack the key {key!r}.", hint=f"Their keys are: {keys}.")
     places: dict[str, list[str]] = {}
     for qid, value in zip(first.qids, first.keys[key], strict=True):
         places.setdefault(value, []).append(qid)
@@ -149,9 +149,9 @@ def _aligned(first: GoldRanks, ranks: GoldRanks, name: str) -> GoldRanks:
 
 def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     sentences = [_TIES[ties]]
-    every = [runs for systems in sets.values() for runs in systems.values()]
+    all_runs = [runs for systems in sets.values() for runs in systems.values()]
     missing: dict[str, int] = {}
-    for name, ranks in (pair for runs in every for pair in runs.items()):
+    for name, ranks in (pair for runs in all_runs for pair in runs.items()):
         count = 0 if ranks.unranked is None else int(ranks.unranked.sum())
         missing[name] = missing.get(name, 0) + count
     sentences += [
@@ -161,6 +161,6 @@ def _notes(sets: Mapping[str, Systems], ties: Ties, random: bool) -> list[str]:
     ]
     if random:
         sentences.append(f"{RANDOM}: the exact expectation of a random ranking; it is not tested.")
-    several = any(len(runs) > 1 for runs in every)
-    what = "is over queries (of several runs, the mean of their medians) and" if several else "is"
-    return [*sentences, f"{MEDIAN} {what} not tested."]
+    several = any(len(runs) > 1 for runs in all_runs)
+    where = "is over queries (of several runs, the mean of their medians) and" if several else "is"
+    return [*sentences, f"{MEDIAN} {where} not tested."]

@@ -60,8 +60,8 @@ class RunFacts:
         if self._recall is not None and system not in self.hits.runs:
             self.hits.runs[system] = run.top(self._held).frame
             self.hits.precision[system] = self._recall.values(run).mean(axis=0).tolist()
-            for measure, found in self._bounds.get(name, {}).items():
-                self.hits.bounds.setdefault(measure, {})[system] = found.means
+            for measure, bounds in self._bounds.get(name, {}).items():
+                self.hits.bounds.setdefault(measure, {})[system] = bounds.means
 
     def notes(
         self,
@@ -70,15 +70,15 @@ class RunFacts:
         topic_set: str = "",
         names: Mapping[str, str] | None = None,
     ) -> list[str]:
-        named, found = names or {}, list[str]()
+        named, lines = names or {}, list[str]()
         if message := self.misspelt():
-            found.append(f"Warning: {message}")
+            lines.append(f"Warning: {message}")
         if self._unjudged:
-            bounds = {named.get(name, name): one for name, one in self._bounds.items()}
-            found += _bound_notes(self.measures, bounds, style)
+            bounds = {named.get(name, name): bounds_ for name, bounds_ in self._bounds.items()}
+            lines += _bound_notes(self.measures, bounds, style)
         if figures := self.powered(comparison, topic_set):
-            found += _powered_notes(comparison, figures, self.judge, named, style)
-        return found
+            lines += _powered_notes(comparison, figures, self.judge, named, style)
+        return lines
 
     def misspelt(self) -> str:
         """A sentence about judged documents that the runs spell otherwise; empty if none."""
@@ -98,24 +98,24 @@ class RunFacts:
 
 
 def _bound_notes(
-    measures: Sequence[Measure], found: Mapping[str, Mapping[str, Bounds]], style: Style
+    measures: Sequence[Measure], bounds_of: Mapping[str, Mapping[str, Bounds]], style: Style
 ) -> Iterator[str]:
     """For each measure with bounds, those of every system, and which orders are certain."""
-    known = [str(one) for one in measures if depth_of(one)]
-    if not known:
+    bounded = [str(measure_) for measure_ in measures if depth_of(measure_)]
+    if not bounded:
         raise UsageError(
             "none of the measures has bounds from unjudged documents.",
             hint="Use nDCG@10, AP@100 or RBP(p=0.8,rel=1).",
         )
-    for measure in known:
-        own = {system: by_measure[measure] for system, by_measure in found.items()}
-        means = ((system, *map(style.number, one.means)) for system, one in own.items())
+    for measure in bounded:
+        bounds = {system: by_measure[measure] for system, by_measure in bounds_of.items()}
+        means = ((system, *map(style.number, bound.means)) for system, bound in bounds.items())
         ranges = "; ".join(f"{system} {low} to {high}" for system, low, _, high in means)
         sentence = f"Bounds of {measure} over all grades of unjudged documents: {ranges}."
         # Another run's unjudged documents would lower nDCG and AP, too, if they were relevant.
-        if len(own) > 1 and measure.startswith("RBP"):
-            pairs = permutations(own, 2)
-            above = (f"{a} above {b}" for a, b in pairs if own[a].surely_better(own[b]))
+        if len(bounds) > 1 and measure.startswith("RBP"):
+            pairs = permutations(bounds, 2)
+            above = (f"{a} above {b}" for a, b in pairs if bounds[a].surely_better(bounds[b]))
             sure = ", ".join(above) or "no two systems"
             sentence += f" Ordered whatever these grades are: {sure}."
         yield sentence
@@ -137,14 +137,14 @@ def check_judged(humans: Qrels, model: Qrels, judge: str) -> None:
 
 
 def _check_topics(humans: Sequence[str], model: Sequence[str], judge: str) -> None:
-    known = set(model)
-    lacking = [qid for qid in humans if qid not in known]
+    judged = set(model)
+    lacking = [qid for qid in humans if qid not in judged]
     if lacking:
         raise UsageError(
             f"{judge} has not judged the topic {lacking[0]!r}, unlike humans.",
             hint="Let the model judge all topics, including those that humans judged.",
         )
-    if len(known) - len(humans) < 2:
+    if len(judged) - len(humans) < 2:
         raise UsageError(f"{judge} must have judged at least two topics that humans did not.")
 
 
@@ -153,15 +153,15 @@ def _powered(
 ) -> Iterator[PoweredFigure]:
     humans, models = comparison.matrix(topic_set), by_model.matrix()
     _check_topics(humans.qids, models.qids, judge)
-    known = {qid: place for place, qid in enumerate(models.qids)}
-    places = np.array([known[qid] for qid in humans.qids])
-    alone = np.setdiff1d(np.arange(len(known)), places)
+    places_of = {qid: place for place, qid in enumerate(models.qids)}
+    places = np.array([places_of[qid] for qid in humans.qids])
+    alone = np.setdiff1d(np.arange(len(places_of)), places)
     from adducir.statistics.prediction_powered import powered_mean
 
     level = 1 - comparison.testing.alpha
     systems = range(len(humans.systems))
-    for m, (measure, one) in enumerate(humans.measures.items()):
-        if is_descriptive(one):
+    for m, (measure, definition) in enumerate(humans.measures.items()):
+        if is_descriptive(definition):
             continue
         human, model = humans.values[m], models.values[m]
         for name in ("", *comparison.testing.baselines):
@@ -172,9 +172,9 @@ def _powered(
                 y, hat = human[system], model[system]
                 if base is not None:
                     y, hat = y - human[base], hat - model[base]
-                found = powered_mean(y, hat[places], hat[alone], level=level)
+                estimate = powered_mean(y, hat[places], hat[alone], level=level)
                 place = topic_set, humans.systems[system], measure, name
-                yield PoweredFigure(*place, *found, len(places), len(alone))
+                yield PoweredFigure(*place, *estimate, len(places), len(alone))
 
 
 def _powered_notes(
@@ -196,16 +196,20 @@ def _powered_notes(
 
     def shown(some: Iterable[PoweredFigure]) -> str:
         texts = []
-        for one in some:
-            signed = bool(one.reference)
-            value, low, high = (style.number(each, signed=signed) for each in one[4:7])
-            name = names.get(one.system, one.system)
-            texts.append(f"{name} {value} [{low}, {high}] ({one.weight:.2f})")
+        for figure in some:
+            signed = bool(figure.reference)
+            value, low, high = (style.number(value_, signed=signed) for value_ in figure[4:7])
+            name = names.get(figure.system, figure.system)
+            texts.append(f"{name} {value} [{low}, {high}] ({figure.weight:.2f})")
         return "; ".join(texts)
 
     for reference in ("", *comparison.testing.baselines):
-        what = f"difference from {names.get(reference, reference)} on " if reference else ""
-        for measure in dict.fromkeys(one.measure for one in figures):
-            some = [one for one in figures if (one.measure, one.reference) == (measure, reference)]
+        versus = f"difference from {names.get(reference, reference)} on " if reference else ""
+        for measure in dict.fromkeys(figure.measure for figure in figures):
+            some = [
+                figure
+                for figure in figures
+                if (figure.measure, figure.reference) == (measure, reference)
+            ]
             if some:
-                yield f"Prediction-powered {what}{measure}: {shown(some)}."
+                yield f"Prediction-powered {versus}{measure}: {shown(some)}."

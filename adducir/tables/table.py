@@ -142,8 +142,8 @@ def printed_name(text: str) -> str:
 
     def printed(match: re.Match[str]) -> str:
         name, before, after, cutoff = match.groups()
-        rest = ",".join(one for one in (before.rstrip(","), after.lstrip(",")) if one)
-        return f"{name}{f'({rest})' if rest else ''}{cutoff} (condensed)"
+        inner = ",".join(part for part in (before.rstrip(","), after.lstrip(",")) if part)
+        return f"{name}{f'({inner})' if inner else ''}{cutoff} (condensed)"
 
     return _CONDENSED.sub(printed, text)
 
@@ -222,7 +222,7 @@ class ResultTable(Layout, Framed):
     ) -> list[str]:
         """The lines below as texts, with a format's own signs for marks."""
         return [
-            "".join(signs[one.kind] if isinstance(one, Mark) else escaped(one) for one in line)
+            "".join(signs[part.kind] if isinstance(part, Mark) else escaped(part) for part in line)
             for line in self.below
         ]
 
@@ -246,10 +246,10 @@ class ResultTable(Layout, Framed):
         return self.comparison is not None and self.comparison.testing.all_pairs
 
     def by_section(self) -> dict[str, list[Row]]:
-        found: dict[str, list[Row]] = {}
+        sections: dict[str, list[Row]] = {}
         for row in self.rows:
-            found.setdefault(row.section, []).append(row)
-        return found
+            sections.setdefault(row.section, []).append(row)
+        return sections
 
     def groups(self) -> dict[str, int]:
         """Each group of columns with their number; empty if no column has one."""
@@ -263,11 +263,11 @@ class ResultTable(Layout, Framed):
 
     def topics(self, column: Column) -> tuple[str, ...]:
         """The topics of a column; empty if its sections differ."""
-        place, found = self.columns.index(column), dict[str, tuple[str, ...]]()
+        place, qids = self.columns.index(column), dict[str, tuple[str, ...]]()
         for row in self.rows:
             if self.comparison and (name := row.cells[place].topic_set) is not None:
-                found[name] = self.comparison.matrix(name).qids
-        return found.popitem()[1] if len(set(found.values())) == 1 else ()
+                qids[name] = self.comparison.matrix(name).qids
+        return qids.popitem()[1] if len(set(qids.values())) == 1 else ()
 
     def values(self, row: Row, column: Column) -> NDArray[np.float64] | None:
         """(T,) the values per topic of a cell, means over the runs of its system; None without."""
@@ -283,17 +283,17 @@ class ResultTable(Layout, Framed):
         for row, column, cell in self.cells():
             if cell.mean is None:
                 continue
-            own = row.system, row.section, column.group, column.measure, cell.mean, cell.n
-            found = cell.equivalence
+            cells = row.system, row.section, column.group, column.measure, cell.mean, cell.n
+            claim = cell.equivalence
             further = (
-                *(None if found is None else found.verdict is not None,),
-                *((None,) * 3 if found is None else (found.reference, found.p, found.p_corrected)),
+                *(None if claim is None else claim.verdict is not None,),
+                *((None,) * 3 if claim is None else (claim.reference, claim.p, claim.p_corrected)),
                 *(cell.p_best, None if cell.p_best is None else cell.in_set),
-                True if found is not None and best else None,
+                True if claim is not None and best else None,
                 column.higher_is_better if row.rates else None,
             )
             rows += [
-                (*own, cell.best, *(test[1:] if test else (None,) * 11), *further)
+                (*cells, cell.best, *(test[1:] if test else (None,) * 11), *further)
                 for test in cell.tests or (None,)
             ]
         frame = pl.DataFrame(rows, schema=HEADER, orient="row", infer_schema_length=None)
@@ -301,13 +301,13 @@ class ResultTable(Layout, Framed):
 
     def _with_powered(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The frame with prediction-powered figures in eight more columns."""
-        of = {name: place[1] for name, place in self.places.items()}
+        set_of = {name: place[1] for name, place in self.places.items()}
         keys = ("group", "system", "measure")
         for kind, on in (("ppi", keys), ("ppi_difference", (*keys, "baseline"))):
             figures = [
-                (of[one.topic_set], *one[1:3], *one[3 : len(on)], *one[4:8])
-                for one in self.powered
-                if bool(one.reference) == (kind != "ppi")
+                (set_of[figure.topic_set], *figure[1:3], *figure[3 : len(on)], *figure[4:8])
+                for figure in self.powered
+                if bool(figure.reference) == (kind != "ppi")
             ]
             names = (kind, f"{kind}_low", f"{kind}_high", f"{kind}_lambda")
             schema = dict.fromkeys(on, pl.String) | dict.fromkeys(names, pl.Float64)

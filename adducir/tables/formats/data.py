@@ -38,7 +38,7 @@ class CSV(TableFormat):
         writer = CsvWriter(out)
         writer.row(frame.columns)
         for row in frame.iter_rows():  # booleans as in JSON
-            writer.row([str(one).lower() if isinstance(one, bool) else one for one in row])
+            writer.row([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
         return out.getvalue()
 
 
@@ -47,7 +47,7 @@ def topic_values(table: ResultTable) -> pl.DataFrame:
     if table.comparison is None:
         raise UsageError("the table does not have values per topic.")
     scores = table.comparison.scores
-    falls = {name: lower_is_better(one) for name, one in scores.measures.items()}
+    falls = {name: lower_is_better(measure) for name, measure in scores.measures.items()}
     order = pl.DataFrame(
         [
             (cell.topic_set, row.system, column.measure, row.section, column.group)
@@ -102,10 +102,12 @@ class JSON(TableFormat):
                 for name, topics in comparison.topics.items()
                 for section, group in [table.places[name]]
             ]
-            data["tests"] = [_given(one) for one in comparison.tests.to_dicts()]
-            data["evaluations"] = [_given(asdict(one)) for one in comparison.scores.evaluations]
+            data["tests"] = [_given(test) for test in comparison.tests.to_dicts()]
+            data["evaluations"] = [
+                _given(asdict(evaluation)) for evaluation in comparison.scores.evaluations
+            ]
         if table.powered:
-            data["prediction_powered"] = [_given(one._asdict()) for one in table.powered]
+            data["prediction_powered"] = [_given(figure._asdict()) for figure in table.powered]
         if self.per_topic:
             data["values"] = topic_values(table).to_dict(as_series=False)
         data |= {
@@ -121,8 +123,10 @@ def _given(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _figure(cell: Cell) -> dict[str, Any]:
-    found = {"mean": cell.mean, "n": cell.n, "best": cell.best}
-    return found if cell.p_best is None else {**found, "in_set": cell.in_set, "p_best": cell.p_best}
+    figure = {"mean": cell.mean, "n": cell.n, "best": cell.best}
+    return (
+        figure if cell.p_best is None else {**figure, "in_set": cell.in_set, "p_best": cell.p_best}
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -71,8 +71,8 @@ class Latex(TableFormat):
 
     def render(self, table: ResultTable) -> str:
         fit = table.style.fit
-        many = len(table.columns) > MANY
-        environment = "table*" if fit == "page" or (fit == "auto" and many) else "table"
+        is_wide = len(table.columns) > MANY
+        environment = "table*" if fit == "page" or (fit == "auto" and is_wide) else "table"
         # Without what LaTeX would expand, and without blanks.
         label = re.sub(r"[\\{}%#~^$&_ ]", "", one_line(table.label))
         small = [r"\footnotesize", r"\setlength{\tabcolsep}{3pt}"]
@@ -88,10 +88,10 @@ class Latex(TableFormat):
             r"\centering",
             f"\\caption{{{escaped(table.title or 'Results.')}}}",
             f"\\label{{{label}}}",
-            *(small if many or fit != "auto" else ()),
+            *(small if is_wide or fit != "auto" else ()),
             f"\\sbox0{{\\begin{{tabular}}{{@{{}}{'l' * (1 + len(table.columns))}@{{}}}}",
             r"\toprule",
-            *_header(table, 8 if many or fit != "auto" else 12),
+            *_header(table, 8 if is_wide or fit != "auto" else 12),
             r"\midrule",
             *_body(table),
             r"\bottomrule",
@@ -147,7 +147,7 @@ def _row(row: Row, digits: Sequence[int]) -> Iterator[str]:
         line += f"$^{{{signs}}}$" if signs else ""
     yield line + r" \\"
     for details in zip_longest(*(cell.lines for cell in row.cells)):
-        texts = [f"{{\\scriptsize {_signed(one)}}}" if one else "" for one in details]
+        texts = [f"{{\\scriptsize {_signed(detail)}}}" if detail else "" for detail in details]
         yield " & ".join(["", *texts]) + r" \\"
 
 

@@ -111,18 +111,18 @@ class _Page:
 
     def _printed(self, header: int) -> list[_Printed]:
         """Every column, its header at most ``header`` wide or as wide as its cells."""
-        found: list[_Printed] = []
+        columns: list[_Printed] = []
         for column, lines in zip(self.table.columns, self._cells, strict=True):
             inner = max((line.cell_len for cell in lines for line in cell), default=1)
             titles = wrap_title(one_line(column.title), max(header, inner))
             width = max(inner, *map(cell_len, titles))
-            found.append(_Printed(one_line(column.group), titles, lines, inner, width))
-        last = {column.group: place for place, column in enumerate(found)}
+            columns.append(_Printed(one_line(column.group), titles, lines, inner, width))
+        last = {column.group: place for place, column in enumerate(columns)}
         for name, place in last.items():  # widened if the group's name needs it
-            own = _total([column for column in found if column.group == name]) - len(GAP)
+            own = _total([column for column in columns if column.group == name]) - len(GAP)
             extra = max(0, cell_len(name) - own)
-            found[place] = replace(found[place], width=found[place].width + extra)
-        return found
+            columns[place] = replace(columns[place], width=columns[place].width + extra)
+        return columns
 
     def lines(self) -> Iterator[Text]:
         width = self.name_width + max(map(_total, self.blocks))

@@ -55,22 +55,22 @@ def report_data(table: ResultTable) -> dict[str, Any]:
         if column.descriptive or column.summed:
             continue
         rated.append(place)
-        if found := list(_tests(table, place)):
-            tests[place] = found
-        every = [table.values(row, column) for row in rows] if qids else []
-        left -= sum(len(each) for each in every if each is not None)
+        if pairs := list(_tests(table, place)):
+            tests[place] = pairs
+        rows_of = [table.values(row, column) for row in rows] if qids else []
+        left -= sum(len(row) for row in rows_of if row is not None)
         if qids and left >= 0:  # means over the runs of a system, in six digits
             values[place] = [
-                None if each is None else [float(f"{v:.6g}") for v in each.tolist()]
-                for each in every
+                None if row is None else [float(f"{v:.6g}") for v in row.tolist()]
+                for row in rows_of
             ]
     data: dict[str, Any] = {"columns": columns, "means": means, "rated": rated}
     baselines = () if table.pairs else table.references[:1]
     named = next((at for at, row in enumerate(rows) if row.system in baselines), None)
     order = ranked(data, rated[0]) if rated else []
     base = named if named is not None else (order[-1] if order else 0)
-    asked = comparison.testing if comparison else None
-    band = asked.equivalence if asked and asked.against in table.references else None
+    testing = comparison.testing if comparison else None
+    band = testing.equivalence if testing and testing.against in table.references else None
     hits = _hits(table, topics)
     docnos = hits["docnos"] if hits else []
     return data | {
@@ -85,13 +85,13 @@ def report_data(table: ResultTable) -> dict[str, Any]:
         "bound": dict.fromkeys(tests, band),
         # Benjamini-Hochberg's correction and none do not control the family-wise error.
         "ranks": _ranks(data, tests)
-        if asked and table.pairs and asked.correction not in ("bh", "by", "none")
+        if testing and table.pairs and testing.correction not in ("bh", "by", "none")
         else {},
         "topics": {group: list(map(visible, qids)) for group, qids in topics.items()},
         "queries": {
-            group: [visible(known.queries.get(qid, "")) for qid in qids] if known else []
+            group: [visible(hits.queries.get(qid, "")) for qid in qids] if hits else []
             for group, qids in topics.items()
-            for known in [material.topics.get(group)]
+            for hits in [material.topics.get(group)]
         },
         "hits": hits and {**hits, "docnos": list(map(visible, docnos))},
         "snippets": [visible(material.snippets.get(docno, "")) for docno in docnos]
@@ -109,8 +109,8 @@ def report_data(table: ResultTable) -> dict[str, Any]:
 def ranked(data: Mapping[str, Any], place: int) -> list[int]:
     """The rows with a mean in a column, best first."""
     sign = -1 if data["columns"][place]["higher"] else 1
-    known = [(sign * mean, at) for at, mean in enumerate(data["means"][place]) if mean is not None]
-    return [at for _, at in sorted(known)]
+    means = [(sign * mean, at) for at, mean in enumerate(data["means"][place]) if mean is not None]
+    return [at for _, at in sorted(means)]
 
 
 def _tests(table: ResultTable, place: int) -> Iterator[dict[str, Any]]:
@@ -144,15 +144,15 @@ def _ranks(
     Of S systems, one with b significantly better and w significantly worse systems ranks from 1 + b
     to S - w, simultaneously for all (Mogstad, Romano, Shaikh and Wilhelm, 2024).
     """
-    found: dict[int, list[list[int]]] = {}
-    for place, own in tests.items():
+    ranks: dict[int, list[list[int]]] = {}
+    for place, pairs in tests.items():
         order = ranked(data, place)
         ends = {at: [at, 1, len(order)] for at in order}
-        for one in own:
-            ends[one["row"]][1] += one["verdict"] == -1
-            ends[one["row"]][2] -= one["verdict"] == 1
-        found[place] = list(ends.values())
-    return found
+        for pair in pairs:
+            ends[pair["row"]][1] += pair["verdict"] == -1
+            ends[pair["row"]][2] -= pair["verdict"] == 1
+        ranks[place] = list(ends.values())
+    return ranks
 
 
 def _hits(table: ResultTable, topics: Topics) -> dict[str, Any] | None:
@@ -161,21 +161,21 @@ def _hits(table: ResultTable, topics: Topics) -> dict[str, Any] | None:
     lists: dict[str, list[list[list[int]] | None]] = {}
     grades: dict[str, list[dict[int, int]]] = {}
     for group, qids in topics.items():
-        known = table.material.topics.get(group)
-        depth = hits_held(len(qids), len(known.runs)) if known else 0
-        if known is None or not known.runs or not depth:
+        hits = table.material.topics.get(group)
+        depth = hits_held(len(qids), len(hits.runs)) if hits else 0
+        if hits is None or not hits.runs or not depth:
             continue
         places = {qid: at for at, qid in enumerate(qids)}
         lists[group] = []
         for row in table.rows:
-            run = known.runs.get(row.system)
-            own: list[list[int]] = [[] for _ in qids]
-            lists[group].append(None if run is None else own)
+            run = hits.runs.get(row.system)
+            numbers_of: list[list[int]] = [[] for _ in qids]
+            lists[group].append(None if run is None else numbers_of)
             for qid, docno in () if run is None else run.select("qid", "docno").iter_rows():
-                if qid in places and len(own[places[qid]]) < depth:
-                    own[places[qid]].append(numbers.setdefault(docno, len(numbers)))
+                if qid in places and len(numbers_of[places[qid]]) < depth:
+                    numbers_of[places[qid]].append(numbers.setdefault(docno, len(numbers)))
         grades[group] = [{} for _ in qids]
-        judged = known.grades
+        judged = hits.grades
         for qid, docno, grade in () if judged is None else judged.iter_rows():
             if qid in places and docno in numbers:
                 grades[group][places[qid]][numbers[docno]] = grade
@@ -190,15 +190,15 @@ def _facts(table: ResultTable, columns: Sequence[Mapping[str, Any]]) -> dict[str
     """
     recall, bounds = dict[str, dict[int, list[float]]](), list[dict[str, Any]]()
     titles = {
-        (one.group, one.measure): shown["title"]
-        for one, shown in zip(table.columns, columns, strict=True)
+        (column.group, column.measure): shown["title"]
+        for column, shown in zip(table.columns, columns, strict=True)
     }
     numbered = list(enumerate(row.system for row in table.rows))
-    for group, known in table.material.topics.items():
-        curves = {at: known.precision[name] for at, name in numbered if name in known.precision}
+    for group, hits in table.material.topics.items():
+        curves = {at: hits.precision[name] for at, name in numbered if name in hits.precision}
         if curves:
             recall[group] = curves
-        for measure, means in known.bounds.items():
+        for measure, means in hits.bounds.items():
             title = visible(f"{group}: {measure}" if group else measure)
             rows = [(at, *means[name]) for at, name in numbered if name in means]
             rows.sort(key=lambda row: -row[2])

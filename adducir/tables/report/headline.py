@@ -30,7 +30,7 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
     if tied:
         others = f"{tied} other{'s' * (tied > 1)}"
         first = f"{names[order[0]]} and {others} lead on {title}: {mean}."
-    told = list(_confidence(table, cells)) or ["No difference was tested."]
+    sentences = list(_confidence(table, cells)) or ["No difference was tested."]
     leads: dict[int, list[str]] = {order[0]: []}
     for at in orders:
         means = data["means"][at]
@@ -41,12 +41,12 @@ def headline(table: ResultTable, data: Mapping[str, Any]) -> str:
         if titles:
             whose = "It also" if at == order[0] else names[at]
             elsewhere.append(f"{whose} leads on {_listed(titles)}.")
-    return " ".join([first, *told, *elsewhere[:NAMED]])
+    return " ".join([first, *sentences, *elsewhere[:NAMED]])
 
 
 def _leaders(means: Sequence[float | None], best: float | None) -> list[float]:
     noise = NOISE * abs(best or 0)
-    return [one for one in means if one is not None and abs(one - (best or 0)) <= noise]
+    return [mean for mean in means if mean is not None and abs(mean - (best or 0)) <= noise]
 
 
 def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
@@ -54,8 +54,8 @@ def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
     tests = [test for test in cells[0].tests if test.p is not None]
     if table.pairs and tests:
         beaten = [test.verdict for test in tests].count("better")
-        rest = f"{beaten} of the {len(tests)} others" if beaten else "none of the others"
-        yield f"It is significantly better than {rest}."
+        losers = f"{beaten} of the {len(tests)} others" if beaten else "none of the others"
+        yield f"It is significantly better than {losers}."
     elif tests:
         test, testing = tests[0], table.comparison and table.comparison.testing
         corrects = bool(testing and CORRECTIONS.kind(testing.correction).title)
@@ -80,9 +80,9 @@ def _confidence(table: ResultTable, cells: Sequence[Cell]) -> Iterator[str]:
         if len(verdicts) > 1 or (verdicts and not tests):
             whom = visible(titles.get(reference, reference)) if tests else "it"
             if better + worse:
-                what = f"{better} significantly better"
-                what += f", {worse} significantly worse" * (worse > 0)
-                yield f"Of {len(verdicts)} systems, {what} than {whom}."
+                verdict = f"{better} significantly better"
+                verdict += f", {worse} significantly worse" * (worse > 0)
+                yield f"Of {len(verdicts)} systems, {verdict} than {whom}."
             else:
                 yield f"On this measure, no system differs significantly from {whom}."
     if table.comparison is not None:

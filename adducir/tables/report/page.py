@@ -82,8 +82,8 @@ def _flat(value: Any, *place: str) -> Iterator[tuple[str, str]]:
             yield from _flat(item, *place, str(key))
     elif isinstance(value, list | tuple) and value and all(isinstance(x, Mapping) for x in value):
         for item in value:
-            rest = {key: part for key, part in item.items() if key != "name"}
-            yield from _flat(rest, *place[:-1], str(item.get("name") or ""))
+            others = {key: part for key, part in item.items() if key != "name"}
+            yield from _flat(others, *place[:-1], str(item.get("name") or ""))
     elif value not in (None, "", [], ()):
         shown = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
         yield " · ".join(filter(None, place)), shown
@@ -107,13 +107,13 @@ def _asset(name: str) -> str:
 def _environment() -> "Environment":
     from jinja2 import Environment, FunctionLoader
 
-    found = Environment(
+    environment = Environment(
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         loader=FunctionLoader(_asset),
     )
-    found.filters.update(visible=visible, joints=joints, brief=_brief)
-    found.globals["signs"] = SIGNS
-    return found
+    environment.filters.update(visible=visible, joints=joints, brief=_brief)
+    environment.globals["signs"] = SIGNS
+    return environment
