@@ -46,7 +46,7 @@ def named_layout(base: Layout, names: Sequence[str]) -> Layout:
 
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
     """
-    known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
+    names_known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
     names = [SUBTOPIC if name in ("subtopic", "subtopic_id") else name for name in names]
     number = "rank" if base.kind == "run" and "score" not in names else base.number
     wrong = [name for name in {"qid", "docno", number} if list(names).count(name) != 1]
@@ -54,7 +54,7 @@ def named_layout(base: Layout, names: Sequence[str]) -> Layout:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
         message = f"the columns {', '.join(names)} do not name {need}, once each."
         raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
-    columns = [name if name in known else f"-{at}" for at, name in enumerate(names)]
+    columns = [name if name in names_known else f"-{at}" for at, name in enumerate(names)]
     return base._replace(columns=tuple(columns), number=number)
 
 
@@ -82,7 +82,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(
-    data: bytes, layout: Layout, wanted: Sequence[str], *, repeats: bool = False
+    data: bytes, layout: Layout, fields: Sequence[str], *, repeats: bool = False
 ) -> Columns:
     """Read some columns, the numeric one as Float64.
 
@@ -95,9 +95,9 @@ def read_columns(
     if lines is None:
         data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
         lines = regular_lines(data, width)
-    frame = None if lines is None else _parsed(data, layout, wanted)
+    frame = None if lines is None else _parsed(data, layout, fields)
     if frame is None or frame.height != lines or (not repeats and len(repeated_rows(frame))):
-        return _line_by_line(data, layout, wanted, repeats)
+        return _line_by_line(data, layout, fields, repeats)
     return Columns(frame)
 
 
@@ -116,7 +116,9 @@ def regular_columns(data: bytes, layout: Layout) -> bytes:
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)
     width = len(layout.columns)
     separators = (b"\t", b",", b";", None)
-    separator = next((one for one in separators if len(lines[0].split(one)) == width), None)
+    separator = next(
+        (separator for separator in separators if len(lines[0].split(separator)) == width), None
+    )
     cells = [cell.strip(b' "\r').decode(errors="replace") for cell in lines[0].split(separator)]
     place = layout.columns.index(layout.number)
     if len(cells) == width and not _NUMBER.fullmatch(cells[place]):
@@ -137,19 +139,19 @@ def regular_lines(data: bytes, width: int) -> int | None:
         if (space[1:] & space[:-1]).any():
             return None
         block, space = block[:_BLOCK], space[:_BLOCK]
-        here = int(np.count_nonzero(block == 10))
-        if np.count_nonzero(block < 32) != here:
+        line_ends = int(np.count_nonzero(block == 10))
+        if np.count_nonzero(block < 32) != line_ends:
             return None
-        breaks += here
-        blanks += int(np.count_nonzero(space)) - here
+        breaks += line_ends
+        blanks += int(np.count_nonzero(space)) - line_ends
     lines = breaks + int(text[-1] != 10)
     return lines if blanks == (width - 1) * lines and text[-1] != 32 else None
 
 
-def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame | None:
+def _parsed(data: bytes, layout: Layout, fields: Sequence[str]) -> pl.DataFrame | None:
     """The columns of a regular file; None if a line has other columns or lacks the number."""
     schema = dict.fromkeys(layout.columns, pl.String) | {layout.number: pl.Float64}
-    columns = list(map(layout.columns.index, wanted))
+    columns = list(map(layout.columns.index, fields))
     try:
         frame = pl.read_csv(
             data, has_header=False, separator=" ", quote_char=None, schema=schema, columns=columns
@@ -166,7 +168,7 @@ def _parsed(data: bytes, layout: Layout, wanted: Sequence[str]) -> pl.DataFrame 
     return frame if is_right.all() else None
 
 
-def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str], repeats: bool) -> Columns:
+def _line_by_line(data: bytes, layout: Layout, fields: Sequence[str], repeats: bool) -> Columns:
     rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
     seen = dict[tuple[str, str], int]()
     for line, text in enumerate(data.split(b"\n"), 1):
@@ -178,7 +180,7 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str], repeats: b
             fault = None
         if fault is None:
             row = dict(zip(layout.columns, cells, strict=True))
-            rows.append([row[name] for name in wanted])
+            rows.append([row[name] for name in fields])
             lines.append(line)
             continue
         faults.append(fault)
@@ -186,7 +188,7 @@ def _line_by_line(data: bytes, layout: Layout, wanted: Sequence[str], repeats: b
             break
     if not rows and not faults:
         faults = [Fault(0, "empty", f"the {layout.kind} file is empty.")]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(wanted, pl.String), orient="row")
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(fields, pl.String), orient="row")
     frame = frame.cast({layout.number: pl.Float64})
     return Columns(frame, np.array(lines, dtype=np.int64), faults[:MOST_FAULTS], len(faults))
 
@@ -196,8 +198,8 @@ def _fault(
 ) -> Fault | None:
     """What is wrong with a line; ``seen`` maps documents so far to their lines."""
     if len(cells) != len(layout.columns):
-        what, code = _of_other_width(cells, layout, is_first=not seen)
-        return Fault(line, code, what)
+        message, code = _of_other_width(cells, layout, is_first=not seen)
+        return Fault(line, code, message)
     row = dict(zip(layout.columns, cells, strict=True))
     text = row[layout.number]
     value = float(text) if _NUMBER.fullmatch(text) else math.inf
@@ -206,36 +208,36 @@ def _fault(
     ):
         is_large = math.isfinite(value) and value.is_integer()  # as a float64
         wrong = f"is too large: more than {_LIMIT - 1:,}" if is_large else f"is not {layout.meant}"
-        what = f"the {layout.number} {text!r} {wrong}."
-        return Fault(line, layout.number, what)
+        message = f"the {layout.number} {text!r} {wrong}."
+        return Fault(line, layout.number, message)
     pair = row["qid"], row["docno"]
     if seen.setdefault(pair, line) != line:
-        what = "document {1} of topic {0} is repeated; it is also on line {2}."
-        return Fault(line, "duplicate", what.format(*pair, seen[pair]))
+        message = "document {1} of topic {0} is repeated; it is also on line {2}."
+        return Fault(line, "duplicate", message.format(*pair, seen[pair]))
     return None
 
 
 def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tuple[str, str]:
     """What a line of another number of columns is, and the fault's code."""
-    what = f"this line has {len(cells)}, not {_shown(layout)}."
+    message = f"this line has {len(cells)}, not {_shown(layout)}."
     is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
     if layout is RUN and len(cells) > len(RUN.columns) and is_number[4]:
-        what = f"{what[:-1]}: {cells[6]!r} follows the tag, which must not contain blanks."
+        message = f"{message[:-1]}: {cells[6]!r} follows the tag, which must not contain blanks."
     if not is_first:
-        return what, "columns"
+        return message, "columns"
     if cells[0].startswith("<"):
         return f"this looks like topics (XML), not {_A[layout.kind]}.", "columns"
-    other = QRELS if layout is RUN else RUN
-    if layout in (RUN, QRELS) and len(cells) == len(other.columns):
-        what = f"this looks like {_A[other.kind]}: it has {_shown(other)}, not {_shown(layout)}."
-        return what, other.kind
+    rival = QRELS if layout is RUN else RUN
+    if layout in (RUN, QRELS) and len(cells) == len(rival.columns):
+        message = f"this looks like {_A[rival.kind]}: it has {_shown(rival)}, not {_shown(layout)}."
+        return message, rival.kind
     if layout is QRELS and len(cells) == 5 and is_number[4]:
         if all(is_number[2:]):
-            what = f"{what[:-1]}: it looks like prels (qid docno grade method probability)."
+            message = f"{message[:-1]}: it looks like prels (qid docno grade method probability)."
         else:
-            what = f"{what[:-1]}: it looks like subtopic qrels."
-        return what, "five"
-    return what, "columns"
+            message = f"{message[:-1]}: it looks like subtopic qrels."
+        return message, "five"
+    return message, "columns"
 
 
 def _shown(layout: Layout) -> str:

@@ -83,13 +83,13 @@ def refuse_duplicates(corpus: Corpus) -> Iterator[Document]:
         docno, count = document.docno, len(hashes)
         hashes.add(hash(docno))
         # Two docnos may have the same hash.
-        if len(hashes) == count and sum(other.docno == docno for other in corpus) > 1:
+        if len(hashes) == count and sum(document_.docno == docno for document_ in corpus) > 1:
             message, hint = f"duplicate docno {docno!r}", "Keep one of the two documents."
             places = corpus.places(docno)
             if len(places) < 2:
                 raise InputError(f"{message} in {corpus.source}.", hint=hint)
-            (other, first), (path, line) = places[:2]
-            message += f", first seen at {other}:{first}."
+            (earlier, first), (path, line) = places[:2]
+            message += f", first seen at {earlier}:{first}."
             raise InputError(message, path=path, line=line, hint=hint)
         yield document
 
@@ -116,7 +116,10 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
     form, the stance may be a boolean (true: PRO).
     """
     if isinstance(record.get("premises"), list) and "conclusion" in record:
-        items = [one if isinstance(one, dict) else {"text": one} for one in record["premises"]]
+        items = [
+            premise if isinstance(premise, dict) else {"text": premise}
+            for premise in record["premises"]
+        ]
         texts = [text for item in items if (text := as_text(item.get("text"))) is not None]
         stance = next((str(item["stance"]) for item in items if item.get("stance")), "")
         context = record.get("context")

@@ -46,8 +46,8 @@ class Framed(ABC):
         columns = self.to_polars().to_dict()
         return pd.DataFrame(
             {
-                name: one.to_numpy() if one.dtype.is_numeric() else one.to_list()
-                for name, one in columns.items()
+                name: column.to_numpy() if column.dtype.is_numeric() else column.to_list()
+                for name, column in columns.items()
             }
         )
 
@@ -75,8 +75,8 @@ def topic_numbers(qids: pl.Series) -> Integers:
     numbers = np.arange(len(names), dtype=np.int64)
     distinct = names.unique(maintain_order=True)
     if len(distinct) < len(names):  # a topic's rows are not contiguous
-        found = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
-        numbers = found.to_numpy().astype(np.int64)
+        positions = names.replace_strict(distinct, np.arange(len(distinct)), return_dtype=pl.Int64)
+        numbers = positions.to_numpy().astype(np.int64)
     return np.repeat(numbers, lengths)
 
 
@@ -97,44 +97,46 @@ def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Intege
     return np.flatnonzero(~pairs.is_first_distinct().to_numpy())
 
 
-def rows_of(data: "Frame | Nested", value: Sequence[str], what: str) -> pl.DataFrame:
+def rows_of(data: "Frame | Nested", value: Sequence[str], label: str) -> pl.DataFrame:
     """Columns qid, docno, ``value[0]`` of dicts or a frame; ``value`` lists its accepted names."""
     if isinstance(data, Mapping):
-        wrong = next((type(each) for each in data.values() if not isinstance(each, Mapping)), None)
+        wrong = next(
+            (type(value_) for value_ in data.values() if not isinstance(value_, Mapping)), None
+        )
         if wrong is not None:
             shape = f"{{qid: {{docno: {value[0]}}}}}"
-            raise UsageError(f"{what} from a dict is {shape}; a value here is {wrong.__name__}.")
+            raise UsageError(f"{label} from a dict is {shape}; a value here is {wrong.__name__}.")
         triples = [(q, d, v) for q, ranking in data.items() for d, v in ranking.items()]
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
     else:
-        qids, docnos, values = (column_of(data, names, what) for names in (QID, DOCNO, value))
+        qids, docnos, values = (column_of(data, names, label) for names in (QID, DOCNO, value))
     ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
-    found = pl.Series(value[0], values, strict=False)
-    if found.dtype.is_nested() or found.dtype == pl.Object:
+    series = pl.Series(value[0], values, strict=False)
+    if series.dtype.is_nested() or series.dtype == pl.Object:
         raise UsageError(f"each {value[0]} must be a number, not a list or a mapping.")
-    return pl.DataFrame(ids).with_columns(found)
+    return pl.DataFrame(ids).with_columns(series)
 
 
-def column_of(frame: "Frame", names: Sequence[str], what: str) -> list[Any]:
+def column_of(frame: "Frame", names: Sequence[str], label: str) -> list[Any]:
     """The first of these columns that a data frame has."""
     columns = getattr(frame, "columns", None) if hasattr(frame, "shape") else None
     if columns is None:
         raise UsageError(
-            f"{what} needs a pandas or polars data frame or a dict, not {type(frame).__name__}."
+            f"{label} needs a pandas or polars data frame or a dict, not {type(frame).__name__}."
         )
     for name in names:
         if name in columns:
             return frame[name].to_list()
     raise UsageError(
-        f"{what} needs a column {' or '.join(names)}; here are {', '.join(map(str, columns))}."
+        f"{label} needs a column {' or '.join(names)}; here are {', '.join(map(str, columns))}."
     )
 
 
-def ids_of(values: Sequence[Any], what: str) -> pl.Series:
+def ids_of(values: Sequence[Any], label: str) -> pl.Series:
     """Ids as text; integers are converted, floats refused because their digits are ambiguous."""
     for value in values:
         if not isinstance(value, str | int | np.integer) or isinstance(value, bool):
             raise UsageError(
-                f"a {what} must be text or an integer, not {value!r} ({type(value).__name__})."
+                f"a {label} must be text or an integer, not {value!r} ({type(value).__name__})."
             )
-    return pl.Series(what, [str(value) for value in values], dtype=pl.String)
+    return pl.Series(label, [str(value) for value in values], dtype=pl.String)

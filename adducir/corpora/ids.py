@@ -30,14 +30,14 @@ def reads_like_id(name: str) -> bool:
 
 
 def id_field(
-    sample: Sequence[Mapping[str, Any]], known: Sequence[str], path: Path, kind: str
+    sample: Sequence[Mapping[str, Any]], usual: Sequence[str], path: Path, kind: str
 ) -> str | None:
     """The id's field of records; a choice among several is noted, and None if no field is one.
 
     ``kind`` is ``docno`` or ``qid``. Two unknown fields that both could be ids are an InputError.
     """
     first = sample[0]
-    named = [name for name in known if name in first]
+    named = [name for name in usual if name in first]
     if "pid" in named and "docid" in named:  # of MS MARCO v2's passages
         named.remove("pid")
         named.insert(named.index("docid"), "pid")
@@ -46,7 +46,7 @@ def id_field(
         chosen = (unique or named)[0]
         others = [f"{name}{'' if name in unique else ' (repeated)'}" for name in named]
         others = [text for text, name in zip(others, named, strict=True) if name != chosen]
-        if chosen != next(name for name in known if name in named):
+        if chosen != next(name for name in usual if name in named):
             _tell(path, kind, chosen, f", not {', '.join(others)}")
         return chosen
     if named:
@@ -60,8 +60,8 @@ def id_field(
     return alike[0] if alike else None
 
 
-def _tell(path: Path, kind: str, name: str, rest: str) -> None:
-    progress().note_once(f"{path}: the {kind} is {name}{rest} (--{kind}-field names another)")
+def _tell(path: Path, kind: str, name: str, more: str) -> None:
+    progress().note_once(f"{path}: the {kind} is {name}{more} (--{kind}-field names another)")
 
 
 def _is_unique(name: str, sample: Sequence[Mapping[str, Any]]) -> bool:
@@ -70,15 +70,15 @@ def _is_unique(name: str, sample: Sequence[Mapping[str, Any]]) -> bool:
     return len(ids) == len(values) and all(value.split() == [value] for value in ids)
 
 
-def id_column_of(names: Sequence[str], known: Sequence[str]) -> int:
+def id_column_of(names: Sequence[str], usual: Sequence[str]) -> int:
     """The place of the id in a header: a known name, one that reads like an id's, or the first."""
-    for name in known:
+    for name in usual:
         if name in names:
             return names.index(name)
     return next((at for at, name in enumerate(names) if reads_like_id(name)), 0)
 
 
-def is_header(rows: Sequence[Sequence[str]], known: Sequence[str]) -> bool:
+def is_header(rows: Sequence[Sequence[str]], usual: Sequence[str]) -> bool:
     """Whether the first row names columns, by known names or by its shape beside the others.
 
     It does if each cell is a name of a column, and one reads like an id's where the next line's
@@ -86,15 +86,15 @@ def is_header(rows: Sequence[Sequence[str]], known: Sequence[str]) -> bool:
     """
     names = [cell.strip() for cell in rows[0]]
     lower = [name.lower() for name in names]
-    if lower[0] in known or not ({*lower}.isdisjoint(known) or {*lower}.isdisjoint(TEXT_NAMES)):
+    if lower[0] in usual or not ({*lower}.isdisjoint(usual) or {*lower}.isdisjoint(TEXT_NAMES)):
         return True
-    rest = [cells for cells in rows[1:] if len(cells) == len(names)]
+    body = [cells for cells in rows[1:] if len(cells) == len(names)]
     is_named = all(_COLUMN.fullmatch(name) for name in names) and len({*lower}) == len(names) > 1
-    if not is_named or not rest:
+    if not is_named or not body:
         return False
-    key = id_column_of(lower, known)
-    if reads_like_id(names[key]) and not reads_like_id(rest[0][key]):
+    key = id_column_of(lower, usual)
+    if reads_like_id(names[key]) and not reads_like_id(body[0][key]):
         return all(len(name.split()) == 1 for name in names)
-    numbered = all(re.search("[0-9]", cells[0]) for cells in rest)
+    numbered = all(re.search("[0-9]", cells[0]) for cells in body)
     is_short = all(len(name.split()) == 1 for name in names)
-    return len(rest) > 2 and numbered and is_short and not re.search("[0-9]", names[0])
+    return len(body) > 2 and numbered and is_short and not re.search("[0-9]", names[0])

@@ -63,8 +63,8 @@ def open_dataset(name: str, part: str) -> Any:
     try:
         import ir_datasets
     except ModuleNotFoundError as error:
-        if known := lacking(error):
-            message = f"{name!r} is not an existing file, and {known.what}"
+        if missing := lacking(error):
+            message = f"{name!r} is not an existing file, and {missing.what}"
             hint = f"If it is an id of ir_datasets: {installing('datasets')}"
             raise InputError(message, hint=hint, absent=True) from error
         raise
@@ -90,9 +90,9 @@ def _near(name: str, part: str) -> str:
     from ir_datasets import registry
 
     with Progress(), _quietly():
-        known = [other for other in registry if registry[other].has(part)]
-    inside = [other for other in known if other.startswith(f"{name}/")]
-    near = inside[:5] or difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+        datasets = [dataset for dataset in registry if registry[dataset].has(part)]
+    inside = [dataset for dataset in datasets if dataset.startswith(f"{name}/")]
+    near = inside[:5] or difflib.get_close_matches(name, datasets, n=3, cutoff=0.6)
     return f"Similar: {', '.join(near)}." if near else "See https://ir-datasets.com for the ids."
 
 
@@ -145,8 +145,8 @@ class IrdsCorpus:
                 return False
             return True
 
-        what = f"the documents of {name}, which ir_datasets downloads."
-        fetched_later(what, is_here, lambda: next(records(dataset, name, "docs")))
+        label = f"the documents of {name}, which ir_datasets downloads."
+        fetched_later(label, is_here, lambda: next(records(dataset, name, "docs")))
         return cls(name, dataset)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -169,13 +169,13 @@ class IrdsCorpus:
         names, searched, record = self._names, self.default_fields, None
         for record in records(self.dataset, self.source, "docs"):
             check_docno(record.doc_id)
-            given = {name: getattr(record, name) for name in names}
+            fields = {name: getattr(record, name) for name in names}
             if searched == ARGUMENT_FIELDS:
                 premises = [{"text": o.text, "stance": o.stance.name} for o in record.premises]
-                given["premises"] = premises
+                fields["premises"] = premises
             elif "default_text" in searched:
-                given["default_text"] = record.default_text()
-            yield Document(record.doc_id, fields_of(given))
+                fields["default_text"] = record.default_text()
+            yield Document(record.doc_id, fields_of(fields))
         if record is None:
             raise InputError(f"{self.source} of ir_datasets does not contain any documents.")
 

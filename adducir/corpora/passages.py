@@ -88,9 +88,9 @@ def _cut(document: Document, words: int, fields: Sequence[str]) -> list[Document
 
 def cut(text: str, words: int) -> list[str]:
     """The passages of a text, each of at most ``words`` words; a blank text is one passage."""
-    found, sentences, first = list(_WORD.finditer(text)), list[tuple[int, int]](), 0
-    for number, word in enumerate(found, 1):
-        following = found[number] if number < len(found) else None
+    tokens, sentences, first = list(_WORD.finditer(text)), list[tuple[int, int]](), 0
+    for number, word in enumerate(tokens, 1):
+        following = tokens[number] if number < len(tokens) else None
         if (
             following is None
             or number - first == words
@@ -101,7 +101,7 @@ def cut(text: str, words: int) -> list[str]:
                 and not following[0][0].islower()
             )
         ):
-            sentences.append((found[first].start(), number - first))
+            sentences.append((tokens[first].start(), number - first))
             first = number
     starts = filled(sentences, words)
     ends = [*starts[1:], len(text)]

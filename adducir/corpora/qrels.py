@@ -86,9 +86,9 @@ class Qrels(FramedByTopic):
         names = [name for name in ("subtopic", "subtopic_id") if name in columns]
         if isinstance(data, Mapping) or not names:
             return cls(_judgements(data), source)
-        each = _judgements(data, repeats=True)
-        each = each.with_columns(ids_of(column_of(data, names, source), SUBTOPIC))
-        return _of_subtopics(each, "max", source)
+        rows = _judgements(data, repeats=True)
+        rows = rows.with_columns(ids_of(column_of(data, names, source), SUBTOPIC))
+        return _of_subtopics(rows, "max", source)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -100,33 +100,33 @@ class Qrels(FramedByTopic):
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """Only the judgements of these topics, in the same order; unknown qids are ignored."""
         refuse_text(qids, "qids")
-        wanted = pl.Series("qid", list(qids), dtype=pl.String).implode()
-        each = self.subtopics
+        kept = pl.Series("qid", list(qids), dtype=pl.String).implode()
+        subtopics = self.subtopics
         return Qrels(
-            self.frame.filter(pl.col("qid").is_in(wanted)),
+            self.frame.filter(pl.col("qid").is_in(kept)),
             self.source,
-            None if each is None else each.filter(pl.col("qid").is_in(wanted)),
+            None if subtopics is None else subtopics.filter(pl.col("qid").is_in(kept)),
         )
 
     def identity(self) -> dict[str, str]:
         """A digest of the judgements for fingerprints, independent of the source's name."""
         frames = [self.frame] if self.subtopics is None else [self.frame, self.subtopics]
-        texts = [one.write_csv(separator=" ", quote_style="never") for one in frames]
+        texts = [frame.write_csv(separator=" ", quote_style="never") for frame in frames]
         return {"qrels": digest_of(texts)}
 
 
 def _of_subtopics(frame: pl.DataFrame, kept: str, source: str) -> Qrels:
     """Judgements by subtopic (the column ``iteration``) of a frame with a row for each."""
-    each = frame.rename({SUBTOPIC: "subtopic"}).cast({"grade": pl.Int64})
+    rows = frame.rename({SUBTOPIC: "subtopic"}).cast({"grade": pl.Int64})
     keys = ["qid", "subtopic", "docno"]
-    for row in each.filter(each.select(keys).is_duplicated()).head(1).rows(named=True):
-        what = "document {docno} of topic {qid} is judged twice for subtopic {subtopic}."
-        raise InputError(what.format(**row), path=source)
+    for row in rows.filter(rows.select(keys).is_duplicated()).head(1).rows(named=True):
+        reason = "document {docno} of topic {qid} is judged twice for subtopic {subtopic}."
+        raise InputError(reason.format(**row), path=source)
     grade = pl.col("grade").first() if kept == "first" else pl.col("grade").max()
-    frame = each.group_by("qid", "docno", maintain_order=True).agg(grade)
+    frame = rows.group_by("qid", "docno", maintain_order=True).agg(grade)
     message = f"read by subtopic; the {_KEPT[kept]} of a document counts where it needs one"
     progress().note_once(f"{source}: {message}")
-    return Qrels(frame, source, each.select(*keys, "grade"))
+    return Qrels(frame, source, rows.select(*keys, "grade"))
 
 
 def _judgements(data: Any, *, repeats: bool = False) -> pl.DataFrame:
@@ -181,14 +181,16 @@ def load_qrels(
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("qrels are missing.")
-    with gathering() as each:
-        found = [each(partial(resolve, one)) for one in sources]
+    with gathering() as opening:
+        places_ = [opening(partial(resolve, source_)) for source_ in sources]
     keeps = duplicates != "refuse" or subtopics
-    with gathering() as each:
-        read = [each(partial(_read, one, columns, quotes, keeps, subtopics)) for one in found]
-    for one, part in zip(found, read, strict=True):
+    with gathering() as opening:
+        read = [
+            opening(partial(_read, place, columns, quotes, keeps, subtopics)) for place in places_
+        ]
+    for place, part in zip(places_, read, strict=True):
         if subtopics and SUBTOPIC not in part.frame.columns:
-            raise InputError("it does not name subtopics, but measures need them.", path=one)
+            raise InputError("it does not name subtopics, but measures need them.", path=place)
     frame = pl.concat([part.frame for part in read]).cast({"grade": pl.Int64})
     if subtopics:
         kept = "first" if duplicates == "first" else "max"
@@ -204,51 +206,51 @@ def load_qrels(
         qid, docno, _ = frame.row(int(row))
         is_it = (pl.col("qid") == qid) & (pl.col("docno") == docno)
         places = [
-            (one, part.line(int(at)))
-            for one, part in zip(found, read, strict=True)
+            (place, part.line(int(at)))
+            for place, part in zip(places_, read, strict=True)
             for at in part.frame.select(is_it.arg_true()).to_series()
         ]
-        (other, before), (path, line) = places[:2]
-        what = f"document {docno} of topic {qid} is judged twice, first in {other}:{before}."
-        raise InputError(what, path=path, line=line, hint=_KEEP)
+        (earlier, before), (path, line) = places[:2]
+        reason = f"document {docno} of topic {qid} is judged twice, first in {earlier}:{before}."
+        raise InputError(reason, path=path, line=line, hint=_KEEP)
     return Qrels(frame, " + ".join(map(str, sources)))
 
 
 def _read(
-    found: Path | str,
+    place: Path | str,
     names: Sequence[str],
     quotes: Quotes | None,
     repeats: bool,
     subtopics: bool,
 ) -> Columns:
-    wanted = (*SCHEMA, SUBTOPIC) if subtopics else tuple(SCHEMA)
-    if isinstance(found, str):
+    fields = (*SCHEMA, SUBTOPIC) if subtopics else tuple(SCHEMA)
+    if isinstance(place, str):
         from adducir.corpora import irds
 
-        dataset = irds.open_dataset(found, "qrels")
+        dataset = irds.open_dataset(place, "qrels")
         rows = [
             (qrel.query_id, qrel.doc_id, float(qrel.relevance), _subtopic(qrel))
-            for qrel in irds.records(dataset, found, "qrels")
+            for qrel in irds.records(dataset, place, "qrels")
         ]
         if not rows:
-            raise InputError(f"{found} of ir_datasets does not contain any judgements.")
+            raise InputError(f"{place} of ir_datasets does not contain any judgements.")
         schema = SCHEMA | {"grade": pl.Float64, SUBTOPIC: pl.String}
-        return Columns(pl.DataFrame(rows, schema=schema, orient="row").select(wanted))
-    if found.is_dir():
-        raise InputError("this is a folder, not a file of qrels.", path=found)
-    data, table = read_table(found, quotes)
+        return Columns(pl.DataFrame(rows, schema=schema, orient="row").select(fields))
+    if place.is_dir():
+        raise InputError("this is a folder, not a file of qrels.", path=place)
+    data, table = read_table(place, quotes)
     if names:
         layout = named_layout(QRELS, names)
-        if table is None or suffix_of(found) != PARQUET:
-            columns = read_columns(regular_columns(data, layout), layout, wanted, repeats=repeats)
-            return _without_faults(columns, found)
+        if table is None or suffix_of(place) != PARQUET:
+            columns = read_columns(regular_columns(data, layout), layout, fields, repeats=repeats)
+            return _without_faults(columns, place)
         if len(table.columns) != len(names):
-            what = f"it has {len(table.columns)} columns, but --qrels-columns names {len(names)}."
-            raise InputError(what, path=found)
+            reason = f"it has {len(table.columns)} columns, but --qrels-columns names {len(names)}."
+            raise InputError(reason, path=place)
         table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
     judged: Any = table
     if table is None and data[:64].lstrip()[:1] in (b"{", b"["):
-        judged = _from_json(found, data)
+        judged = _from_json(place, data)
     if judged is not None:
         try:
             frame = _judgements(judged, repeats=repeats)
@@ -256,22 +258,22 @@ def _read(
                 names = ("subtopic", "subtopic_id", SUBTOPIC)
                 frame = frame.with_columns(ids_of(column_of(judged, names, "qrels"), SUBTOPIC))
         except UsageError as error:
-            raise InputError(error.what, path=found, hint=error.hint) from error
+            raise InputError(error.what, path=place, hint=error.hint) from error
         return Columns(frame.cast({"grade": pl.Float64}))
-    data = tabbed(_without_comments(data, found))
+    data = tabbed(_without_comments(data, place))
     first = next((line.split() for line in data[:10_000].split(b"\n") if line.strip()), [])
     if len(first) == 3 and re.fullmatch(rb"[+-]?[0-9]++(?:\.0*+)?", first[2]):
         message = "three columns without a header, read as qid,docno,grade"
-        progress().note_once(f"{found}: {message}")
+        progress().note_once(f"{place}: {message}")
         columns = read_columns(data, _THREE, tuple(SCHEMA), repeats=repeats)
-    elif suffix_of(found) == ".csv" and len(first) != len(QRELS.columns):
+    elif suffix_of(place) == ".csv" and len(first) != len(QRELS.columns):
         shown = b",".join(first).decode(errors="replace")[:60]
-        what = f"the first line must name columns such as qid, docno and grade, not {shown!r}."
+        reason = f"the first line must name columns such as qid, docno and grade, not {shown!r}."
         hint = "Name them with --qrels-columns qid,docno,grade."
-        raise InputError(what, path=found, line=1, hint=hint)
+        raise InputError(reason, path=place, line=1, hint=hint)
     else:
-        columns = read_columns(data, QRELS, wanted, repeats=repeats)
-    return _without_faults(columns, found)
+        columns = read_columns(data, QRELS, fields, repeats=repeats)
+    return _without_faults(columns, place)
 
 
 def _subtopic(qrel: Any) -> str:

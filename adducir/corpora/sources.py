@@ -108,12 +108,12 @@ def _opened(
         from adducir.corpora.tables import FrameCorpus
 
         return FrameCorpus.of(source)
-    found = resolve(source)
-    if isinstance(found, Path):
+    place = resolve(source)
+    if isinstance(place, Path):
         from adducir.corpora.local import open_local
 
         return open_local(
-            found,
+            place,
             str(source),
             docno_field=docno_field,
             format=kind,
@@ -122,15 +122,15 @@ def _opened(
         )
     from adducir.corpora.irds import IrdsCorpus
 
-    return IrdsCorpus.open(found)
+    return IrdsCorpus.open(place)
 
 
 def expanded(source: str) -> str:
     """The source with each ``${NAME}`` replaced by the environment variable's value."""
 
     def value(match: re.Match[str]) -> str:
-        if found := os.environ.get(match[1]):
-            return found
+        if setting := os.environ.get(match[1]):
+            return setting
         raise InputError(
             f"the environment variable {match[1]} is not set.",
             path=source,

@@ -122,8 +122,8 @@ def has_csv_quotes(
     else:
         is_csv, begins = _quoting_of(data.decode().replace("\r\n", "\n").split("\n"))
     if begins:
-        how, other = ("enclose cells", "literal") if is_csv else ("are read as text", "csv")
-        progress().note_once(f"{path}: quotes {how} (--quotes {other} reads them otherwise)")
+        how, choice = ("enclose cells", "literal") if is_csv else ("are read as text", "csv")
+        progress().note_once(f"{path}: quotes {how} (--quotes {choice} reads them otherwise)")
     return is_csv
 
 
@@ -150,8 +150,8 @@ def _quoting_of(lines: Iterable[str]) -> tuple[bool, bool]:
             cell[:1] == '"' and ('""' in cell[1:-1] or "\t" in cell) for cell in cells
         )
         if number:
-            here = {at for at, cell in enumerate(cells) if cell[:1] == '"'}
-            enclosed = here if enclosed is None else enclosed & here
+            quoted = {at for at, cell in enumerate(cells) if cell[:1] == '"'}
+            enclosed = quoted if enclosed is None else enclosed & quoted
     return is_shown or (rows > 1 and bool(enclosed)), begins
 
 
@@ -237,16 +237,16 @@ def delimiter_of(line: str) -> str:
 
 def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """Documents as dicts, and their docnos."""
-    wanted = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
+    shapes = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
     if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise UsageError(f"{wanted}, not {shortened(repr(data))}.")
+        raise UsageError(f"{shapes}, not {shortened(repr(data))}.")
     rows, docnos = list[dict[str, Any]](), list[Any]()
     for row in data:
         row = row.fields | {"docno": row.docno} if isinstance(row, Document) else row
         key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
         if not key:
             shown = shortened(repr(row))
-            raise UsageError(f"{wanted}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
+            raise UsageError(f"{shapes}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
         rows.append(dict(row))
         docnos.append(row[key])
     return rows, ids_of(docnos, "docno").to_list()
@@ -262,11 +262,11 @@ class FrameCorpus:
     @classmethod
     def of(cls, data: "Frame | Iterable[Mapping[str, Any]]") -> "FrameCorpus":
         """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
-        given: Any = data
+        frame: Any = data
         if is_frame(data):
-            docnos = ids_of(column_of(given, DOCNO, "a corpus"), "docno").to_list()
+            docnos = ids_of(column_of(frame, DOCNO, "a corpus"), "docno").to_list()
             is_polars = isinstance(data, pl.DataFrame)
-            rows = given.to_dicts() if is_polars else given.to_dict("records")
+            rows = frame.to_dicts() if is_polars else frame.to_dict("records")
         else:
             rows, docnos = _records(data)
         documents = list[Document]()
@@ -280,13 +280,15 @@ class FrameCorpus:
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        return default_fields_of([one.fields for one in self.documents[:SAMPLE]])
+        return default_fields_of([document.fields for document in self.documents[:SAMPLE]])
 
     def __iter__(self) -> Iterator[Document]:
         return iter(self.documents)
 
     def identity(self) -> dict[str, Any]:
-        parts = ([one.docno, *map(str, one.fields.items())] for one in self.documents)
+        parts = (
+            [document.docno, *map(str, document.fields.items())] for document in self.documents
+        )
         return {"source": "frame", "sha256": digest_of(text for part in parts for text in part)}
 
     def size_hint(self) -> int:

@@ -54,12 +54,12 @@ def weights_in(
     key = next((key for key in keys if key in record), None)
     if key is None:
         return None
-    found = record[key]
-    if not isinstance(found, Mapping):
-        kind = "a list, as of a dense vector" if isinstance(found, list) else repr(found)
+    weights = record[key]
+    if not isinstance(weights, Mapping):
+        kind = "a list, as of a dense vector" if isinstance(weights, list) else repr(weights)
         message = f"`{key}` must be an object, not {kind}."
         raise InputError(message, path=path, line=line, hint=_SHAPE)
-    for token, weight in found.items():
+    for token, weight in weights.items():
         is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
         if not (is_number and 0 <= weight <= LARGEST_WEIGHT):
             message = f"the weight of {token!r} must be from 0 to {LARGEST_WEIGHT}, not {weight!r}."
@@ -67,7 +67,7 @@ def weights_in(
         if "\n" in token or "\r" in token:
             message = f"the token {token!r} contains a line break."
             raise InputError(message, path=path, line=line, hint=_SHAPE)
-    return dict(found)
+    return dict(weights)
 
 
 def _files(source: Path) -> list[Path]:

@@ -69,10 +69,10 @@ class Topics(Framed):
         With ``word_weights``, queries are ``school^2 uniform`` or ``{"school": 2, "uniform": 1}``.
         """
         if isinstance(data, Mapping):
-            given, queries = list(data), list(data.values())
+            qids_given, queries = list(data), list(data.values())
         else:
-            given, queries = (column_of(data, names, "topics") for names in (QID, QUERY))
-        qids = ids_of(given, "qid").to_list()
+            qids_given, queries = (column_of(data, names, "topics") for names in (QID, QUERY))
+        qids = ids_of(qids_given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, (str, Mapping) if word_weights else str):
                 raise UsageError(f"the query of topic {qid} must be text, not {query!r}.")
@@ -139,7 +139,7 @@ class Topics(Framed):
         details = {"topics": digest_of(pairs)}
         if self.vectors is None:
             return details
-        vectors = fingerprint([sorted(one.items()) for one in self.vectors])
+        vectors = fingerprint([sorted(vector.items()) for vector in self.vectors])
         return details | {"words" if self.weighs_words else "vectors": vectors}
 
 
@@ -166,23 +166,23 @@ def load_topics(
         >>> len(topics) == len(topics.to_dict())
         True
     """
-    found = resolve(source)
-    if isinstance(found, Path):
-        raw = read_forms(found, qid_field, quotes)
+    place = resolve(source)
+    if isinstance(place, Path):
+        raw = read_forms(place, qid_field, quotes)
     elif qid_field or quotes:
         raise UsageError("qid_field and quotes have no effect on topics of ir_datasets.")
     else:
-        raw = _from_dataset(found)
+        raw = _from_dataset(place)
     for topic in raw[:1]:
         foreign = [n for n in topic.fields if n in DOCNO and n not in QID_FIELDS]
         if foreign and not topic.is_tagged:
-            raise InputError(f"{_NO_TOPICS} it has a column {foreign[0]}.", path=found)
+            raise InputError(f"{_NO_TOPICS} it has a column {foreign[0]}.", path=place)
     lines, present = dict[str, int | None](), dict[str, str]()
     vectors: list[Mapping[str, float]] = []
     for topic in raw:
         if topic.qid.split() != [topic.qid] or topic.qid in lines:
             wrong = "repeated" if topic.qid in lines else "empty or contains white space"
-            raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=found, line=topic.line)
+            raise InputError(f"the qid {topic.qid!r} is {wrong}.", path=place, line=topic.line)
         lines[topic.qid] = topic.line
         present |= {name: present.get(name) or text for name, text in topic.fields.items()}
         if (field is None or word_weights) and topic.vector is not None:
@@ -193,13 +193,13 @@ def load_topics(
         lacks = next(topic for topic in raw if topic.vector is None)
         message = f"topic {lacks.qid!r} lacks token weights, but others have them."
         hint = "Add them to all topics, or name a field to search with."
-        raise InputError(message, path=found, line=lacks.line, hint=hint)
+        raise InputError(message, path=place, line=lacks.line, hint=hint)
     filled = [name for name, text in present.items() if text]
     if vectors and word_weights:
         return _weighted(list(lines), vectors, str(source))
     if vectors and not filled:
         return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
-    names, queries = _fields(raw, list(present), filled, field, found), list[str]()
+    names, queries = _fields(raw, list(present), filled, field, place), list[str]()
     for topic in raw:
         queries.append(collapse(" ".join(filter(None, map(topic.fields.get, names)))))
     if word_weights:
@@ -222,7 +222,7 @@ def _weighted(
             message = error.what if isinstance(error, InputError) else error
             line = lines.get(qid)
             raise InputError(f"topic {qid}: {message}", path=source, line=line) from error
-    return Topics(qids, [" ".join(one) for one in words], source, field, words)
+    return Topics(qids, [" ".join(word_weights) for word_weights in words], source, field, words)
 
 
 def _from_dataset(name: str) -> list[RawTopic]:
@@ -233,7 +233,7 @@ def _from_dataset(name: str) -> list[RawTopic]:
     topics = []
     for query in irds.records(dataset, name, "queries"):
         names = getattr(query, "_fields", ("query_id", "text"))
-        fields = fields_of({one: getattr(query, one) for one in names if one != "query_id"})
+        fields = fields_of({name: getattr(query, name) for name in names if name != "query_id"})
         if not any(default in fields for default in _DEFAULTS) and hasattr(query, "default_text"):
             fields["query"] = query.default_text()
         topics.append(RawTopic(query.query_id, fields, None))
@@ -248,18 +248,18 @@ def _fields(
     source: str | Path,
 ) -> Sequence[str]:
     """The fields to search with: those the user names, a usual one, or the only one of prose."""
-    what = "it is not clear which field to search with."
+    reason = "it is not clear which field to search with."
     if field is not None:
         names = [name.strip() for name in field.split("+")]
         unknown = [name for name in names if name not in present]
-        what = f"none of the topics has a field {', '.join(map(repr, unknown))}."
+        reason = f"none of the topics has a field {', '.join(map(repr, unknown))}."
         names = [] if unknown else names
     else:
         usual = [name for name in (*_DEFAULTS, *_OTHERS) if name in present]
-        alone = next((list(one) for one in (filled, present) if len(one) == 1), [])
+        alone = next((list(names_) for names_ in (filled, present) if len(names_) == 1), [])
         names = usual[:1] or alone
         if names == ["docid"] or (not names and "docid" in present):
-            names, what = [], "the topics are documents, which are named by docid, not queries."
+            names, reason = [], "the topics are documents, which are named by docid, not queries."
         elif not names and (texts := prose_fields([topic.fields for topic in raw])):
             names = texts if len(texts) == 1 else []
         if names and names[0] not in _DEFAULTS and len(filled) > 1:
@@ -269,5 +269,5 @@ def _fields(
     if not names:
         hint = f"The topics' fields are: {', '.join(present) or 'none'}."
         hint += " Name one with --query-field." if field is None and present else ""
-        raise InputError(what, path=source, hint=hint)
+        raise InputError(reason, path=source, hint=hint)
     return names

@@ -64,7 +64,7 @@ def trec_documents(
     # Two searches: one pattern for both would search for the end again from every beginning.
     opening, closing = re.compile(f"<{key}>", re.I), re.compile(rf"</{key}\s*+>", re.I)
     start, tag, attributes, inner, parts = 0, "", "", 0, list[str]()
-    found = strayed = False
+    is_inside = strayed = False
 
     def unclosed(where: str) -> InputError:
         return InputError(f"this <DOC> is not closed before {where}.", path=path, line=start)
@@ -85,15 +85,15 @@ def trec_documents(
                 named = _ID.search(attributes)
                 if first is not None and last is not None:
                     docno = plain(body[first.end() : last.start()])
-                    rest = f"{body[: first.start()]} {body[last.end() :]}"
+                    text = f"{body[: first.start()]} {body[last.end() :]}"
                 elif named is not None and docno_field is None:
-                    docno, rest = plain(named[1]), body
+                    docno, text = plain(named[1]), body
                 else:
                     message = f"this document lacks <{key.upper()}>: {collapse(plain(body))[:40]!r}"
                     raise InputError(message, path=path, line=start)
                 check_docno(docno, path, start)
-                yield start, Document(docno, _fields(rest))
-                start, found = 0, True
+                yield start, Document(docno, _fields(text))
+                start, is_inside = 0, True
             elif start:
                 raise unclosed(f"the next one on line {number}")
             else:
@@ -105,7 +105,7 @@ def trec_documents(
             strayed = True
     if start:
         raise unclosed("the file ends")
-    if strayed and not found:
+    if strayed and not is_inside:
         raise InputError(
             "this file does not contain <DOC>, so it is not in TREC's format.",
             path=path,
@@ -141,8 +141,8 @@ def _fields(body: str) -> dict[str, str]:
 def _without_hidden(page: str) -> str:
     """A web page without its scripts and styles; one that is not closed runs to the end."""
     kept, position, lower = list[str](), 0, page.lower()
-    while (found := _HIDDEN.search(page, position)) is not None:
-        kept.append(page[position : found.start()])
-        end = lower.find(f"</{found[1].lower()}", found.end())
+    while (hidden := _HIDDEN.search(page, position)) is not None:
+        kept.append(page[position : hidden.start()])
+        end = lower.find(f"</{hidden[1].lower()}", hidden.end())
         position = len(page) if end < 0 else lower.find(">", end) + 1 or len(page)
     return " ".join([*kept, page[position:]])

@@ -32,12 +32,12 @@ class Subtopics:
                 hint="Read them with load_qrels(..., subtopics=True), or give a frame with a "
                 "column `subtopic`.",
             )
-        each = judgements.subtopics.filter(pl.col("grade") >= rel)
-        each = each.join(judgements.places, on=["qid", "docno"], how="inner")
-        numbers = each.select("topic", number=pl.col("subtopic").cast(pl.Int64, strict=False))
-        each = each.with_columns(numbers["number"]).sort("topic", "number", "subtopic", "docno")
-        self.topic, self.judgement = each["topic"].to_numpy(), each["judgement"].to_numpy()
-        self.subtopic = each.select(pl.struct("topic", "subtopic").rle_id()).to_series().to_numpy()
+        rows = judgements.subtopics.filter(pl.col("grade") >= rel)
+        rows = rows.join(judgements.places, on=["qid", "docno"], how="inner")
+        numbers = rows.select("topic", number=pl.col("subtopic").cast(pl.Int64, strict=False))
+        rows = rows.with_columns(numbers["number"]).sort("topic", "number", "subtopic", "docno")
+        self.topic, self.judgement = rows["topic"].to_numpy(), rows["judgement"].to_numpy()
+        self.subtopic = rows.select(pl.struct("topic", "subtopic").rle_id()).to_series().to_numpy()
         self.docno, self.topics = judgements.docno, len(judgements.qids)
 
     @cached_property
@@ -48,8 +48,8 @@ class Subtopics:
 
     def sums(self, values: Floats, chosen: Any) -> Floats:
         """(T,) the sums of values of chosen rows."""
-        found = np.bincount(self.topic[chosen], weights=values, minlength=self.topics)
-        return found.astype(np.float64)
+        sums = np.bincount(self.topic[chosen], weights=values, minlength=self.topics)
+        return sums.astype(np.float64)
 
     def nth(self, rank: Integers) -> Integers:
         """(n,) how many documents relevant to its subtopic each is ranked below."""
@@ -99,14 +99,14 @@ class OfSubtopics(Graded):
         return int(getattr(self, "cutoff", NOT_RANKED))
 
     def values(self, lists: Lists) -> Floats:
-        found = Subtopics(lists.judgements, self.rel)
+        subtopics = Subtopics(lists.judgements, self.rel)
         ranked = lists.ranked(getattr(self, "judged_only", False))
         rank = np.full(len(lists.judgements.topic), NOT_RANKED)
         rank[ranked.judgement] = ranked.rank
-        return self.of_ranks(found, rank[found.judgement])
+        return self.of_ranks(subtopics, rank[subtopics.judgement])
 
     @abstractmethod
-    def of_ranks(self, found: Subtopics, rank: Integers) -> Floats:
+    def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
         """(T,) values, from where each document relevant to a subtopic is ranked, (n,)."""
 
 
@@ -129,17 +129,19 @@ class Novelty(OfSubtopics):
     def discounts(self, rank: Integers) -> Floats:
         """(n,) what a gain counts at each rank (from 0)."""
 
-    def gained(self, found: Subtopics, rank: Integers) -> Floats:
+    def gained(self, subtopics: Subtopics, rank: Integers) -> Floats:
         """(T,) the sum of discounted gains above the cutoff."""
-        nth, top = found.nth(rank), rank < self.depth
+        nth, top = subtopics.nth(rank), rank < self.depth
         gain = np.power(self.kept, nth[top]) * self.discounts(rank[top])
-        return found.sums(gain, top)
+        return subtopics.sums(gain, top)
 
-    def of_ranks(self, found: Subtopics, rank: Integers) -> Floats:
-        gained = self.gained(found, rank)
+    def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
+        gained = self.gained(subtopics, rank)
         if self.is_normalised:
-            return share(gained, self.gained(found, found.ideal(self.kept)))
-        return gained if self.depth == 1 else share(gained, np.asarray(found.counts * self.most()))
+            return share(gained, self.gained(subtopics, subtopics.ideal(self.kept)))
+        return (
+            gained if self.depth == 1 else share(gained, np.asarray(subtopics.counts * self.most()))
+        )
 
     def most(self) -> float:
         """The gains of a subtopic to which every document is relevant."""
@@ -199,19 +201,19 @@ class APIA(OfSubtopics):
 
     judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
-    def of_ranks(self, found: Subtopics, rank: Integers) -> Floats:
-        relevant = np.bincount(found.subtopic)[found.subtopic]
+    def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
+        relevant = np.bincount(subtopics.subtopic)[subtopics.subtopic]
         top = rank < NOT_RANKED
-        each = (found.nth(rank)[top] + 1) / (rank[top] + 1.0) / relevant[top]
-        return share(found.sums(each, top), found.counts)
+        gains = (subtopics.nth(rank)[top] + 1) / (rank[top] + 1.0) / relevant[top]
+        return share(subtopics.sums(gains, top), subtopics.counts)
 
 
 class PIA(Cut):
     """P-IA@k: the mean precision of a topic's subtopics."""
 
-    def of_ranks(self, found: Subtopics, rank: Integers) -> Floats:
+    def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
         top = rank < self.depth
-        return share(found.sums(np.ones(top.sum()), top), self.depth * found.counts)
+        return share(subtopics.sums(np.ones(top.sum()), top), self.depth * subtopics.counts)
 
 
 class StRecall(OfSubtopics):
@@ -219,6 +221,6 @@ class StRecall(OfSubtopics):
 
     cutoff: int = Field(..., ge=1, description="The cutoff.")
 
-    def of_ranks(self, found: Subtopics, rank: Integers) -> Floats:
-        is_first = (rank < self.depth) & (found.nth(rank) == 0)
-        return share(found.sums(np.ones(is_first.sum()), is_first), found.counts)
+    def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
+        is_first = (rank < self.depth) & (subtopics.nth(rank) == 0)
+        return share(subtopics.sums(np.ones(is_first.sum()), is_first), subtopics.counts)

@@ -181,8 +181,8 @@ class Judged(MeasureKind):
 
     def values(self, lists: Lists) -> Floats:
         cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
-        found = lists.sums(lists.topic[lists.rank < cutoff])
-        return share(found, np.minimum(lists.retrieved, cutoff))
+        judged = lists.sums(lists.topic[lists.rank < cutoff])
+        return share(judged, np.minimum(lists.retrieved, cutoff))
 
 
 class NDCG(MeasureKind):
@@ -326,10 +326,10 @@ class OfSet(Condensable):
     def shares(self, lists: Lists) -> tuple[Floats, Floats]:
         """(T,) precision and (T,) recall."""
         relevant = lists.relevant(self.rel, self.judged_only)
-        found = lists.sums(relevant.topic)
+        hits = lists.sums(relevant.topic)
         ranked = lists.ranked(self.judged_only)
-        precision = share(found, ranked.retrieved)
-        return precision, share(found, relevant.total)
+        precision = share(hits, ranked.retrieved)
+        return precision, share(hits, relevant.total)
 
 
 class SetAP(OfSet):

@@ -134,13 +134,13 @@ def rank_scores(
 
 def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
     """Read the ranks of one or more systems; ``system`` is the name if the file lacks it."""
-    found: dict[str, dict[str, tuple[Any, ...]]] = {}
+    rows_of: dict[str, dict[str, tuple[Any, ...]]] = {}
     names: tuple[str, ...] = ()
     for line, record in records(path, REQUIRED):
         name, qid = record.get("system", system), record["qid"]
         keys = {key: text for key, text in record.items() if key not in KNOWN}
-        names = names if found else tuple(keys)
-        unranked, own = not record["rank"], found.setdefault(name, {})
+        names = names if rows_of else tuple(keys)
+        unranked, rows_here = not record["rank"], rows_of.setdefault(name, {})
         candidates = whole_number(record["candidates"]) or 0
         place = candidates if unranked else whole_number(record["rank"]) or 0
         tied = 1 if unranked else whole_number(record.get("tied") or "1") or 0
@@ -150,7 +150,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
         whole = "is not an integer of 1 or more."
         for is_wrong, message in (
             (not qid or not name, "the qid or the system is empty."),
-            (qid in own, f"{name} repeats query {qid}."),
+            (qid in rows_here, f"{name} repeats query {qid}."),
             (not candidates, f"candidates {record['candidates']!r} {whole}"),
             (not place, f"rank {record['rank']!r} {whole}"),
             (not tied, f"tied {record.get('tied')!r} {whole}"),
@@ -164,11 +164,11 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
             if is_wrong:
                 raise InputError(message, path=path, line=line)
         texts = tuple(keys[key] for key in names)
-        own[qid] = place - 1, tied, candidates, unranked, rouge, texts
-    if not found:
+        rows_here[qid] = place - 1, tied, candidates, unranked, rouge, texts
+    if not rows_of:
         raise InputError("it contains no ranks.", path=path)
     ranks = {}
-    for name, rows in found.items():
+    for name, rows in rows_of.items():
         better, same, counts, last, shares, own_keys = zip(*rows.values(), strict=True)
         ranks[name] = GoldRanks(
             tuple(rows),

@@ -132,23 +132,23 @@ class Lists:
                 hint="Make the run with Run.ranked, which sorts rows.",
             )
         number = _numbered(blocks["value"], pl.Series(judgements.qids, dtype=pl.String))
-        known, lengths = number >= 0, blocks["len"].cast(pl.Int64).to_numpy()
-        if len(known) and not known.any():
+        is_known, lengths = number >= 0, blocks["len"].cast(pl.Int64).to_numpy()
+        if len(is_known) and not is_known.any():
             raise InputError(
-                f"None of the run's topics ({blocks['value'][0]} is the first of {len(known)}) "
+                f"None of the run's topics ({blocks['value'][0]} is the first of {len(is_known)}) "
                 f"is in the qrels ({judgements.qids[0]} is the first of "
                 f"{len(judgements.qids)}).",
                 path=run.path,
                 hint="Use a run and qrels of the same topics.",
             )
         begin, retrieved = np.zeros((2, len(judgements.qids)), dtype=np.int64)
-        begin[number[known]] = (np.cumsum(lengths) - lengths)[known]
-        retrieved[number[known]] = lengths[known]
+        begin[number[is_known]] = (np.cumsum(lengths) - lengths)[is_known]
+        retrieved[number[is_known]] = lengths[is_known]
         docno, topic = run.frame["docno"], np.repeat(number, lengths)
         keys = pair_keys(docno, topic)
         rows = pl.DataFrame({"key": keys, "row": np.arange(len(keys))})
-        found = judgements.keys.join(rows, on="key", how="inner").sort("row")
-        row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy()
+        judged = judgements.keys.join(rows, on="key", how="inner").sort("row")
+        row, judgement = judged["row"].to_numpy(), judged["judgement"].to_numpy()
         same = (docno.gather(row) == judgements.docno.gather(judgement)).to_numpy()
         same &= topic[row] == judgements.topic[judgement]  # keys may collide
         row, judgement = row[same], judgement[same]
@@ -158,9 +158,9 @@ class Lists:
             (judged_twice, "qrels judge", docno, judgements.source),
             (ranked_twice, "run ranks", judgements.docno, run.path),
         ):
-            for one in again[:1].tolist():
-                raise InputError(f"The {holder} {names[one]} twice for one topic.", path=path)
-        extra, topic = tuple(blocks["value"].filter(pl.Series(~known))), topic[row]
+            for row_ in again[:1].tolist():
+                raise InputError(f"The {holder} {names[row_]} twice for one topic.", path=path)
+        extra, topic = tuple(blocks["value"].filter(pl.Series(~is_known))), topic[row]
         return cls(judgements, retrieved, topic, row - begin[topic], judgement, extra)
 
     @cached_property
@@ -188,16 +188,16 @@ class Lists:
 
     def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
         """Documents with grade ``rel`` or more, above any cutoff."""
-        if (found := self._relevant.get((rel, condensed))) is None:
+        if (relevant := self._relevant.get((rel, condensed))) is None:
             ranked = self.ranked(condensed)
             chosen = ranked.grade >= rel
             topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
-            found = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
-            self._relevant[rel, condensed] = found
+            relevant = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
+            self._relevant[rel, condensed] = relevant
         if cutoff is None:
-            return found
-        top = found.rank < cutoff
-        return Relevant(found.topic[top], found.rank[top], found.nth[top], found.total)
+            return relevant
+        top = relevant.rank < cutoff
+        return Relevant(relevant.topic[top], relevant.rank[top], relevant.nth[top], relevant.total)
 
     def sums(self, topic: Integers, values: Floats | None = None) -> Floats:
         return np.bincount(topic, weights=values, minlength=self.topics).astype(np.float64)

@@ -103,7 +103,7 @@ def computable(measure: Measure) -> Measure:
 
 def needs_subtopics(measures: Iterable[Measure]) -> bool:
     """Whether qrels have to be read by subtopic."""
-    return any(getattr(kind_of(one), "needs_subtopics", False) for one in measures)
+    return any(getattr(kind_of(measure), "needs_subtopics", False) for measure in measures)
 
 
 def lower_is_better(measure: Measure) -> bool:
@@ -137,9 +137,9 @@ def leaves_unjudged_out(measure: Measure) -> bool:
 @cache
 def known() -> dict[str, Measure]:
     """Every measure by name: those of ir_measures, and those that only our kinds define."""
-    found: dict[str, Measure] = dict(registry)
+    measures: dict[str, Measure] = dict(registry)
     for name, kind in MEASURES.kinds().items():
-        if name in found:
+        if name in measures:
             continue
         parameters = {
             key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
@@ -151,8 +151,10 @@ def known() -> dict[str, Measure]:
             for key, field in kind.model_fields.items()
         }
         about = {"NAME": name, "AT_PARAM": kind.at, "SUPPORTED_PARAMS": parameters}
-        found[name] = type(name, (Measure,), about | {"__name__": name, "__doc__": kind.__doc__})()
-    return found
+        measures[name] = type(
+            name, (Measure,), about | {"__name__": name, "__doc__": kind.__doc__}
+        )()
+    return measures
 
 
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
@@ -161,13 +163,13 @@ def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measur
     if not is_one and (isinstance(text, bytes) or not isinstance(text, Iterable)):
         raise refused(text, "measures", "their names")
     parts = [text] if isinstance(text, (str, Measure)) else list(text)
-    found: dict[Measure, None] = {}
+    measures: dict[Measure, None] = {}
     for part in parts:
         read = _from_text(part) if isinstance(part, str) else [part]
-        found.update(dict.fromkeys(map(check_measure, read)))
-    if not found:
+        measures.update(dict.fromkeys(map(check_measure, read)))
+    if not measures:
         raise UsageError("Measures are missing.", hint="Name at least one, such as nDCG@10.")
-    return list(found)
+    return list(measures)
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -237,19 +239,19 @@ def _named(piece: str) -> Measure:
         node: ast.expr = ast.parse(piece[:_LONGEST], mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise unreadable from None
-    given: list[tuple[str | None, ast.expr]] = []
+    arguments: list[tuple[str | None, ast.expr]] = []
     at = None
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         at, node = node.right, node.left
     if isinstance(node, ast.Call) and not node.args:
-        given = [(keyword.arg, keyword.value) for keyword in node.keywords]
+        arguments = [(keyword.arg, keyword.value) for keyword in node.keywords]
         node = node.func
     if not isinstance(node, ast.Name):
         raise unreadable
-    folded = {other.lower(): other for other in (*known(), *MEASURES)} | _SPELLINGS
+    folded = {name_.lower(): name_ for name_ in (*known(), *MEASURES)} | _SPELLINGS
     measure = known().get(node.id) or known().get(folded.get(node.id.lower(), ""))
     if measure is None:
-        near = nearest(node.id, [one.NAME or name for name, one in known().items()])
+        near = nearest(node.id, [measure_.NAME or name for name, measure_ in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)
         glued = re.fullmatch(r"(\w+?)_?([0-9]+)", node.id)  # ndcg10
         if glued and glued[1].lower() in folded:
@@ -258,9 +260,9 @@ def _named(piece: str) -> Measure:
         message = f"unknown measure {piece!r}{near.replace('`?', f'{cutoff}`?') or '.'}"
         raise UsageError(message, hint=hint)
     if at is not None:
-        given.append((measure.AT_PARAM, at))
+        arguments.append((measure.AT_PARAM, at))
     parameters: dict[str, Any] = {}
-    for key, value in given:
+    for key, value in arguments:
         if str(key) in parameters:
             raise UsageError(f"{piece!r} gives {key} twice.")
         parameters[str(key)] = _value(value, piece)
@@ -279,8 +281,8 @@ def _value(node: ast.expr, piece: str) -> Any:
         message = f"{shortened(text)!r} is not a number, True, False or text."
         raise UsageError(f"{shortened(piece)!r}: {message}") from None
     parts = (*value, *value.values()) if isinstance(value, dict) else (value,)
-    for one in parts:
-        if isinstance(one, int) and abs(one) > LARGEST:
+    for part in parts:
+        if isinstance(part, int) and abs(part) > LARGEST:
             raise UsageError(f"{shortened(piece)!r}: a number in it is too large.")
     return value
 
@@ -290,8 +292,8 @@ def check_measure(measure: Measure) -> Measure:
     if not isinstance(measure, Measure):
         raise UsageError(f"{measure!r} is not a measure.")
     if kind_of(measure) is not None:
-        made = MEASURES.make(str(measure.NAME), measure.params)
-        parameters = made.model_dump(include=set(measure.params))
+        formula = MEASURES.make(str(measure.NAME), measure.params)
+        parameters = formula.model_dump(include=set(measure.params))
         return measure(**parameters) if parameters else measure
     try:
         measure.validate_params()  # type: ignore[no-untyped-call]

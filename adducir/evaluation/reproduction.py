@@ -92,21 +92,21 @@ def compare_effects(
     original: Scores, reproduced: Scores, baselines: tuple[Scores, Scores] | None = None
 ) -> dict[str, Reproduced]:
     """The similarity of two experiments' effectiveness by measure, with ``baselines`` of each."""
-    every = (original, reproduced, *(baselines or ()))
-    if any(set(one.measures) != set(original.measures) for one in every):
+    all_scores = (original, reproduced, *(baselines or ()))
+    if any(set(scores.measures) != set(original.measures) for scores in all_scores):
         raise UsageError("the two sets of scores have different measures.")
-    found = {}
+    results = {}
     for measure in original.measures:
-        values = [one.values(measure) for one in every]
+        values = [scores.values(measure) for scores in all_scores]
         same = original.qids == reproduced.qids
         rmse = float(np.sqrt(np.mean((values[0] - values[1]) ** 2))) if same else nan
         largest = float(np.sqrt(np.mean(np.maximum(values[0], 1 - values[0]) ** 2)))
         if baselines is None:
-            found[measure] = Reproduced(rmse, nrmse=rmse / largest)
+            results[measure] = Reproduced(rmse, nrmse=rmse / largest)
             continue
-        means = [float(one.mean()) for one in values]
+        means = [float(row.mean()) for row in values]
         before, after = means[0] - means[2], means[1] - means[3]
         ratio = after / before if before else nan
         delta = before / means[2] - after / means[3] if means[2] and means[3] else nan
-        found[measure] = Reproduced(rmse, ratio, delta, rmse / largest)
-    return found
+        results[measure] = Reproduced(rmse, ratio, delta, rmse / largest)
+    return results

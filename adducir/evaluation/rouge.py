@@ -29,6 +29,6 @@ def rouge_l(reference: str, text: str, words: Callable[[str], Sequence[str]] = w
     """F of a text, 0 to 1; 0 if either lacks tokens."""
     from rapidfuzz.distance import LCSseq
 
-    wanted, found = words(reference), words(text)
-    common = LCSseq.similarity(wanted, found)
-    return 2 * common / (len(wanted) + len(found)) if common else 0.0
+    gold, words_ = words(reference), words(text)
+    common = LCSseq.similarity(gold, words_)
+    return 2 * common / (len(gold) + len(words_)) if common else 0.0

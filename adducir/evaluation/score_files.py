@@ -83,8 +83,8 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
         by: What the columns beside a topic's id are; None: systems where the id has the name that
             leaderboards use (:data:`ITEMS`) and no column is a known measure, else measures.
     """
-    every = pl.DataFrame(list(_values(path, by)), schema=_COLUMNS, orient="row")
-    frame = every.filter(~pl.col("qid").is_in(_MEANS))
+    all_rows = pl.DataFrame(list(_values(path, by)), schema=_COLUMNS, orient="row")
+    frame = all_rows.filter(~pl.col("qid").is_in(_MEANS))
     frame = frame.with_columns(pl.col("system").replace("", system))
     texts = frame.group_by("measure", maintain_order=True).agg(pl.col("value").is_null().all())
     if (words := texts.filter("value")["measure"].to_list()) and len(words) < len(texts):
@@ -94,7 +94,7 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
         message, hint = "it does not contain any values.", None
         if path.is_dir():
             message = "the folder does not contain results of MTEB."
-        elif len(every):
+        elif len(all_rows):
             message = "it contains means over topics only, which cannot be tested."
             hint = "Write each topic's values: trec_eval -q, ir_measures --by_query."
         raise InputError(message, path=path, hint=hint)
@@ -110,21 +110,25 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
     )
     apart = places.select("group", "system").is_duplicated().any()
     frame = frame.with_columns(set=joint if apart else "group", run="system")
-    own = ["set", "system"]
-    wanted = frame.select(*own, "qid").unique(maintain_order=True)
-    wanted = wanted.join(frame.select(*own, "measure").unique(), on=own)
-    for gap in wanted.join(frame, on=[*own, "qid", "measure"], how="anti").head(1).rows(named=True):
+    keys = ["set", "system"]
+    expected = frame.select(*keys, "qid").unique(maintain_order=True)
+    expected = expected.join(frame.select(*keys, "measure").unique(), on=keys)
+    for gap in (
+        expected.join(frame, on=[*keys, "qid", "measure"], how="anti").head(1).rows(named=True)
+    ):
         raise InputError("{system} lacks {measure} of topic {qid}.".format(**gap), path=path)
-    known = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
+    directions = frame.group_by("measure", maintain_order=True).agg(pl.col(HIGHER).first())
     measures: dict[str, Measure] = {}
-    for name, higher in known.iter_rows():
+    for name, higher in directions.iter_rows():
         measures[name] = measure = measure_of(name)
         if higher is not None and not (higher and is_known(measure)):
             measures[name] = NamedMeasure(name, lower_is_better=not higher)
-    if len({str(one) for one in measures.values()}) < len(measures):
+    if len({str(measure_) for measure_ in measures.values()}) < len(measures):
         raise InputError(f"{', '.join(measures)} are the same measure.", path=path)
     frame = frame.with_columns(pl.col("measure").replace({n: str(m) for n, m in measures.items()}))
-    return Scores(frame.select(list(SCHEMA)), {str(one): one for one in measures.values()})
+    return Scores(
+        frame.select(list(SCHEMA)), {str(measure_): measure_ for measure_ in measures.values()}
+    )
 
 
 def is_leaderboard(path: Path) -> bool:
@@ -143,9 +147,9 @@ def measure_of(name: str) -> Measure:
         spelt = f"{_NAMES[match['name'].lower()]}@{match['at']}"
     if match and match["name"] == "hits":  # ranx counts them, papers' hits@k is Success@k
         return NamedMeasure(f"num_rel_ret@{match['at']}", lower_is_better=False)
-    for one in (spelt, name) if name.islower() else (name, spelt):
+    for candidate in (spelt, name) if name.islower() else (name, spelt):
         try:
-            return parse_measure(one)
+            return parse_measure(candidate)
         except UsageError:
             continue
     falls = name in _OURS_FALLING
@@ -178,7 +182,7 @@ def _values(path: Path, by: ColumnsAre | None) -> Iterable[Value]:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     first = first_line(path)
     is_object = first.startswith("{")
-    has_records = is_object and (ending == ".jsonl" or any(f'"{one}"' in first for one in _IDS))
+    has_records = is_object and (ending == ".jsonl" or any(f'"{key}"' in first for key in _IDS))
     if ending == ".json" or (is_object and not ending and not has_records):  # it may be a pipe
         return _from_json(path)
     if ending in (".csv", ".jsonl") or has_records or set(_IDS) & {*re.split(r"[\t,]", first)}:
@@ -240,15 +244,15 @@ def _from_leaderboard(path: Path) -> Iterator[Value]:
 def _from_mteb(folder: Path) -> Iterator[Value]:
     """MTEB's ``MODEL/REVISION/TASK.json``: the mean main score of a task's splits and subsets."""
     for path in sorted(folder.rglob("*.json")):
-        found = json_document(path)
-        if not isinstance(found, dict) or not {"task_name", "scores"} <= found.keys():
+        document = json_document(path)
+        if not isinstance(document, dict) or not {"task_name", "scores"} <= document.keys():
             continue
-        parts = [one for split in found["scores"].values() for one in split]
-        scores = [one.get("main_score") for one in parts if isinstance(one, dict)]
-        numbers = [_number(str(one)) for one in scores]
-        known = [number for number in numbers if number is not None]
-        mean = math.fsum(known) / len(known) if len(known) == len(parts) > 0 else None
-        model, task = path.absolute().parent.parent.name, str(found["task_name"])
+        parts = [split_scores for split in document["scores"].values() for split_scores in split]
+        scores = [part.get("main_score") for part in parts if isinstance(part, dict)]
+        numbers = [_number(str(score)) for score in scores]
+        valid = [number for number in numbers if number is not None]
+        mean = math.fsum(valid) / len(valid) if len(valid) == len(parts) > 0 else None
+        model, task = path.absolute().parent.parent.name, str(document["task_name"])
         yield "", "", model, task, "score", mean, None, True
 
 
@@ -262,8 +266,8 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if not any(cells):
             continue
         if len(cells) != 3:
-            what = f"the line has {len(cells)} columns, not topic, measure and value"
-            raise _refused(path, what, line)
+            reason = f"the line has {len(cells)} columns, not topic, measure and value"
+            raise _refused(path, reason, line)
         if cells[0] == "runid":
             continue
         if _MEANS[0] in cells[:2]:
@@ -271,7 +275,7 @@ def _from_lines(path: Path) -> Iterator[Value]:
             yield "", "", "", qid, measure, None, line, None
             continue
         if swapped is None:
-            is_first, is_second = (is_known(measure_of(one)) for one in cells[:2])
+            is_first, is_second = (is_known(measure_of(cell)) for cell in cells[:2])
             swapped = is_first or (is_padded and not is_second)
         qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
         yield "", "", "", qid, measure, _number(cells[2]), line, None
@@ -279,28 +283,30 @@ def _from_lines(path: Path) -> Iterator[Value]:
 
 def _from_json(path: Path) -> Iterator[Value]:
     """``{qid: {measure: value}}`` or ``{measure: {qid: value}}``: whichever keys are measures."""
-    found = json_unique(read_text(path), path)
-    inner: list[Any] = list(found.values()) if isinstance(found, dict) else [None]
-    values = [one for each in inner if isinstance(each, dict) for one in each.values()]
-    if not all(isinstance(one, dict) for one in inner) or any(isinstance(v, dict) for v in values):
-        what = "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}"
-        raise _refused(path, what)
+    document = json_unique(read_text(path), path)
+    inner: list[Any] = list(document.values()) if isinstance(document, dict) else [None]
+    values = [value for items in inner if isinstance(items, dict) for value in items.values()]
+    if not all(isinstance(items, dict) for items in inner) or any(
+        isinstance(v, dict) for v in values
+    ):
+        reason = "the JSON is neither {qid: {measure: value}} nor {measure: {qid: value}}"
+        raise _refused(path, reason)
 
     def has_measure(names: Iterable[str]) -> bool:
         return any(is_known(measure_of(name)) for name in names)
 
-    by_measure = has_measure(found)
+    by_measure = has_measure(document)
     if by_measure == any(map(has_measure, inner)):
         raise _refused(path, "it is not clear which keys are topics and which are measures")
-    for outer, each in found.items():
-        for key, value in each.items():
+    for outer, items in document.items():
+        for key, value in items.items():
             qid, measure = (key, outer) if by_measure else (outer, key)
             yield "", "", "", qid, measure, _number(str(value)), None, None
 
 
-def _refused(path: Path, what: str, line: int | None = None) -> InputError:
+def _refused(path: Path, reason: str, line: int | None = None) -> InputError:
     return InputError(
-        f"{what}.",
+        f"{reason}.",
         path=path,
         line=line,
         hint="Give values per topic, from adducir evaluate --per-topic --format csv, ir_measures "

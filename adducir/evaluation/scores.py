@@ -88,9 +88,9 @@ class Scores(Framed):
         extra: Sequence[str] = (),
     ) -> "Scores":
         """The (T, M) values of one run of a system, with 0 for ``missing`` topics."""
-        known = {str(one): one for one in parse_measures(measures)}
+        by_name = {str(measure): measure for measure in parse_measures(measures)}
         topics, count = len(qids), len(measures)
-        if np.shape(values) != (topics, count) or len(known) != count:
+        if np.shape(values) != (topics, count) or len(by_name) != count:
             raise UsageError(
                 f"the scores of {system} have shape {np.shape(values)}, not {topics} topics by "
                 f"{count} different measures."
@@ -100,40 +100,42 @@ class Scores(Framed):
             "system": system,
             "run": run or system,
             "qid": list(qids) * count,
-            "measure": np.repeat(list(known), topics),
+            "measure": np.repeat(list(by_name), topics),
             "value": np.asarray(values, dtype=np.float64).T.ravel(),
         }
         evaluation = Evaluation(topic_set, system, tuple(missing), tuple(extra))
         frame = pl.DataFrame(columns, schema=SCHEMA)
-        return cls(frame, known, (evaluation,) if missing or extra else ())
+        return cls(frame, by_name, (evaluation,) if missing or extra else ())
 
     @classmethod
     def concat(cls, scores: "Scores | Iterable[Scores]") -> "Scores":
         if isinstance(scores, Scores):
             return scores
-        every = list(scores)
-        if not every:
+        parts = list(scores)
+        if not parts:
             raise UsageError("there are no systems to compare.")
         frames, measures = list[pl.DataFrame](), dict[str, Measure]()
         evaluations = list[Evaluation]()
-        for one in every:
-            frames.append(one.frame)
-            evaluations += one.evaluations
-            for name, measure in one.measures.items():
+        for part in parts:
+            frames.append(part.frame)
+            evaluations += part.evaluations
+            for name, measure in part.measures.items():
                 measures.setdefault(name, measure)
         return cls(pl.concat(frames), measures, tuple(evaluations))
 
     def in_set(self, name: str) -> "Scores":
-        evaluations = tuple(replace(one, set=name) for one in self.evaluations)
+        evaluations = tuple(replace(evaluation_, set=name) for evaluation_ in self.evaluations)
         return replace(
             self, frame=self.frame.with_columns(set=pl.lit(name)), evaluations=evaluations
         )
 
     def renamed(self, name: str | Callable[[str], str]) -> "Scores":
         """A copy with another name for the system; runs keep theirs."""
-        new = {one: name if isinstance(name, str) else name(one) for one in self.systems}
+        new = {system: name if isinstance(name, str) else name(system) for system in self.systems}
         frame = self.frame.with_columns(pl.col("system").replace(new))
-        evaluations = tuple(replace(one, system=new[one.system]) for one in self.evaluations)
+        evaluations = tuple(
+            replace(evaluation_, system=new[evaluation_.system]) for evaluation_ in self.evaluations
+        )
         return replace(self, frame=frame, evaluations=evaluations)
 
     @cached_property
@@ -158,7 +160,11 @@ class Scores(Framed):
     @property
     def missing(self) -> dict[str, tuple[str, ...]]:
         """The missing topics, which count 0, of each system that has any."""
-        return {one.system: one.missing for one in self.evaluations if one.missing}
+        return {
+            evaluation.system: evaluation.missing
+            for evaluation in self.evaluations
+            if evaluation.missing
+        }
 
     def values(self, measure: Measure | str) -> Floats:
         """(T,) one system's values of a measure; means over several runs."""
@@ -180,22 +186,22 @@ class Scores(Framed):
         Of counts too; of gm_map and gm_bpref the geometric mean.
         """
         values = self.values(measure)
-        known = self.measures.get(str(measure)) or parse_measure(measure)
+        measure_ = self.measures.get(str(measure)) or parse_measure(measure)
         mean = float(values.mean())
-        return mean if is_summed(known) else summary(known, mean, values.size)
+        return mean if is_summed(measure_) else summary(measure_, mean, values.size)
 
     def means(self) -> pl.DataFrame:
         """Means over topics and runs by set, system and measure; sums of counts."""
         keys = ["set", "system", "measure"]
-        each = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
-        found = each.group_by(keys, maintain_order=True).agg(
+        rows = self.frame.group_by(*keys, "qid", maintain_order=True).agg(pl.col("value").mean())
+        averages = rows.group_by(keys, maintain_order=True).agg(
             pl.col("value").mean(), topics=pl.len()
         )
         values = [
             summary(self.measures[measure], mean, topics)
-            for measure, mean, topics in found.select("measure", "value", "topics").iter_rows()
+            for measure, mean, topics in averages.select("measure", "value", "topics").iter_rows()
         ]
-        return found.with_columns(value=pl.Series(values, dtype=pl.Float64))
+        return averages.with_columns(value=pl.Series(values, dtype=pl.Float64))
 
     def matrix(self, topic_set: str | None = None) -> ScoreMatrix:
         """The scores on a topic set (optional if there is only one) as arrays."""
@@ -212,9 +218,9 @@ class Scores(Framed):
         )
         row = _codes(part["run"] + "\t" + part["system"], runs["run"] + "\t" + runs["system"])
         places = row, _codes(part["measure"], names), _codes(part["qid"], qids)
-        each = np.full((len(runs), len(names), len(qids)), np.nan)
-        each[places] = part["value"].to_numpy()
-        empty = np.argwhere(np.isnan(each))
+        cells = np.full((len(runs), len(names), len(qids)), np.nan)
+        cells[places] = part["value"].to_numpy()
+        empty = np.argwhere(np.isnan(cells))
         if empty.size:
             run, measure, topic = empty[0]
             raise UsageError(
@@ -222,7 +228,7 @@ class Scores(Framed):
                 "unlike another system.",
                 hint="Evaluate all runs with the same qrels and measures.",
             )
-        if part.height > each.size:
+        if part.height > cells.size:
             twice = part.filter(part.select("system", "run", "qid", "measure").is_duplicated())
             raise UsageError(
                 f"several runs are called {twice['run'][0]}.",
@@ -231,10 +237,10 @@ class Scores(Framed):
         of_system, several = _codes(runs["system"], systems), dict[str, Floats]()
         values = np.empty((len(systems), len(names), len(qids)))
         for number, name in enumerate(systems):
-            own = each[of_system == number]
-            values[number] = own[0]
-            if len(own) > 1:
-                several[name], values[number] = own, own.mean(axis=0)
+            runs_here = cells[of_system == number]
+            values[number] = runs_here[0]
+            if len(runs_here) > 1:
+                several[name], values[number] = runs_here, runs_here.mean(axis=0)
         return ScoreMatrix(
             tuple(systems),
             tuple(qids),
@@ -283,7 +289,7 @@ def run_name(system: str, seed: int) -> str:
 
 
 def by_system(runs: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    pooled: dict[str, list[str]] = {}
     for name in runs:
-        found.setdefault(system_of(name), []).append(name)
-    return found
+        pooled.setdefault(system_of(name), []).append(name)
+    return pooled

@@ -47,7 +47,7 @@ class ElevenPointAverage(Condensable):
         levels = [
             IPrec(recall=n / 10, rel=self.rel, judged_only=self.judged_only) for n in range(11)
         ]
-        return np.mean([one.values(lists) for one in levels], axis=0)
+        return np.mean([level.values(lists) for level in levels], axis=0)
 
 
 class InfAP(Graded):
@@ -120,8 +120,8 @@ class Utility(Graded):
     """utility (m_utility.c): relevant minus other retrieved documents."""
 
     def values(self, lists: Lists) -> Floats:
-        found = lists.sums(lists.relevant(self.rel).topic)
-        return 2 * found - lists.retrieved
+        hits = lists.sums(lists.relevant(self.rel).topic)
+        return 2 * hits - lists.retrieved
 
 
 class BinG(Condensable):
@@ -184,11 +184,11 @@ class Accuracy(Graded):
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, cutoff=self.cutoff)
-        found = lists.sums(relevant.topic)
+        hits = lists.sums(relevant.topic)
         cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
-        others = np.minimum(lists.retrieved, cutoff) - found
+        others = np.minimum(lists.retrieved, cutoff) - hits
         wrong = lists.sums(relevant.topic, relevant.rank - (relevant.nth - 1.0))
-        return np.where(found > 0, 1.0 - share(wrong, found * others), 0.0)
+        return np.where(hits > 0, 1.0 - share(wrong, hits * others), 0.0)
 
 
 class RBPResidual(MeasureKind):
@@ -199,7 +199,7 @@ class RBPResidual(MeasureKind):
     p: float = Field(0.8, gt=0, lt=1, description="The probability that the reader continues.")
 
     def values(self, lists: Lists) -> Floats:
-        known = lists.grade >= 0
-        weights = np.power(self.p, lists.rank[known])
-        judged = (1.0 - self.p) * lists.sums(lists.topic[known], weights)
+        is_judged = lists.grade >= 0
+        weights = np.power(self.p, lists.rank[is_judged])
+        judged = (1.0 - self.p) * lists.sums(lists.topic[is_judged], weights)
         return np.where(lists.retrieved > 0, np.maximum(1.0 - judged, 0.0), 0.0)

@@ -43,9 +43,9 @@ class Analysis:
     def __post_init__(self) -> None:
         kind = LANGUAGES.kind(self.language)
         if self.stemmer and self.stemmer not in kind.stemmers:
-            known = " or ".join(f"`{name}`" for name in kind.stemmers)
+            stemmers = " or ".join(f"`{name}`" for name in kind.stemmers)
             raise UsageError(
-                f"{kind.label} does not have the stemmer {self.stemmer!r}; choose {known}."
+                f"{kind.label} does not have the stemmer {self.stemmer!r}; choose {stemmers}."
             )
         if not kind.has_stopwords and not isinstance(self.stopwords, str):
             raise UsageError(
@@ -204,11 +204,11 @@ def counted_terms(
     analysis: Analysis, queries: Sequence[str | Mapping[str, float]]
 ) -> list[Counter[str]]:
     """Terms with their frequencies in each text, or the sums of their words' weights."""
-    found = iter(analysis.terms([word for query in queries for word in words_of(query)]))
+    terms = iter(analysis.terms([word for query in queries for word in words_of(query)]))
     counted = list[Counter[str]]()
     for query in queries:
         counted.append(Counter())
         for weight in (1,) if isinstance(query, str) else query.values():
-            for term in next(found):
+            for term in next(terms):
                 counted[-1][term] += weight  # type: ignore[assignment]
     return counted

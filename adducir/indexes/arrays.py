@@ -19,12 +19,12 @@ Array = np.ndarray[tuple[int], np.dtype[Any]]
 
 def damaged(path: Path, error: BaseException | None = None) -> AdducirError:
     """That the index is damaged, unless ``error`` is a fault of the machine."""
-    found = ArtifactError(
+    damage = ArtifactError(
         "the index is damaged: this file does not match the others.",
         path=path,
         hint="Rebuild it with 'adducir index --rebuild'.",
     )
-    return found if error is None else sorted_error(error, path, found)
+    return damage if error is None else sorted_error(error, path, damage)
 
 
 def save(path: Path, array: Array) -> None:
@@ -62,9 +62,9 @@ def _mapping(file: int, size: int) -> "ctypes.Array[ctypes.c_ubyte]":
     if address == ctypes.c_void_p(-1).value:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
-    found = (ctypes.c_ubyte * size).from_address(address)
-    weakref.finalize(found, system.munmap, address, size).atexit = False
-    return found
+    view = (ctypes.c_ubyte * size).from_address(address)
+    weakref.finalize(view, system.munmap, address, size).atexit = False
+    return view
 
 
 @functools.cache

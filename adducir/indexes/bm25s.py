@@ -58,8 +58,8 @@ class Bm25sIndex(Index):
                 raise ValueError("sizes differ")  # noqa: TRY301
         except Exception as error:
             message = f"the files of this bm25s index do not match: {error}."
-            other = ArtifactError(message, path=path, hint="Save it again with bm25s.")
-            raise sorted_error(error, self.path, other) from error
+            damage = ArtifactError(message, path=path, hint="Save it again with bm25s.")
+            raise sorted_error(error, self.path, damage) from error
         try:
             self._stem = import_module("Stemmer").Stemmer(stemmer).stemWord if stemmer else str
         except (ModuleNotFoundError, KeyError) as error:
@@ -78,12 +78,15 @@ class Bm25sIndex(Index):
 
     def _words(self, texts: Sequence[str]) -> list[list[str]]:
         words = (re.findall(r"\b\w\w+\b", text.lower()) for text in texts)
-        return [[self._stem(one) for one in own if one not in self._stopwords] for own in words]
+        return [
+            [self._stem(word) for word in query_words if word not in self._stopwords]
+            for query_words in words
+        ]
 
     @property
     def identity(self) -> dict[str, Any]:
-        own = {"stemmer": self._stemmer or "none", "stop_words": len(self._stopwords)}
-        return {**super().identity, "bm25s": self._parameters, **own}
+        settings = {"stemmer": self._stemmer or "none", "stop_words": len(self._stopwords)}
+        return {**super().identity, "bm25s": self._parameters, **settings}
 
     @cached_property
     def docnos(self) -> pl.Series:
@@ -106,21 +109,25 @@ class Bm25sIndex(Index):
                 f"{self.path} contains scores computed by bm25s, which only `impact` supports."
             )
             raise UsageError(message, hint="Leave out --model, or build an index.")
-        found = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
+        ranked = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
 
         def search(first: int, last: int) -> None:
             for place, query in enumerate(queries[first:last], first):
                 pairs = query.items() if isinstance(query, Mapping) else zip(query, repeat(1))
-                asked = [(self._terms[term], one) for term, one in pairs if term in self._terms]
+                weights = [
+                    (self._terms[term], weight) for term, weight in pairs if term in self._terms
+                ]
                 sums, rows = np.zeros(len(self), self._scores.dtype), self._rows[:0]
-                for number, weight in asked:
+                for number, weight in weights:
                     part = slice(*self._starts[number : number + 2].tolist())
                     sums[self._rows[part]] += weight * self._scores[part]
                     rows = np.union1d(rows, self._rows[part])
-                sums += np.array([one * self._absent[n] for n, one in asked], sums.dtype).sum()
+                sums += np.array(
+                    [weight * self._absent[n] for n, weight in weights], sums.dtype
+                ).sum()
                 rows = rows[np.lexsort((self._orders[rows], -sums[rows]))[:depth]]
-                found[place] = rows, sums[rows]
+                ranked[place] = rows, sums[rows]
 
         in_threads(search, len(queries), threads)
-        rows, scores = map(np.concatenate, zip(*found, strict=True))
-        return np.array([len(one) for one, _ in found[:-1]], dtype=np.int32), rows, scores
+        rows, scores = map(np.concatenate, zip(*ranked, strict=True))
+        return np.array([len(rows_) for rows_, _ in ranked[:-1]], dtype=np.int32), rows, scores

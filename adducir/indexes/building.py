@@ -24,9 +24,9 @@ def new_dense_index(kind: str, parameters: str, width: int) -> Any:
     space: Any = faiss.ParameterSpace()
     space.set_index_parameters(index, parameters)
     parts: list[Any] = [index, getattr(index, "pq", None)]
-    for one in parts:
-        if hasattr(one, "cp"):  # few vectors per centroid are the user's choice: do not warn
-            one.cp.min_points_per_centroid = 1
+    for part in parts:
+        if hasattr(part, "cp"):  # few vectors per centroid are the user's choice: do not warn
+            part.cp.min_points_per_centroid = 1
     return index
 
 
@@ -57,23 +57,23 @@ def stored(
     named and no document has is an error. A format's own fields, such as those of TREC's disks, may
     be missing.
     """
-    found, sample, usual = set[str](), list[dict[str, str]](), corpus.default_fields
+    names, sample, usual = set[str](), list[dict[str, str]](), corpus.default_fields
     for document in refuse_duplicates(corpus):
         if len(sample) < SAMPLE:
             sample.append(document.fields)
-        if not found.issuperset(document.fields):
-            found |= document.fields.keys()
+        if not names.issuperset(document.fields):
+            names |= document.fields.keys()
         store.add(document)
         yield document.docno, text_of(document, fields).encode()
-    unseen = set(fields) - found - (set(usual) if len(usual) > 1 else set())
-    if unseen and found:
+    unseen = set(fields) - names - (set(usual) if len(usual) > 1 else set())
+    if unseen and names:
         raise InputError(
             f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
             path=corpus.source,
-            hint=f"The fields are {', '.join(sorted(found))}; choose some with --fields.",
+            hint=f"The fields are {', '.join(sorted(names))}; choose some with --fields.",
         )
-    indexed = [name for name in fields if name in found]
-    more = sorted(found.difference(fields))
+    indexed = [name for name in fields if name in names]
+    more = sorted(names.difference(fields))
     progress().note(field_line(choice_of(sample, indexed), more))
 
 

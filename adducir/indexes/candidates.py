@@ -105,10 +105,10 @@ class CandidateSet:
 
     def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
         """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
-        own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
+        local, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
         in_threads(
-            lambda low, high: score(impacts, own, low, out[low:high]), len(queries), self._threads
+            lambda low, high: score(impacts, local, low, out[low:high]), len(queries), self._threads
         )
         return out
 
@@ -116,7 +116,7 @@ class CandidateSet:
         return self._ranked(_numbered(self._vocabulary, queries), model, depth)
 
     def _ranked(self, queries: Queries, model: Model, depth: int | None) -> Ranking:
-        own, impacts, total = self._local(queries), self._impacts(model), queries.size
+        local, impacts, total = self._local(queries), self._impacts(model), queries.size
         ranking = Ranking.empty(total, len(self), depth)
         step = max(_SCORES // self._threads // max(len(self), 1), 1)
 
@@ -124,7 +124,7 @@ class CandidateSet:
             for first in range(low, high, step):
                 rows = slice(first, min(first + step, high))
                 scores = np.empty((rows.stop - first, len(self)), dtype=np.float64)
-                score(impacts, own, first, scores)
+                score(impacts, local, first, scores)
                 ranking.fill(rows, scores)
 
         in_threads(work, total, self._threads)
@@ -141,7 +141,7 @@ class CandidateSet:
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
     ) -> tuple[Array, Array]:
         """(queries,) each: how many candidates score above the gold one, and how many tie."""
-        own, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
+        local, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         numbers = np.asarray(gold, dtype=np.int64 if len(gold) == 0 else None)
         if numbers.shape != (len(queries),) or numbers.dtype.kind not in "iu":
             raise UsageError(f"gold must give one candidate number for each of {len(queries)}.")
@@ -155,7 +155,7 @@ class CandidateSet:
         above, level = np.empty_like(numbers), np.empty_like(numbers)
 
         def work(low: int, high: int) -> None:
-            count(impacts, own, numbers, low, high, above, level)
+            count(impacts, local, numbers, low, high, above, level)
 
         in_threads(work, len(numbers), self._threads)
         return above, level
@@ -259,7 +259,7 @@ class Collection:
         self._tokens += of_part.tokens
 
     def factors(self, segment: Segment, rows: Array, model: Model) -> tuple[Array, Array]:
-        held, own = np.flatnonzero(self._frequencies), np.flatnonzero(rows >= 0)
+        held, present = np.flatnonzero(self._frequencies), np.flatnonzero(rows >= 0)
         statistics = Statistics(
             documents=self._documents,
             filled=self._filled,
@@ -268,8 +268,8 @@ class Collection:
             occurrences=self._occurrences[held],
             lengths=segment.lengths,
         )
-        of_part = np.empty(len(own), dtype=np.float64)
-        of_part[rows[own]] = model.term_factors(statistics)[np.searchsorted(held, own)]
+        of_part = np.empty(len(present), dtype=np.float64)
+        of_part[rows[present]] = model.term_factors(statistics)[np.searchsorted(held, present)]
         return of_part, model.length_factors(statistics)
 
 
@@ -279,16 +279,16 @@ def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
     if all(isinstance(query, str) for query in queries):
         ids = vocabulary.of_texts([str(query) for query in queries], grow=False)
         return Queries(*ids, np.ones(len(ids.values), dtype=np.float64))
-    found, weights = [], []
+    ids_of, weights = [], []
     for query in queries:
         if isinstance(query, str):
             ids = vocabulary.of_texts([query], grow=False)
         else:
             ids = vocabulary.of_terms([list(query)], grow=False)
-        found.append(ids.values)
-        weights.append(np.ones(len(found[-1]), dtype=np.float64))
+        ids_of.append(ids.values)
+        weights.append(np.ones(len(ids_of[-1]), dtype=np.float64))
         if isinstance(query, Mapping):
             weights[-1][:] = list(query.values())
         if not np.isfinite(weights[-1]).all():
             raise UsageError(f"the weights of a query must be finite numbers: {query}.")
-    return Queries(*TermIds.of(list(map(len, found)), found), np.concatenate(weights))
+    return Queries(*TermIds.of(list(map(len, ids_of)), ids_of), np.concatenate(weights))

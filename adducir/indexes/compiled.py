@@ -31,8 +31,8 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # numba found no writable folder
         return cast("_Function", numba.njit(**options)(function))
-    own = function.__code__.co_filename
-    sources = _SOURCES.setdefault(own, {own})
+    source = function.__code__.co_filename
+    sources = _SOURCES.setdefault(source, {source})
     for value in function.__globals__.values():
         code = getattr(getattr(value, "py_func", None), "__code__", None)
         if code is not None:

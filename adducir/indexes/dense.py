@@ -128,20 +128,20 @@ class DenseIndex(Index):
         if self._named is None:
             names = [",".join(some) for some in product(*map(self._places, name.split(",")))]
         encoding = EncodingSettings(**details.get("set", {}))
-        for found in (encoder_source(one, encoding=encoding) for one in names):
+        for source in (encoder_source(name_, encoding=encoding) for name_ in names):
             try:
-                is_same = found.identity() == details["identity"]
+                is_same = source.identity() == details["identity"]
             except MachineError as error:
-                if not error.absent or "@" not in found.name:
+                if not error.absent or "@" not in source.name:
                     raise
                 raise ArtifactError(
-                    f"{found.name} encoded these vectors. This commit is not available; its branch "
-                    "may have other weights.",
+                    f"{source.name} encoded these vectors. This commit is not available; its "
+                    "branch may have other weights.",
                     path=self.path,
                     hint="Download that commit, or rebuild the index with today's.",
                 ) from error
             if is_same:
-                return found
+                return source
         message = "is not the one that encoded these vectors" if names else "does not exist"
         raise ArtifactError(
             f"the encoder {name} {message}.",
@@ -211,7 +211,7 @@ class DenseIndex(Index):
         """The inner products of each query's vector and those of its documents."""
         import faiss
 
-        vectors, found = self._encoded(queries, feedback, threads), list[Scored]()
+        vectors, scores = self._encoded(queries, feedback, threads), list[Scored]()
         index: Any = faiss.downcast_index(self._index)
         if hasattr(index, "chain"):  # PCA16,HNSW8: in the space that is searched
             for place in range(index.chain.size() if len(vectors) else 0):
@@ -222,8 +222,8 @@ class DenseIndex(Index):
         for query, some in zip(vectors, docnos, strict=True):
             numbers = np.array(list(map(self.number, some)), dtype=np.int64)
             documents = index.reconstruct_batch(numbers) if len(numbers) else query[None][:0]
-            found.append((documents @ query).astype(np.float64))
-        return found
+            scores.append((documents @ query).astype(np.float64))
+        return scores
 
     def search_vectors(
         self,
@@ -326,9 +326,9 @@ class DenseWork(EncodingWork):
     def sides(self) -> tuple[Side, ...]:
         return SIDES
 
-    def finish(self, folder: Path, made: Made) -> dict[str, Any]:
-        docnos = [name for names in made.names for name in names]
-        counts = self.counted(folder, made)
+    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+        docnos = [name for names in chunks.names for name in names]
+        counts = self.counted(folder, chunks)
         with DocumentWriter(folder) as store:
             for document, docno in zip(self.corpus, docnos, strict=True):
                 if document.docno != docno:
@@ -339,24 +339,24 @@ class DenseWork(EncodingWork):
                 store.add(document)
         source, names = self.source, list[str]()
         for name, side in zip(source.parts, (source.query, source.document), strict=False):
-            own = source.folder or side.folder
-            if own is not None and name != "minilm":  # a folder, relative to the index
-                name = os.path.relpath(own.resolve(), self.index.resolve())
-            if own is None and side.commit and "@" not in name:  # whatever the branch is later
+            home = source.folder or side.folder
+            if home is not None and name != "minilm":  # a folder, relative to the index
+                name = os.path.relpath(home.resolve(), self.index.resolve())
+            if home is None and side.commit and "@" not in name:  # whatever the branch is later
                 name = f"{name}@{side.commit}"
             names.append(name)
         details: dict[str, Any] = {"encoder": ",".join(names), "identity": source.identity()}
         if source.texts is None:
-            given = source.encoding.model_dump(mode="json", exclude_none=True)
-            details |= {"encoding": described(source), "set": given}
+            stated = source.encoding.model_dump(mode="json", exclude_none=True)
+            details |= {"encoding": described(source), "set": stated}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
-        found = {key: counts[key] for key in ("width", "shards", "shard")}
-        shards = map(read_vectors, made.files)
+        totals = {key: counts[key] for key in ("width", "shards", "shard")}
+        shards = map(read_vectors, chunks.files)
         shape = len(docnos), int(counts["width"])
         with threads_of_faiss(self.running.threads):
             recall = put_together(shards, shape, self.settings, folder)
-        return {"documents": counts["vectors"], **found, **recall}
+        return {"documents": counts["vectors"], **totals, **recall}
 
 
 def put_together(
@@ -394,8 +394,8 @@ def put_together(
     try:
         faiss.write_index(index, str(folder / INDEX))
     except RuntimeError as error:
-        own = machine_error(error, folder)
-        raise own or MachineError(f"FAISS cannot write it: {error}.", path=folder) from error
+        fault = machine_error(error, folder)
+        raise fault or MachineError(f"FAISS cannot write it: {error}.", path=folder) from error
     return recall
 
 
@@ -415,11 +415,11 @@ def recall_of(
         return {}
     draw = np.random.default_rng(seed)
     chosen = np.sort(draw.choice(count, size=min(sample, count), replace=False))
-    _, found = nearest(index, vectors[chosen], at + 1)
+    _, neighbours = nearest(index, vectors[chosen], at + 1)
     exact, numbers = faiss.knn(vectors[chosen], vectors, at + 1, faiss.METRIC_INNER_PRODUCT)
     good = 0
-    for own, row, scores, places in zip(chosen, found, exact, numbers, strict=True):
-        bound = scores[places != own][at - 1]
-        others = row[(row >= 0) & (row != own)][:at]
-        good += int((vectors[others] @ vectors[own] >= bound - _EQUAL * abs(bound)).sum())
+    for number, row, scores, places in zip(chosen, neighbours, exact, numbers, strict=True):
+        bound = scores[places != number][at - 1]
+        others = row[(row >= 0) & (row != number)][:at]
+        good += int((vectors[others] @ vectors[number] >= bound - _EQUAL * abs(bound)).sum())
     return {"at": at, "queries": len(chosen), "recall": round(good / (at * len(chosen)), 4)}

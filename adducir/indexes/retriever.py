@@ -41,8 +41,8 @@ class _OverIndex(Transformer):
         self.index = index
         if self._is_dense is bool(self.index.default_model):
             message = f"{type(self).__name__} cannot search this index."
-            other = LexicalRetriever if self._is_dense else DenseRetriever
-            raise UsageError(message, hint=f"Use {other.__name__}.")
+            right_class = LexicalRetriever if self._is_dense else DenseRetriever
+            raise UsageError(message, hint=f"Use {right_class.__name__}.")
         self.depth, self.threads = depth, threads
         self._kind: Any = type(kind)
         for name, value in kind or ():
@@ -52,8 +52,8 @@ class _OverIndex(Transformer):
         return self._kind(**{name: getattr(self, name) for name in self._kind.model_fields})
 
     def __repr__(self) -> str:
-        made = [repr(self._made())] if issubclass(self._kind, Kind) else []
-        settings = ", ".join([repr(str(self.index.path)), *made, *self._stated()])
+        kind = [repr(self._made())] if issubclass(self._kind, Kind) else []
+        settings = ", ".join([repr(str(self.index.path)), *kind, *self._stated()])
         return f"{type(self).__name__}({settings})"
 
     def _stated(self) -> list[str]:
@@ -93,9 +93,9 @@ class _Retriever(_OverIndex):
             depth=self.depth,
             threads=self.threads,
         )
-        found = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
+        rows = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
         ranks = [np.arange(count) for count in hits.counts]
-        return found.assign(
+        return rows.assign(
             docno=pd.Series(hits.docnos.to_list(), dtype=str),  # also of an empty frame
             score=hits.scores.astype(np.float64),
             rank=np.concatenate([np.empty(0, dtype=np.int64), *ranks]),
@@ -220,8 +220,8 @@ class LexicalRetriever(_Retriever):
     @property
     def model(self) -> Model:
         """The model with the current hyperparameters; PyTerrier copies transformers by it."""
-        made: Model = self._made()
-        return made
+        model: Model = self._made()
+        return model
 
     hyperparameters: ClassVar[Mapping[str, float]] = {}
 
@@ -259,8 +259,8 @@ class QueryExpansion(_OverIndex):
     @property
     def feedback(self) -> FeedbackMethod:
         """The method with the current hyperparameters."""
-        made: FeedbackMethod = self._made()
-        return made
+        method: FeedbackMethod = self._made()
+        return method
 
     hyperparameters: ClassVar[Mapping[str, float]] = {}
 

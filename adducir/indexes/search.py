@@ -36,7 +36,7 @@ class Search:
     method: dict[str, Any]  # for a run's metadata
 
     def remarks(self) -> Iterator[str]:
-        for what, qids in (
+        for problem, qids in (
             ("analysis removes all terms of the query", self.empty),
             ("the index contains none of the query's terms", self.unanswered),
             ("all documents have the same score, so docnos order them", self.tied),
@@ -44,7 +44,7 @@ class Search:
             if qids:
                 more = f" and {len(qids) - 10} more" if len(qids) > 10 else ""
                 topics = "topic" if len(qids) == 1 else "topics"
-                yield f"{what}: {topics} {', '.join(qids[:10])}{more}"
+                yield f"{problem}: {topics} {', '.join(qids[:10])}{more}"
 
 
 def takes_weights(index: Index) -> bool:

@@ -44,15 +44,18 @@ def text_loader(index: Any, fields: str | Sequence[str]) -> Any:
     import pyterrier as pt
 
     def loaded(frame: Any) -> Any:
-        found = [index.documents.get(docno) for docno in frame["docno"]]
-        known = dict.fromkeys(name for one in found for name in one.fields)
-        every = [*known, *{"text"}.difference(known)]
-        names = every if fields == "*" else [fields] if isinstance(fields, str) else fields
-        if unknown := [name for name in names if found and name not in every]:
-            hint = f"The fields are {', '.join(known)}."
+        documents = [index.documents.get(docno) for docno in frame["docno"]]
+        fields_seen = dict.fromkeys(name for document in documents for name in document.fields)
+        choices = [*fields_seen, *{"text"}.difference(fields_seen)]
+        names = choices if fields == "*" else [fields] if isinstance(fields, str) else fields
+        if unknown := [name for name in names if documents and name not in choices]:
+            hint = f"The fields are {', '.join(fields_seen)}."
             raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
-        kept = {name: [name] if name in known else index.fields for name in names}
-        texts = {name: [text_of(one, own) for one in found] for name, own in kept.items()}
+        kept = {name: [name] if name in fields_seen else index.fields for name in names}
+        texts = {
+            name: [text_of(document, names_of) for document in documents]
+            for name, names_of in kept.items()
+        }
         return frame.assign(**texts)
 
     return pt.apply.generic(loaded)

@@ -105,16 +105,16 @@ class Vocabulary:
         lengths: list[int] = []
         parts: list[Array] = []
         numbers = self._numbers
-        other = len(numbers) if grow else -1  # unknown
+        unknown = len(numbers) if grow else -1  # unknown
         # A few texts at a time, whose terms fit the processor's cache.
         while some := list(islice(lists, 64)):
             lengths += map(len, some)
             terms = chain.from_iterable(some)
             if grow and not self._is_closed:
-                found = [numbers.setdefault(term, len(numbers)) for term in terms]
-                parts.append(np.array(found, dtype=np.int32))
+                ids = [numbers.setdefault(term, len(numbers)) for term in terms]
+                parts.append(np.array(ids, dtype=np.int32))
             else:
-                parts.append(np.fromiter(map(numbers.get, terms, repeat(other)), np.int32))
+                parts.append(np.fromiter(map(numbers.get, terms, repeat(unknown)), np.int32))
         return TermIds.of(lengths, parts)
 
 

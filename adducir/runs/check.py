@@ -76,15 +76,15 @@ class Case:
 
     @cached_property
     def topic_sets(self) -> list[TopicSet]:
-        own, found = set(self.run.qids), []
-        for holder, one in (("the topics", self.topics), ("the qrels", self.qrels)):
-            if one is not None:
-                missing = [qid for qid in one.qids if qid not in own]
-                theirs = set(one.qids)
+        answered, sets = set(self.run.qids), []
+        for holder, source in (("the topics", self.topics), ("the qrels", self.qrels)):
+            if source is not None:
+                missing = [qid for qid in source.qids if qid not in answered]
+                theirs = set(source.qids)
                 unknown = [qid for qid in self.run.qids if qid not in theirs]
-                is_other = len(missing) == len(one.qids)
-                found.append(TopicSet(holder, one.qids, missing, unknown, is_other))
-        return found
+                is_other = len(missing) == len(source.qids)
+                sets.append(TopicSet(holder, source.qids, missing, unknown, is_other))
+        return sets
 
 
 class Rule(NamedTuple):
@@ -180,8 +180,8 @@ def _ties(case: Case) -> Iterator[Told]:
 
     both = first("descending").join(first("ascending"), on=["qid", "rank"])
     changed, matter = (
-        both.filter(pl.col(one).ne_missing(pl.col(f"{one}_right")))["qid"].n_unique()
-        for one in ("docno", "grade")
+        both.filter(pl.col(column).ne_missing(pl.col(f"{column}_right")))["qid"].n_unique()
+        for column in ("docno", "grade")
     )
     message += f"the first {_TOP} differ in {counted(changed, 'topic')}"
     if changed and case.qrels is not None:
@@ -222,8 +222,8 @@ def _cut_short(docnos: pl.Series, names: pl.Series) -> tuple[str, ...] | None:
     longer = names.filter(names.str.len_chars() > length).to_frame("name")
     heads = longer.group_by(docno=pl.col("name").str.slice(0, length)).agg(pl.col("name").min())
     unknown = longest.join(names.to_frame("docno"), on="docno", how="anti")
-    found = unknown.join(heads, on="docno").sort("docno")
-    return found.row(0) if found.height and 2 * found.height >= longest.height else None
+    rows = unknown.join(heads, on="docno").sort("docno")
+    return rows.row(0) if rows.height and 2 * rows.height >= longest.height else None
 
 
 @rule("unknown-docnos", "error")
@@ -237,40 +237,41 @@ def _unknown(case: Case) -> Iterator[Told]:
 
 @rule("padded-qids", "error")
 def _padded(case: Case) -> Iterator[Told]:
-    for one in case.topic_sets:
-        theirs = {qid.lstrip("0"): qid for qid in one.missing}
-        found = [qid for qid in one.unknown if qid.lstrip("0") in theirs]
-        if found:
-            topics = f"{counted(len(found), 'topic')} of the run and of {one.holder}"
-            pair = f"{found[0]} and {theirs[found[0].lstrip('0')]}"
+    for group in case.topic_sets:
+        theirs = {qid.lstrip("0"): qid for qid in group.missing}
+        padded = [qid for qid in group.unknown if qid.lstrip("0") in theirs]
+        if padded:
+            topics = f"{counted(len(padded), 'topic')} of the run and of {group.holder}"
+            pair = f"{padded[0]} and {theirs[padded[0].lstrip('0')]}"
             yield f"{topics} differ only in leading zeros, for example {pair}."
 
 
 @rule("no-common-topics", "error")
 def _no_common(case: Case) -> Iterator[Told]:
-    for one in case.topic_sets:
-        if one.is_other:
-            theirs = f"{one.holder} have {listed(one.qids, 3)}"
+    for group in case.topic_sets:
+        if group.is_other:
+            theirs = f"{group.holder} have {listed(group.qids, 3)}"
             yield f"they share no topics: the run has {listed(case.run.qids, 3)}, {theirs}."
 
 
 @rule("missing-topics")
 def _missing(case: Case) -> Iterator[Told]:
-    for one in case.topic_sets:
-        if one.missing and not one.is_other:
-            lacked = (
-                f"{counted(len(one.missing), 'topic')} of {one.holder}: {listed(one.missing, 3)}"
-            )
+    for group in case.topic_sets:
+        if group.missing and not group.is_other:
+            lacked = f"{counted(len(group.missing), 'topic')} of {group.holder}"
+            lacked += f": {listed(group.missing, 3)}"
             yield f"the run lacks {lacked}. Each counts 0 in the mean, as in trec_eval -c."
 
 
 @rule("unknown-topics")
 def _unknown_topics(case: Case) -> Iterator[Told]:
-    for one in case.topic_sets:
-        if one.unknown and not one.is_other:
-            lacked = f"{counted(len(one.unknown), 'topic')} of the run: {listed(one.unknown, 3)}"
-            more = " (`adducir filter --keep-topics` drops them)" * (one.holder == "the qrels")
-            yield f"{one.holder} lack {lacked}. They are not evaluated{more}."
+    for group in case.topic_sets:
+        if group.unknown and not group.is_other:
+            lacked = (
+                f"{counted(len(group.unknown), 'topic')} of the run: {listed(group.unknown, 3)}"
+            )
+            more = " (`adducir filter --keep-topics` drops them)" * (group.holder == "the qrels")
+            yield f"{group.holder} lack {lacked}. They are not evaluated{more}."
 
 
 @rule("foreign-qrels", "error")
@@ -292,13 +293,13 @@ def _foreign(case: Case) -> Iterator[Told]:
 def _few_judged(case: Case) -> Iterator[Told]:
     if not case.graded["grade"].count():
         return  # `foreign-qrels`, or there are none
-    judged, known = case.grades["docno"], case.known
-    holder = "the run" if known is None else "the index"
-    if message := misspelt(judged, case.docnos if known is None else known, holder):
+    judged, docnos = case.grades["docno"], case.known
+    holder = "the run" if docnos is None else "the index"
+    if message := misspelt(judged, case.docnos if docnos is None else docnos, holder):
         yield "error", message
-    elif known is not None:
+    elif docnos is not None:
         relevant = case.grades.filter(pl.col("grade") > 0)["docno"].unique(maintain_order=True)
-        unknown = relevant.filter(~relevant.is_in(known.implode()))
+        unknown = relevant.filter(~relevant.is_in(docnos.implode()))
         if len(unknown):
             yield absent(unknown, len(relevant), "relevant", "the index")
 
@@ -306,7 +307,7 @@ def _few_judged(case: Case) -> Iterator[Told]:
 @rule("unjudged", "info")
 def _unjudged(case: Case) -> Iterator[Told]:
     first = {cut: case.graded.filter(pl.col("rank") < cut)["grade"] for cut in (5, _TOP)}
-    shares = {cut: one.null_count() / max(1, len(one)) for cut, one in first.items()}
+    shares = {cut: grades.null_count() / max(1, len(grades)) for cut, grades in first.items()}
     if case.graded["grade"].count() and any(shares.values()):
         shown = ", ".join(f"{share:.1%} of the first {cut}" for cut, share in shares.items())
         yield (
@@ -326,8 +327,8 @@ def _shallow(case: Case) -> Iterator[Told]:
 
 @rule("shallow-condensed")
 def _shallow_condensed(case: Case) -> Iterator[Told]:
-    found = case.graded.group_by("qid").agg(found=pl.col("grade").count())
-    both = found.join(case.grades.group_by("qid").agg(judged=pl.len()), on="qid")
+    counts = case.graded.group_by("qid").agg(found=pl.col("grade").count())
+    both = counts.join(case.grades.group_by("qid").agg(judged=pl.len()), on="qid")
     for measure in case.measures:
         cutoff = (measure.params.get("cutoff") or 0) if measure.params.get("judged_only") else 0
         short = both.filter((pl.col("found") < cutoff) & (pl.col("found") < pl.col("judged")))
@@ -355,36 +356,36 @@ def check(
     :func:`adducir.runs.read.read_run`. Findings come by run, errors first,
     followed by those about several runs.
     """
-    known = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
-    found: list[Finding] = []
+    known_docnos = None if docnos is None else pl.Series(list(docnos), dtype=pl.String)
+    findings: list[Finding] = []
     read: list[Run] = []
-    for each in runs:
-        own: list[Finding] = []
+    for source in runs:
+        problems: list[Finding] = []
         run, lines = (
-            (each, None)
-            if isinstance(each, Run)
-            else _opened(Path(each), own, columns=columns, quotes=quotes)
+            (source, None)
+            if isinstance(source, Run)
+            else _opened(Path(source), problems, columns=columns, quotes=quotes)
         )
         if run is not None and len(run):
             read.append(run)
-            case = Case(run, lines, qrels, topics, known, measures)
+            case = Case(run, lines, qrels, topics, known_docnos, measures)
             for code, severity, tell in RULES:
-                for told in tell(case):
-                    weight, message = (severity, told) if isinstance(told, str) else told
-                    own.append(Finding(run.name, weight, code, 0, message))
+                for result in tell(case):
+                    weight, message = (severity, result) if isinstance(result, str) else result
+                    problems.append(Finding(run.name, weight, code, 0, message))
         elif run is not None:
-            own.append(
+            problems.append(
                 Finding(run.name, "error", "empty", 0, "the run does not contain any documents.")
             )
-        found += sorted(own, key=lambda one: SEVERITIES.index(one.severity))
-    return [*found, *_together(read)]
+        findings += sorted(problems, key=lambda finding: SEVERITIES.index(finding.severity))
+    return [*findings, *_together(read)]
 
 
 def _opened(
-    path: Path, found: list[Finding], **reading: Any
+    path: Path, problems: list[Finding], **reading: Any
 ) -> tuple[Run | None, pl.DataFrame | None]:
     def add(code: str, line: int, message: str) -> None:
-        found.append(Finding(str(path), "error", code, line, message))
+        problems.append(Finding(str(path), "error", code, line, message))
 
     try:
         columns = columns_of(path, ("qid", "docno", "rank", "score", "tag"), **reading)
@@ -405,15 +406,15 @@ def _together(runs: Sequence[Run]) -> Iterator[Finding]:
         ranking = run.frame.select("qid", "docno").write_csv(separator=" ", quote_style="never")
         same["same-ranking", hashlib.sha256(ranking.encode()).hexdigest()].append(run.name)
         same["same-tag", run.tag].append(run.name)
-    for (code, what), names in sorted(same.items()):
-        alike = f"tag {what}" if code == "same-tag" else "ranking"
+    for (code, value), names in sorted(same.items()):
+        alike = f"tag {value}" if code == "same-tag" else "ranking"
         for name in names if len(names) > 1 else ():
-            others = listed([one for one in names if one != name])
+            others = listed([name_ for name_ in names if name_ != name])
             yield Finding(name, "warning", code, 0, f"its {alike} is also that of {others}.")
     for run, qids in zip(runs, lacking(runs), strict=True):
         if qids:
-            what = (
+            value = (
                 f"the run lacks {counted(len(qids), 'topic')} of the others: {listed(qids, 3)}. "
                 "Paired tests need the same topics; the missing ones count 0."
             )
-            yield Finding(run.name, "warning", "topic-sets", 0, what)
+            yield Finding(run.name, "warning", "topic-sets", 0, value)

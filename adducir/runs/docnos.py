@@ -22,8 +22,8 @@ def spelt_otherwise(judged: pl.Series, docnos: pl.Series) -> pl.DataFrame:
     if not len(absent) or not len(others):
         return pl.DataFrame(schema={"docno": pl.String, "spelling": pl.String})
     spelling = _keyed(others, "spelling").unique("key", keep="first", maintain_order=True)
-    found = _keyed(absent, "docno").join(spelling, on="key", maintain_order="left")
-    return found.select("docno", "spelling")
+    spelt = _keyed(absent, "docno").join(spelling, on="key", maintain_order="left")
+    return spelt.select("docno", "spelling")
 
 
 def _keyed(names: pl.Series, column: str) -> pl.DataFrame:
@@ -49,7 +49,7 @@ def misspelt(judged: pl.Series, docnos: pl.Series, holder: str) -> str:
     pairs = spelt_otherwise(judged, docnos)
     if not pairs.height:
         return ""
-    shown = ", ".join(f"{docno} ({other})" for docno, other in pairs.head(3).iter_rows())
+    shown = ", ".join(f"{docno} ({spelling})" for docno, spelling in pairs.head(3).iter_rows())
     return (
         f"{pairs.height:,} of {counted(judged.n_unique(), 'judged document')} "
         f"{'is' if pairs.height == 1 else 'are'} spelt otherwise in {holder}, and so not found: "

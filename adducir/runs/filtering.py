@@ -47,10 +47,10 @@ def filter_run(
         raise UsageError("name at least one filter.")
     frame, dropped = run.frame, dict[str, int]()
 
-    def keep(name: str, rest: pl.DataFrame) -> None:
+    def keep(name: str, kept: pl.DataFrame) -> None:
         nonlocal frame
-        dropped[name] = frame.height - rest.height
-        frame = rest
+        dropped[name] = frame.height - kept.height
+        frame = kept
 
     if fold is not None:
         keep("passages", run.fold(fold).frame)
@@ -60,8 +60,8 @@ def filter_run(
         keep("own", frame.filter(pl.col("qid") != pl.col("docno")))
     if judged is not None:
         pairs = judged.frame.select("qid", "docno")
-        rest = frame.join(pairs, on=["qid", "docno"], how="anti", maintain_order="left")
-        keep("judged", rest)
+        kept = frame.join(pairs, on=["qid", "docno"], how="anti", maintain_order="left")
+        keep("judged", kept)
     rest_of_run = Run(frame, run.tag, run.path)
     if depth is not None:
         top = rest_of_run.top(depth)

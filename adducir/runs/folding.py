@@ -61,12 +61,12 @@ class Fold(NamedTuple):
             The row of each document's best (or first) passage, and the document's score.
         """
         rows = np.flatnonzero(is_first) if self.method == "firstp" else np.arange(len(groups))
-        _, first, of = np.unique(groups[rows], return_index=True, return_inverse=True)
+        _, first, groups_of = np.unique(groups[rows], return_index=True, return_inverse=True)
         best = rows[first]
         if not self.reads_all:
             return best, scores[best]
-        sums: Any = np.bincount(of, weights=scores[rows], minlength=len(best))
-        return best, sums / np.bincount(of) if self.method == "avgp" else sums
+        sums: Any = np.bincount(groups_of, weights=scores[rows], minlength=len(best))
+        return best, sums / np.bincount(groups_of) if self.method == "avgp" else sums
 
 
 def _spelt(value: str) -> str:
@@ -140,7 +140,7 @@ def folded(
     read = size if fold.reads_all else most * max(1, -(-size // max(1, documents)))
     work: list[tuple[Sequence[int], int]] = [(range(queries), read)]
     none = np.zeros(0, dtype=np.int64)
-    found: list[tuple[Any, Any]] = [(none, none.astype(np.float64))] * (queries + 1)
+    ranked: list[tuple[Any, Any]] = [(none, none.astype(np.float64))] * (queries + 1)
     while work:
         some, read = work.pop()
         read = max(1, min(read, size))
@@ -158,19 +158,19 @@ def folded(
                 deeper.append(query)
                 continue
             order = np.lexsort((groups[rows], -totals))[:most]
-            found[query] = hits[rows[order]], totals[order]
+            ranked[query] = hits[rows[order]], totals[order]
         if deeper:
             work.append((deeper, 4 * read))
-    hits, totals = map(np.concatenate, zip(*found, strict=True))
-    return np.array([len(one) for one, _ in found[:-1]], dtype=np.int32), hits, totals
+    hits, totals = map(np.concatenate, zip(*ranked, strict=True))
+    return np.array([len(docs) for docs, _ in ranked[:-1]], dtype=np.int32), hits, totals
 
 
 def of_passages(docnos: pl.Series, documents: pl.Series) -> str:
     """A passage's docno whose document is one of ``documents``, or nothing."""
     parts = _cut(docnos).with_columns(docno=docnos)
-    known = pl.col("document").is_in(documents.unique().implode())
-    found = parts.filter(pl.col("number").is_not_null() & known)["docno"]
-    return str(found[0]) if len(found) else ""
+    has_document = pl.col("document").is_in(documents.unique().implode())
+    passages = parts.filter(pl.col("number").is_not_null() & has_document)["docno"]
+    return str(passages[0]) if len(passages) else ""
 
 
 def unfolded(passage: str, run: str) -> str:

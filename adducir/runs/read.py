@@ -73,13 +73,13 @@ def read_run(
         raise UsageError(
             f"{ties!r} is not a way to order ties.", hint="Choose trec_eval or anserini."
         )
-    wanted = ("qid", "docno", "score", "tag")
+    needed = ("qid", "docno", "score", "tag")
     keeps = duplicates == "first"
-    found = columns_of(Path(path), wanted, columns=columns, quotes=quotes, repeats=keeps)
-    for fault in found.faults[:1]:
+    columns_ = columns_of(Path(path), needed, columns=columns, quotes=quotes, repeats=keeps)
+    for fault in columns_.faults[:1]:
         if fault.code != "empty" or not allow_empty:
             raise fault.error(Path(path))
-    run = run_of(found.frame, Path(path), ties)
+    run = run_of(columns_.frame, Path(path), ties)
     if keeps:
         frame = run.frame.unique(["qid", "docno"], keep="first", maintain_order=True)
         run = Run(frame, run.tag, run.path)
@@ -99,15 +99,15 @@ def columns_of(
     tag = path.name.split(".")[0]
     is_json = data[:64].lstrip()[:1] in (b"{", b"[")  # TREC runs never begin with these
     if columns and (table is not None or not is_json):
-        found = _named(path, data, table, columns, repeats)
+        read_ = _named(path, data, table, columns, repeats)
     elif is_json and table is None:
         frame, tag = _from_json(path, data)
-        found = Columns(
+        read_ = Columns(
             frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
         )
     elif table is not None:
         frame = _scored(path, table, repeats)
-        found = Columns(
+        read_ = Columns(
             frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
         )
     else:
@@ -116,10 +116,10 @@ def columns_of(
         if layout is RUN:
             return read_columns(data, RUN, names, repeats=repeats)
         read = read_columns(data, layout, layout.columns, repeats=repeats)
-        found = _without_header(path, read, layout)
+        read_ = _without_header(path, read, layout)
     defaults = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
-    more = {name: value for name, value in defaults.items() if name not in found.frame.columns}
-    return found._replace(frame=found.frame.with_columns(**more).select(names))
+    more = {name: value for name, value in defaults.items() if name not in read_.frame.columns}
+    return read_._replace(frame=read_.frame.with_columns(**more).select(names))
 
 
 def _layout_of(path: Path, data: bytes) -> Layout:
@@ -170,29 +170,29 @@ def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:
     return bool((numbers[order] == expected).all())
 
 
-def _without_header(path: Path, found: Columns, layout: Layout) -> Columns:
+def _without_header(path: Path, read: Columns, layout: Layout) -> Columns:
     """Three columns: the third holds ranks if it is 1, 2, ... per topic, otherwise scores."""
-    if found.faults or found.frame.is_empty():
-        return found
+    if read.faults or read.frame.is_empty():
+        return read
     if layout is _COLBERT:
         _tell(path, "four columns without a header", "qid,docno,rank,score")
-        return found
-    frame, kind = found.frame, "three columns without a header"
+        return read
+    frame, kind = read.frame, "three columns without a header"
     if _is_ranked(frame, "score"):
         _tell(path, kind, "qid,docno,rank", "qid,docno,score")
-        return found._replace(frame=frame.with_columns(score=1 / pl.col("score")))
+        return read._replace(frame=frame.with_columns(score=1 / pl.col("score")))
     if _is_ranked(frame, "score", 0) and frame["score"].max():
         message = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
         hint = "Say which: --columns qid,docno,rank, or --columns qid,docno,score."
         raise InputError(message, path=path, hint=hint)
     _tell(path, kind, "qid,docno,score", "qid,docno,rank")
-    return found
+    return read
 
 
-def _tell(path: Path, kind: str, read: str, other: str = "") -> None:
+def _tell(path: Path, kind: str, read: str, choice: str = "") -> None:
     """Say how columns were understood, and the setting that says otherwise."""
-    rest = f" (--columns {other} reads them otherwise)" if other else ""
-    progress().note_once(f"{path}: {kind}, read as {read}{rest}")
+    hint = f" (--columns {choice} reads them otherwise)" if choice else ""
+    progress().note_once(f"{path}: {kind}, read as {read}{hint}")
 
 
 def _named(
@@ -211,11 +211,11 @@ def _named(
         )
     data = regular_columns(data, layout)
     names = [name for name in layout.columns if not name.startswith("-")]
-    found = read_columns(data, layout, names, repeats=repeats)
-    if layout.number == "rank" and not found.faults:
-        frame = _scored(path, found.frame.select("qid", "docno", "rank"), repeats)
-        return found._replace(frame=frame)
-    return found
+    ranks = read_columns(data, layout, names, repeats=repeats)
+    if layout.number == "rank" and not ranks.faults:
+        frame = _scored(path, ranks.frame.select("qid", "docno", "rank"), repeats)
+        return ranks._replace(frame=frame)
+    return ranks
 
 
 def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFrame:
@@ -295,18 +295,18 @@ def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
         try:
             if "candidates" in record:
                 qid, listed = record["query"]["qid"], record["candidates"]
-                ranked = [(one["docid"], one["score"]) for one in listed]
+                ranked = [(hit["docid"], hit["score"]) for hit in listed]
             else:
                 qid, listed = record["query_id"], record["results"]
-                ranked = [(one["corpus_id"], one["score"]) for one in listed]
+                ranked = [(hit["corpus_id"], hit["score"]) for hit in listed]
         except (KeyError, TypeError):
             raise _refused(path, "this is not a prediction", line) from None
         yield line, qid, ranked
 
 
-def _refused(path: Path, what: str, line: int | None = None) -> InputError:
+def _refused(path: Path, reason: str, line: int | None = None) -> InputError:
     return InputError(
-        f"{what}.",
+        f"{reason}.",
         path=path,
         line=line,
         hint="Runs are read in TREC's format; as tables or JSON lines of qid, docno and score; as "

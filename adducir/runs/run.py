@@ -77,8 +77,10 @@ def ordered(frame: pl.DataFrame, *, ties: Ties) -> pl.DataFrame:
     docnos = frame["docno"]
     groups = {"group": np.cumsum(begins), "docno": docnos.gather(places), "row": places}
     is_falling = [False, ties != "ascending"]
-    wanted = pl.DataFrame(groups).sort("group", "docno", descending=is_falling, maintain_order=True)
-    rows = wanted["row"].to_numpy()
+    in_order = pl.DataFrame(groups).sort(
+        "group", "docno", descending=is_falling, maintain_order=True
+    )
+    rows = in_order["row"].to_numpy()
     if np.array_equal(places, rows):
         return frame
     # Tied rows differ only in docno, so it is enough to permute those few docnos.

@@ -95,11 +95,11 @@ def _merged_facts(*layers: Mapping[str, Any]) -> dict[str, Any]:
     }
     for layer in layers:
         facts = _merged(facts, layer)
-    found = json.dumps(facts, default=_plain, ensure_ascii=False)
+    text = json.dumps(facts, default=_plain, ensure_ascii=False)
     home = json.dumps(str(Path("~").expanduser()), ensure_ascii=False)[1:-1]
     if len(home) > 1:
-        found = re.sub(rf"(?<![\w./~-]){re.escape(home)}(?=[/\\\"])", "~", found)
-    merged: dict[str, Any] = json.loads(found)
+        text = re.sub(rf"(?<![\w./~-]){re.escape(home)}(?=[/\\\"])", "~", text)
+    merged: dict[str, Any] = json.loads(text)
     return merged
 
 
@@ -119,11 +119,11 @@ def platform_facts() -> dict[str, Any]:
     """Hardware, operating system and versions of libraries; nothing that identifies the user."""
     import psutil
 
-    wanted: list[str] = []
+    requirements: list[str] = []
     with suppress(installed.PackageNotFoundError):  # run from a source folder
-        wanted = installed.requires("adducir") or []
+        requirements = installed.requires("adducir") or []
     names = set[str]()
-    for requirement in wanted:
+    for requirement in requirements:
         if "extra ==" not in requirement:
             names.add(re.split(r"[^\w.-]", requirement, maxsplit=1)[0])
     libraries = [f"python=={platform.python_version()}", *_versions(*sorted(names, key=str.lower))]
@@ -153,20 +153,20 @@ def platform_facts() -> dict[str, Any]:
 
 
 def _versions(*names: str) -> list[str]:
-    found = []
+    pinned = []
     for name in names:
         with suppress(installed.PackageNotFoundError):
             package = installed.distribution(name)
             # `package.version` parses the whole file, which takes five times as long.
             version = re.search(r"^Version: (\S+)", package.read_text("METADATA") or "", re.M)
-            found.append(f"{name}=={version[1] if version else package.version}")
-    return found
+            pinned.append(f"{name}=={version[1] if version else package.version}")
+    return pinned
 
 
 def _found(path: str, pattern: str) -> str:
     with suppress(OSError):
-        if found := re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M):
-            return found[1].strip()
+        if match := re.search(f"^{pattern}", Path(path).read_text(encoding="utf-8"), re.M):
+            return match[1].strip()
     return ""
 
 
@@ -227,8 +227,10 @@ def write_run(
     content = _lines(run, scores)
     if content and regular_lines(content, len(RUN.columns)) is None:
         for values in (pl.Series("tag", [run.tag]), run.frame["qid"], run.frame["docno"]):
-            for one in values.filter(values.str.contains(_UNWRITABLE)).head(1):
-                message = f"the {values.name} {one!r} does not fit a run: it is empty or contains a"
+            for value in values.filter(values.str.contains(_UNWRITABLE)).head(1):
+                message = (
+                    f"the {values.name} {value!r} does not fit a run: it is empty or contains a"
+                )
                 raise UsageError(f"{message} blank.")
     if path.suffix == ".gz":
         content = gzip.compress(content, _GZIP_LEVEL, mtime=0)
@@ -324,7 +326,7 @@ def _refuse_other_metadata(path: Path) -> None:
 def _with_fields_added_by_hand(facts: dict[str, Any], path: Path) -> dict[str, Any]:
     """New metadata with the fields that somebody added to the old ones."""
     fields = dict(_fields(facts))
-    marks = "".join(sorted(_mark(*one) for one in fields.items()))
+    marks = "".join(sorted(_mark(*item) for item in fields.items()))
     facts = _merged(facts, {"run file": {_GENERATED: marks}})
     changed = list[str]()
     for beside in _metadata_places(path):
@@ -336,14 +338,14 @@ def _with_fields_added_by_hand(facts: dict[str, Any], path: Path) -> dict[str, A
                 elif fields[place] != value:
                     changed.append(".".join(place))
     if changed:
-        what = f"{', '.join(changed)}: edited by hand; the new run's values replace them"
-        progress().note(f"{metadata_for(path)}: {what}.")
+        edited = f"{', '.join(changed)}: edited by hand; the new run's values replace them"
+        progress().note(f"{metadata_for(path)}: {edited}.")
     return facts
 
 
 def _added_by_hand(facts: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    known = str(part_of(facts, "run file").get(_GENERATED, ""))
-    marks = {known[start : start + 8] for start in range(0, len(known), 8)}
+    written = str(part_of(facts, "run file").get(_GENERATED, ""))
+    marks = {written[start : start + 8] for start in range(0, len(written), 8)}
     for place, value in _fields(facts) if marks else ():
         if place != ("run file", _GENERATED) and _mark(place, value) not in marks:
             yield place, value

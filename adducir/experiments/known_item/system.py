@@ -116,8 +116,8 @@ class SpanData:
         recipe, folder = self.recipe, self.folder
         if as_tuple(recipe.spans):
             names = (*as_tuple(recipe.spans), *as_tuple(recipe.candidates))
-            every = (span for name in names for span in read_spans(file_path(name, folder)))
-            yield replace(task_among(self.spans, every), keys=_keys(self.spans))
+            all_spans = (span for name in names for span in read_spans(file_path(name, folder)))
+            yield replace(task_among(self.spans, all_spans), keys=_keys(self.spans))
             return
         chosen = {span.id for span in self.spans}
         for task in recipe.tasks(folder):

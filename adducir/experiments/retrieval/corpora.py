@@ -314,8 +314,8 @@ def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bo
 def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
     with gathering() as opening:
         sources = [opening(partial(study.planner.source, name)) for name in as_tuple(names)]
-    found = reading.read_qrels(sources, subtopics=needs_subtopics(study.measures))
-    return replace(found, source=" + ".join(as_tuple(names)))
+    judged = reading.read_qrels(sources, subtopics=needs_subtopics(study.measures))
+    return replace(judged, source=" + ".join(as_tuple(names)))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

@@ -127,8 +127,8 @@ class RetrievalStudy(Study):
         for name, system in recipe.systems.items():
             system.check(name, self)
             for link in system.links():
-                other = recipe.systems.get(link.name) if link.section == "systems" else None
-                if not system.seeds and getattr(other, "seeds", None):
+                linked = recipe.systems.get(link.name) if link.section == "systems" else None
+                if not system.seeds and getattr(linked, "seeds", None):
                     message = f"`{link.name}` has a run per seed: add `seeds` to `{name}`, too"
                     planner.add(("systems", name, *link.place), message)
         for circle in self.graph.circles:

@@ -66,8 +66,8 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
         raise UsageError(f"a range must go up by a positive step, not {message} by {plain(step)}.")
     if (last - first) / step >= _MOST_VALUES:
         raise UsageError(f"{message} by {plain(step)} has more than {_MOST_VALUES:,} values.")
-    steps, rest = divmod(last - first, step)
-    if rest:
+    steps, remainder = divmod(last - first, step)
+    if remainder:
         below = first + steps * step
         raise UsageError(
             f"steps of {plain(step)} from {plain(first)} do not end on {plain(last)}.",
@@ -76,13 +76,13 @@ def span(first: Decimal, last: Decimal, step: Decimal) -> list[Decimal]:
     return [first + number * step for number in range(int(steps) + 1)]
 
 
-def from_recipe(given: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
+def from_recipe(values: Number | Iterable[Number] | Mapping[Any, Number]) -> list[Decimal]:
     """The values of a number, of a list, or of the keys ``from``, ``to`` and ``step``."""
-    if isinstance(given, Mapping):
-        if missing := [key for key in ("from", "to", "step") if key not in given]:
+    if isinstance(values, Mapping):
+        if missing := [key for key in ("from", "to", "step") if key not in values]:
             raise UsageError(f"a range has the keys from, to and step; {missing[0]} is missing.")
-        return span(decimal(given["from"]), decimal(given["to"]), decimal(given["step"]))
-    return [decimal(value) for value in ([given] if isinstance(given, Number) else given)]
+        return span(decimal(values["from"]), decimal(values["to"]), decimal(values["step"]))
+    return [decimal(value) for value in ([values] if isinstance(values, Number) else values)]
 
 
 @dataclass(frozen=True)
@@ -96,13 +96,13 @@ class Hyperparameter:
 
 def hyperparameters_of(kind: type[BaseModel]) -> dict[str, Hyperparameter]:
     """A recipe's numeric fields, which can be tuned, with their bounds."""
-    found = {}
+    kinds_of = {}
     for name, field in kind.model_fields.items():
         if field.annotation in (int, float):
-            low = next((float(one.ge) for one in field.metadata if hasattr(one, "ge")), -inf)
-            high = next((float(one.le) for one in field.metadata if hasattr(one, "le")), inf)
-            found[name] = Hyperparameter(field.annotation is int, low, high)
-    return found
+            low = next((float(bound.ge) for bound in field.metadata if hasattr(bound, "ge")), -inf)
+            high = next((float(bound.le) for bound in field.metadata if hasattr(bound, "le")), inf)
+            kinds_of[name] = Hyperparameter(field.annotation is int, low, high)
+    return kinds_of
 
 
 @dataclass(frozen=True)
@@ -130,13 +130,13 @@ class Grid:
     ) -> "Grid":
         if not values:
             raise UsageError("there is nothing to tune.", hint="Name a parameter and its values.")
-        found = list[Parameter]()
-        for name, given in values.items():
+        parameters = list[Parameter]()
+        for name, numbers in values.items():
             if name not in hyperparameters:
-                known = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
+                hint = f" Parameters are {', '.join(hyperparameters)}." if hyperparameters else ""
                 guess = nearest(name, hyperparameters) or "."
-                raise UsageError(f"unknown parameter `{name}`{guess}{known}")
-            allowed, tried = hyperparameters[name], sorted(decimal(value) for value in given)
+                raise UsageError(f"unknown parameter `{name}`{guess}{hint}")
+            allowed, tried = hyperparameters[name], sorted(decimal(value) for value in numbers)
             if not tried:
                 raise UsageError(f"{name} lacks values.")
             for value, after in pairwise(tried):
@@ -150,26 +150,26 @@ class Grid:
                     message = f"{name} takes values from {allowed.low:g} {end}, not {plain(value)}."
                     raise UsageError(message)
             kind = int if allowed.whole else float
-            found.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
-        return cls(tuple(found))
+            parameters.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
+        return cls(tuple(parameters))
 
     def __len__(self) -> int:
         return prod(self.shape)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(len(one.values) for one in self.parameters)
+        return tuple(len(parameter.values) for parameter in self.parameters)
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(one.name for one in self.parameters)
+        return tuple(parameter.name for parameter in self.parameters)
 
     def places(self, number: int) -> tuple[int, ...]:
         return tuple(int(place) for place in np.unravel_index(number, self.shape))
 
     def setting(self, number: int) -> Setting:
         places = zip(self.parameters, self.places(number), strict=True)
-        return {one.name: one.values[place] for one, place in places}
+        return {parameter.name: parameter.values[place] for parameter, place in places}
 
 
 @dataclass(frozen=True)
@@ -192,30 +192,30 @@ class Pool:
 
     @classmethod
     def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
-        names = [each.name for each in sets]
+        names = [part.name for part in sets]
         if not names or len(set(names)) < len(names):
             raise UsageError("tuning needs topic sets with unique names.")
-        shared = Counter(qid for each in sets for qid in each.qrels.qids)
+        shared = Counter(qid for part in sets for qid in part.qrels.qids)
         ids: list[str] = []
         queries: dict[str, str] = {}
         weights: dict[str, Mapping[str, float]] = {}
-        for each in sets:
-            own = dict(zip(each.topics.qids, each.topics.texts, strict=True))
-            vectors = dict(zip(each.topics.qids, each.topics.vectors or (), strict=False))
-            if own.keys().isdisjoint(each.qrels.qids):
+        for part in sets:
+            texts = dict(zip(part.topics.qids, part.topics.texts, strict=True))
+            vectors = dict(zip(part.topics.qids, part.topics.vectors or (), strict=False))
+            if texts.keys().isdisjoint(part.qrels.qids):
                 raise InputError(
-                    f"the topics of {each.topics.source} and the qrels do not share qids (such "
-                    f"as {each.topics.qids[0]!r} and {each.qrels.qids[0]!r}).",
-                    path=each.qrels.source,
+                    f"the topics of {part.topics.source} and the qrels do not share qids (such "
+                    f"as {part.topics.qids[0]!r} and {part.qrels.qids[0]!r}).",
+                    path=part.qrels.source,
                 )
-            for qid in each.qrels.qids:
-                ids.append(f"{each.name}:{qid}" if shared[qid] > 1 else qid)
-                if qid in own:
-                    queries[ids[-1]] = own[qid]
-                if qid in own and vectors:
+            for qid in part.qrels.qids:
+                ids.append(f"{part.name}:{qid}" if shared[qid] > 1 else qid)
+                if qid in texts:
+                    queries[ids[-1]] = texts[qid]
+                if qid in texts and vectors:
                     weights[ids[-1]] = vectors[qid]
-        qids = tuple(qid for each in sets for qid in each.qrels.qids)
-        set_of = np.repeat(np.arange(len(sets)), [len(each.qrels.qids) for each in sets])
+        qids = tuple(qid for part in sets for qid in part.qrels.qids)
+        set_of = np.repeat(np.arange(len(sets)), [len(part.qrels.qids) for part in sets])
         return cls(tuple(sets), tuple(ids), qids, set_of, queries, weights)
 
     def __len__(self) -> int:
@@ -224,52 +224,52 @@ class Pool:
     @cached_property
     def qrels(self) -> Qrels:
         def joined(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
-            each = enumerate(frames)
-            return pl.concat(_renamed(frame, *self.names_of(number)) for number, frame in each)
+            numbered = enumerate(frames)
+            return pl.concat(_renamed(frame, *self.names_of(number)) for number, frame in numbered)
 
-        parts = [each.qrels for each in self.sets]
-        by_subtopic = [one.subtopics for one in parts if one.subtopics is not None]
+        parts = [part.qrels for part in self.sets]
+        by_subtopic = [qrels.subtopics for qrels in parts if qrels.subtopics is not None]
         return Qrels(
-            joined(one.frame for one in parts),
-            " + ".join(one.source for one in parts),
+            joined(qrels.frame for qrels in parts),
+            " + ".join(qrels.source for qrels in parts),
             joined(by_subtopic) if len(by_subtopic) == len(parts) else None,
         )
 
     def topics(self, ids: Iterable[str]) -> Topics:
-        found = [one for one in ids if one in self.queries]
-        source = " + ".join(each.topics.source for each in self.sets)
-        vectors = [self.weights[one] for one in found if one in self.weights]
-        queries = [self.queries[one] for one in found]
-        every = vectors if len(vectors) == len(found) else None
-        return Topics(found, queries, source, vectors=every)
+        searched = [id_ for id_ in ids if id_ in self.queries]
+        source = " + ".join(part.topics.source for part in self.sets)
+        vectors = [self.weights[id_] for id_ in searched if id_ in self.weights]
+        queries = [self.queries[id_] for id_ in searched]
+        all_vectors = vectors if len(vectors) == len(searched) else None
+        return Topics(searched, queries, source, vectors=all_vectors)
 
     @cached_property
     def same(self) -> Integers:
         """(T,) numbers, equal for the same topic (qid, and query or judgements) in two sets."""
         judged, count = dict[str, Any](), Counter(self.qids)
-        twice = [one for one, qid in zip(self.ids, self.qids, strict=True) if count[qid] > 1]
-        for (one,), rows in self.qrels.frame.filter(pl.col("qid").is_in(twice)).group_by("qid"):
-            judged[one] = frozenset(rows.select("docno", "grade").iter_rows())
-        rows_with, found = dict[Any, int](), np.arange(len(self), dtype=np.int64)
-        for row, (one, qid) in enumerate(zip(self.ids, self.qids, strict=True)):
-            for key in ((qid, self.queries.get(one, one)), (qid, judged.get(one, one))):
+        twice = [id_ for id_, qid in zip(self.ids, self.qids, strict=True) if count[qid] > 1]
+        for (id_,), rows in self.qrels.frame.filter(pl.col("qid").is_in(twice)).group_by("qid"):
+            judged[id_] = frozenset(rows.select("docno", "grade").iter_rows())
+        rows_with, groups = dict[Any, int](), np.arange(len(self), dtype=np.int64)
+        for row, (id_, qid) in enumerate(zip(self.ids, self.qids, strict=True)):
+            for key in ((qid, self.queries.get(id_, id_)), (qid, judged.get(id_, id_))):
                 first = rows_with.setdefault(key, row)
-                if found[first] != found[row]:
-                    found[found == found[row]] = found[first]
-        return found
+                if groups[first] != groups[row]:
+                    groups[groups == groups[row]] = groups[first]
+        return groups
 
     def notes(self) -> Iterator[str]:
-        judged = [(each.topics.qids, set(each.qrels.qids)) for each in self.sets]
-        unjudged = [qid for qids, own in judged for qid in qids if qid not in own]
-        for what, names in (
+        judged = [(part.topics.qids, set(part.qrels.qids)) for part in self.sets]
+        unjudged = [qid for qids, answered in judged for qid in qids if qid not in answered]
+        for problem, names in (
             ("lack judgements and were not used", unjudged),
             (
                 "have judgements but no query, and count 0",
-                [one for one in self.ids if one not in self.queries],
+                [id_ for id_ in self.ids if id_ not in self.queries],
             ),
         ):
             if names:
-                yield f"{len(names)} topics {what}: {', '.join(names[:10])}"
+                yield f"{len(names)} topics {problem}: {', '.join(names[:10])}"
 
     def names_of(self, number: int) -> tuple[list[str], list[str]]:
         rows = np.flatnonzero(self.set_of == number).tolist()
@@ -277,7 +277,7 @@ class Pool:
 
     def of_set(self, run: Run, name: str) -> Run:
         """The part of a run over ids that belongs to one topic set, with its qids."""
-        qids, ids = self.names_of([each.name for each in self.sets].index(name))
+        qids, ids = self.names_of([part.name for part in self.sets].index(name))
         return Run(_renamed(run.frame, ids, qids), run.tag)
 
     def joined(self, runs: Sequence[Run]) -> Run:
@@ -325,7 +325,7 @@ def by_topic_set(pool: Pool) -> Folds:
             "folds by topic set need at least two topic sets.",
             hint="Add topics and qrels, or split the topics into folds.",
         )
-    folds = Folds(tuple(each.name for each in pool.sets), pool.set_of, "each topic set is a fold")
+    folds = Folds(tuple(part.name for part in pool.sets), pool.set_of, "each topic set is a fold")
     if torn := _torn(pool, folds):
         raise UsageError(torn, hint="Split the topics into folds instead.")
     return folds
@@ -334,9 +334,9 @@ def by_topic_set(pool: Pool) -> Folds:
 def _torn(pool: Pool, folds: Folds) -> str:
     first: dict[int, int] = {}
     for row, topic in enumerate(pool.same.tolist()):
-        one, other = (folds.names[folds.of[at]] for at in (first.setdefault(topic, row), row))
-        if one != other:
-            return f"topic {pool.qids[row]} is in two folds: {one} and {other}."
+        left, right = (folds.names[folds.of[at]] for at in (first.setdefault(topic, row), row))
+        if left != right:
+            return f"topic {pool.qids[row]} is in two folds: {left} and {right}."
     return ""
 
 
@@ -355,9 +355,9 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
         return hashlib.sha256(f"{seed} {name_of[topic]}".encode()).digest(), name_of[topic]
 
     fold_of = {topic: rank % k for rank, topic in enumerate(sorted(name_of, key=drawn))}
-    of = np.array([fold_of[topic] for topic in pool.same.tolist()], dtype=np.int64)
+    numbers = np.array([fold_of[topic] for topic in pool.same.tolist()], dtype=np.int64)
     names = tuple(str(number + 1) for number in range(k))
-    return Folds(names, of, f"{k} folds over {len(name_of)} topics, seed {seed}")
+    return Folds(names, numbers, f"{k} folds over {len(name_of)} topics, seed {seed}")
 
 
 def from_file(pool: Pool, path: Path | str) -> Folds:
@@ -378,24 +378,24 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
                 message = f"topic {qid} is in two folds: {names[before]} and {name}."
                 raise InputError(message, path=path)
     # The file lists each judged topic by its id or qid.
-    found = [one if one in fold_of else qid for one, qid in zip(pool.ids, pool.qids, strict=True)]
-    known = {qid for each in pool.sets for qid in each.topics.qids} | {*pool.qids, *pool.ids}
+    folded = [id_ if id_ in fold_of else qid for id_, qid in zip(pool.ids, pool.qids, strict=True)]
+    valid = {qid for part in pool.sets for qid in part.topics.qids} | {*pool.qids, *pool.ids}
     for qids, message in (
-        ([name for name in found if name not in fold_of], "judged topics are not in any fold"),
-        (sorted(fold_of.keys() - known), "these are not topics"),
+        ([name for name in folded if name not in fold_of], "judged topics are not in any fold"),
+        (sorted(fold_of.keys() - valid), "these are not topics"),
     ):
         if qids:
             hint = "Are these folds for other topics?"
             raise InputError(f"{message}: {listed(qids)}.", path=path, hint=hint)
     topic_of: dict[str, int] = {}
-    for name, topic in zip(found, pool.same.tolist(), strict=True):
+    for name, topic in zip(folded, pool.same.tolist(), strict=True):
         if topic_of.setdefault(name, topic) != topic:
             message = f"the qid {name} is in two topic sets; write SET:{name} for each."
             raise InputError(message, path=path)
-    of = np.array([fold_of[name] for name in found], dtype=np.int64)
-    if len(names) < 2 or len(set(of.tolist())) < len(names):
+    numbers = np.array([fold_of[name] for name in folded], dtype=np.int64)
+    if len(names) < 2 or len(set(numbers.tolist())) < len(names):
         raise InputError("at least two folds with judged topics are needed.", path=path)
-    folds = Folds(tuple(names), of, f"{len(names)} folds from {path.name}")
+    folds = Folds(tuple(names), numbers, f"{len(names)} folds from {path.name}")
     if torn := _torn(pool, folds):
         raise InputError(torn, path=path)
     return folds
@@ -430,16 +430,16 @@ class TuneRecipe(Recipe):
 
     @property
     def values(self) -> dict[str, list[Decimal]]:
-        return {name: from_recipe(given) for name, given in self.grid.items()}
+        return {name: from_recipe(values) for name, values in self.grid.items()}
 
     def errors(
         self, hyperparameters: Mapping[str, Hyperparameter]
     ) -> Iterator[tuple[KeyPath, str]]:
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
-        for name, given in self.grid.items():
+        for name, values in self.grid.items():
             try:
-                Grid.of({name: from_recipe(given)}, hyperparameters)
+                Grid.of({name: from_recipe(values)}, hyperparameters)
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 

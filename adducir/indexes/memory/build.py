@@ -74,20 +74,22 @@ def write(corpus: Corpus, folder: Path, settings: MemorySettings, threads: int) 
 
 
 def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, dict[str, float]]]:
-    rest = read_token_weights(source)
+    documents = read_token_weights(source)
     if analysis.kind.is_pretokenized:
-        yield from rest
+        yield from documents
         return
-    known: dict[str, list[str]] = {}
-    while block := [document for _, document in zip(range(_WEIGHTED_BLOCK), rest, strict=False)]:
-        new = list(dict.fromkeys(w for _, weights in block for w in weights if w not in known))
-        known.update(zip(new, analysis.terms(new), strict=True))
+    terms_of: dict[str, list[str]] = {}
+    while block := [
+        document for _, document in zip(range(_WEIGHTED_BLOCK), documents, strict=False)
+    ]:
+        new = list(dict.fromkeys(w for _, weights in block for w in weights if w not in terms_of))
+        terms_of.update(zip(new, analysis.terms(new), strict=True))
         for docno, weights in block:
-            found: dict[str, float] = {}
+            tokens: dict[str, float] = {}
             for word, weight in weights.items():
-                for term in known[word]:
-                    found[term] = found.get(term, 0) + weight
-            yield docno, found
+                for term in terms_of[word]:
+                    tokens[term] = tokens.get(term, 0) + weight
+            yield docno, tokens
 
 
 class Arrived:
@@ -159,8 +161,8 @@ class Arrived:
                 kept = {term: weight for term, weight in weights.items() if weight > _NOTHING}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]
                 starts = np.array([0, len(terms)], dtype=np.int64)
-                own = np.array(terms, dtype=np.int32)
-                self._add([docno], starts, own, np.fromiter(kept.values(), np.float64))
+                term_ids = np.array(terms, dtype=np.int32)
+                self._add([docno], starts, term_ids, np.fromiter(kept.values(), np.float64))
                 progress().advance(1)
         self._names = list(numbers)
 
@@ -240,9 +242,9 @@ def _write_segment(spooled: Spooled, folder: Path) -> int:
             some_tfs = np.empty(part.stop - part.start, dtype=dtype)
         of_chunk = spooled.starts, spooled.terms, spooled.tfs, order[first:last]
         gather(*of_chunk, spooled.ranks, spooled.renumber, some_terms, some_tfs, *scratch)
-        own = ends[first : last + 1] - ends[first]
+        starts = ends[first : last + 1] - ends[first]
         into = cursors, docs, own_tfs, lengths, occurrences
-        scatter(first, own, some_terms, some_tfs, *into)
+        scatter(first, starts, some_terms, some_tfs, *into)
         let_go(spooled.terms, spooled.tfs, docs, own_tfs, forward, forward_tfs)
     words = len(order) // 64 + 1
     size = common_terms(np.diff(offsets), len(order)) * words

@@ -82,25 +82,25 @@ class MemoryIndex(Index):
         Loading it takes longer than adding that many postings with NumPy. Scores are the same.
         """
         refuse_unless_scored(model, "memory", self.path)
-        segment, asked = self._segment, Queries.of(queries, self._segment)
+        segment, terms = self._segment, Queries.of(queries, self._segment)
         try:
-            is_short = np.diff(asked.starts).max(initial=0) <= MOST_TERMS
+            is_short = np.diff(terms.starts).max(initial=0) <= MOST_TERMS
             if type(model) is Impact and isinstance(segment, SavedImpacts) and is_short:
-                return self._by_impacts(asked, segment, depth, threads)
+                return self._by_impacts(terms, segment, depth, threads)
             if type(model) is not BM25 and type(model) is not QLD:
-                return self._by_model(asked, model, depth, threads)
+                return self._by_model(terms, model, depth, threads)
             formula = Formula.of(model, segment, accurate=self.accurate_length)
-            asked = asked.for_kernels(model, segment)
+            terms = terms.for_kernels(model, segment)
             if _KERNELS not in sys.modules:
-                self._read += int(segment.frequencies[asked.terms].sum())
-                self._read += asked.size * len(segment) // 4
+                self._read += int(segment.frequencies[terms.terms].sum())
+                self._read += terms.size * len(segment) // 4
             if isinstance(segment, SavedImpacts) or self._read <= _FEW:
-                added = partial(formula.added, asked, np.asarray(segment.norms))
-                return self._exhaustive(asked, added, np.float32, depth, threads)
+                added = partial(formula.added, terms, np.asarray(segment.norms))
+                return self._exhaustive(terms, added, np.float32, depth, threads)
             from adducir.indexes.memory.kernels import search
 
-            kernel = partial(search, self._postings(segment), formula, asked)
-            return self._compiled(kernel, asked, np.float32, depth, threads)
+            kernel = partial(search, self._postings(segment), formula, terms)
+            return self._compiled(kernel, terms, np.float32, depth, threads)
         except IndexError as error:  # an invalid document number
             raise damaged(segment.folder / FILES["docs"]) from error
 
@@ -177,7 +177,7 @@ class MemoryIndex(Index):
     ) -> Ranked:
         segment, size = self._segment, len(self._segment)
         empty = np.empty(0, dtype=np.int32)
-        found: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
+        ranks_of: list[tuple[Array, Array]] = [(empty, empty.astype(precision))] * queries.size
 
         def search(first: int, last: int) -> None:
             for query in range(first, last):
@@ -192,12 +192,12 @@ class MemoryIndex(Index):
                     last_score = np.partition(scores, len(scores) - depth)[len(scores) - depth]
                     matching, scores = matching[scores >= last_score], scores[scores >= last_score]
                 best = np.argsort(-scores, kind="stable")[:depth]
-                found[query] = matching[best].astype(np.int32), scores[best]
+                ranks_of[query] = matching[best].astype(np.int32), scores[best]
 
         in_threads(search, queries.size, threads)
-        counts = np.array([len(docs) for docs, _ in found], dtype=np.int32)
-        ranked = np.concatenate([empty, *(docs for docs, _ in found)])
-        scores = np.concatenate([empty.astype(precision), *(scores for _, scores in found)])
+        counts = np.array([len(docs) for docs, _ in ranks_of], dtype=np.int32)
+        ranked = np.concatenate([empty, *(docs for docs, _ in ranks_of)])
+        scores = np.concatenate([empty.astype(precision), *(scores for _, scores in ranks_of)])
         return counts, ranked, scores
 
     def _refuse_without_vectors(self) -> None:

@@ -73,10 +73,10 @@ _EXACT = 24  # 255 minus the code of the largest int
 
 
 def _decoded(code: int) -> int:
-    rest = code - _EXACT
-    if rest < 0:
+    offset = code - _EXACT
+    if offset < 0:
         return code
-    bits, shift = rest & 7, (rest >> 3) - 1
+    bits, shift = offset & 7, (offset >> 3) - 1
     return _EXACT + (bits if shift < 0 else (bits | 8) << shift)
 
 
@@ -118,14 +118,14 @@ class Segment:
         rows = np.full(int(ids.max(initial=-1)) + 2, -1, dtype=np.int32)
         terms = np.empty(len(ids), dtype=np.int32)
         size = localise(ids, rows, terms)
-        begins, found, tfs = distinct(starts, terms, np.zeros(size, dtype=np.int32))
+        begins, term_ids, tfs = distinct(starts, terms, np.zeros(size, dtype=np.int32))
         offsets = np.zeros(size + 1, dtype=np.int64)
-        np.cumsum(np.bincount(found, minlength=size), out=offsets[1:])
-        docs, own_tfs = np.empty((2, len(found)), dtype=np.int32)
+        np.cumsum(np.bincount(term_ids, minlength=size), out=offsets[1:])
+        docs, own_tfs = np.empty((2, len(term_ids)), dtype=np.int32)
         lengths = np.zeros(len(starts) - 1, dtype=np.int64)
         segment = cls(offsets, docs, own_tfs, lengths, np.zeros(size, dtype=np.int64))
         into = segment.docs, segment.tfs, segment.lengths, segment.occurrences
-        scatter(0, begins, found, tfs, offsets[:-1].copy(), *into)
+        scatter(0, begins, term_ids, tfs, offsets[:-1].copy(), *into)
         return segment, rows
 
     def __len__(self) -> int:
@@ -184,11 +184,11 @@ class Saved:
 
     @cached_property
     def _terms(self) -> pl.DataFrame:
-        found = self._table(TERMS, {"term": pl.String, "number": pl.Int32}, len(self.occurrences))
-        numbers = found["number"].to_numpy()
+        table = self._table(TERMS, {"term": pl.String, "number": pl.Int32}, len(self.occurrences))
+        numbers = table["number"].to_numpy()
         if len(numbers) and not (numbers.min() >= 0 and numbers.max() < len(numbers)):
             raise damaged(self.folder / TERMS)
-        return found
+        return table
 
     @cached_property
     def terms(self) -> pl.Series:
@@ -202,13 +202,15 @@ class Saved:
 
     def numbers(self, terms: Sequence[str]) -> Array:
         """The number of each term; -1 for unknown ones."""
-        own, wanted = self._terms, pl.Series(terms, dtype=pl.String)
-        if not len(own):
-            return np.full(len(wanted), -1, dtype=np.int64)
-        places = own["term"].set_sorted().search_sorted(wanted).clip(upper_bound=len(own) - 1)
-        is_held = (own["term"].gather(places) == wanted).to_numpy()
-        found: Array = np.where(is_held, own["number"].gather(places).to_numpy(), -1)
-        return found.astype(np.int64)
+        held, asked_terms = self._terms, pl.Series(terms, dtype=pl.String)
+        if not len(held):
+            return np.full(len(asked_terms), -1, dtype=np.int64)
+        places = (
+            held["term"].set_sorted().search_sorted(asked_terms).clip(upper_bound=len(held) - 1)
+        )
+        is_held = (held["term"].gather(places) == asked_terms).to_numpy()
+        numbers: Array = np.where(is_held, held["number"].gather(places).to_numpy(), -1)
+        return numbers.astype(np.int64)
 
     @cached_property
     def docnos(self) -> pl.Series:
@@ -219,14 +221,14 @@ class Saved:
             path = self.folder / name
             # Polars takes no path whose bytes are not UTF-8.
             is_text = readable_name(str(path)) == str(path)
-            found = pl.read_ipc(path if is_text else BytesIO(path.read_bytes()))
+            frame = pl.read_ipc(path if is_text else BytesIO(path.read_bytes()))
         except (OSError, pl.exceptions.PolarsError) as error:
             self.recheck()
             raise damaged(self.folder / name, error) from error
         self.recheck()
-        if found.schema != schema or len(found) != rows:
+        if frame.schema != schema or len(frame) != rows:
             raise damaged(self.folder / name)
-        return found
+        return frame
 
 
 @dataclass(frozen=True, eq=False)

@@ -71,14 +71,14 @@ class TextAnalyser:
 
     def terms(self, texts: Sequence[str]) -> list[list[str]]:
         """The terms of each text, in order, with repetitions."""
-        known: dict[str, str] = {}
+        terms_of: dict[str, str] = {}
         analysed = []
         for text in texts:
             terms = []
             for token, _ in self.tokens(text):
-                term = known.get(token)
+                term = terms_of.get(token)
                 if term is None:
-                    term = known[token] = self._term(token)
+                    term = terms_of[token] = self._term(token)
                 if term:
                     terms.append(term)
             analysed.append(terms)
