@@ -228,9 +228,8 @@ class Search(TunableSystem):
                 raise errors_at(((name,), message))
         requested = [name for name, value in stated.items() if value is not False]
         if len(requested) > 1:
-            raise ValueError(
-                f"a search can have only one feedback method, not {' and '.join(requested)}"
-            )
+            methods = " and ".join(requested)
+            raise ValueError(f"a search can have only one feedback method, not {methods}")
         if not requested:
             return None
         (name,) = requested
@@ -240,10 +239,8 @@ class Search(TunableSystem):
         try:
             return entry(FEEDBACK, name, value)
         except ValidationError as error:
-            problems = errors_of(error, value)
-            raise errors_at(
-                *(((name, *problem.path), problem.what) for problem in problems)
-            ) from error
+            wrong = [((name, *problem.path), problem.what) for problem in errors_of(error, value)]
+            raise errors_at(*wrong) from error
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         super().check(name, study)

@@ -1,8 +1,7 @@
 """The design of a tuning: the grid of settings, the pool of topics, the folds.
 
 **Settings** are all combinations of the parameters' values, exact decimals in ascending order; the
-last parameter varies fastest. So the first of equal settings has the smallest value of the first
-parameter, then of the second, and so on.
+last parameter varies fastest, so the first of equal settings has the smallest first values.
 
 **Topics** are the judged ones of all topic sets, each with an id: its qid, or ``SET:QID`` if topic
 sets share the qid. A judged topic without a query counts 0 in every setting, as in an evaluation.
@@ -239,9 +238,8 @@ class Pool:
         searched = [id_ for id_ in ids if id_ in self.queries]
         source = " + ".join(part.topics.source for part in self.sets)
         vectors = [self.weights[id_] for id_ in searched if id_ in self.weights]
-        queries = [self.queries[id_] for id_ in searched]
-        all_vectors = vectors if len(vectors) == len(searched) else None
-        return Topics(searched, queries, source, vectors=all_vectors)
+        queries, are_all = [self.queries[id_] for id_ in searched], len(vectors) == len(searched)
+        return Topics(searched, queries, source, vectors=vectors if are_all else None)
 
     @cached_property
     def same(self) -> Integers:
@@ -261,13 +259,11 @@ class Pool:
     def notes(self) -> Iterator[str]:
         judged = [(part.topics.qids, set(part.qrels.qids)) for part in self.sets]
         unjudged = [qid for qids, answered in judged for qid in qids if qid not in answered]
-        for problem, names in (
-            ("lack judgements and were not used", unjudged),
-            (
-                "have judgements but no query, and count 0",
-                [id_ for id_ in self.ids if id_ not in self.queries],
-            ),
-        ):
+        unasked = [id_ for id_ in self.ids if id_ not in self.queries]
+        for problem, names in {
+            "lack judgements and were not used": unjudged,
+            "have judgements but no query, and count 0": unasked,
+        }.items():
             if names:
                 yield f"{len(names)} topics {problem}: {', '.join(names[:10])}"
 
@@ -313,18 +309,14 @@ class Folds:
         return np.flatnonzero(self.of != fold)
 
     def members(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        return {
-            name: [ids[row] for row in self.test(number)] for number, name in enumerate(self.names)
-        }
+        return {name: [ids[row] for row in self.test(n)] for n, name in enumerate(self.names)}
 
 
 def by_topic_set(pool: Pool) -> Folds:
     """Each topic set is a fold (two years: tuned on one, applied to the other)."""
     if len(pool.sets) < 2:
-        raise UsageError(
-            "folds by topic set need at least two topic sets.",
-            hint="Add topics and qrels, or split the topics into folds.",
-        )
+        hint = "Add topics and qrels, or split the topics into folds."
+        raise UsageError("folds by topic set need at least two topic sets.", hint=hint)
     folds = Folds(tuple(part.name for part in pool.sets), pool.set_of, "each topic set is a fold")
     if torn := _torn(pool, folds):
         raise UsageError(torn, hint="Split the topics into folds instead.")
@@ -401,7 +393,6 @@ def from_file(pool: Pool, path: Path | str) -> Folds:
     return folds
 
 
-DEFAULT_OBJECTIVE = "nDCG@10"
 Range = dict[Literal["from", "to", "step"], float]
 
 
@@ -426,20 +417,18 @@ class TuneRecipe(Recipe):
 
     grid: dict[str, float | tuple[float, ...] | Range]
     folds: Literal["topics"] | FoldsRecipe
-    objective: str = DEFAULT_OBJECTIVE
+    objective: str = "nDCG@10"
 
     @property
     def values(self) -> dict[str, list[Decimal]]:
         return {name: from_recipe(values) for name, values in self.grid.items()}
 
-    def errors(
-        self, hyperparameters: Mapping[str, Hyperparameter]
-    ) -> Iterator[tuple[KeyPath, str]]:
+    def errors(self, allowed: Mapping[str, Hyperparameter]) -> Iterator[tuple[KeyPath, str]]:
         if not self.grid:
             yield ("grid",), "there is nothing to tune"
         for name, values in self.grid.items():
             try:
-                Grid.of({name: from_recipe(values)}, hyperparameters)
+                Grid.of({name: from_recipe(values)}, allowed)
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 
