@@ -107,9 +107,8 @@ class DualEncoder:
                 raise InputError(f"half of the pair {source.name} has two towers: name it alone.")
             width, other_width = (half.get_embedding_dimension() for half in (query, document))
             if width != other_width:
-                message = (
-                    f"the pair {source.name} has vectors of {width} and {other_width} dimensions."
-                )
+                sizes = f"{width} and {other_width} dimensions"
+                message = f"the vectors of the pair {source.name} have {sizes}."
                 raise InputError(message, hint="Name two encoders that were trained together.")
             towers_of: list[Any] = [list(query.children()), list(document.children())]
             router = Router.for_query_document(*towers_of)
