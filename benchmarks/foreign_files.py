@@ -10,6 +10,7 @@ qrels and topics are read: what is read, what is refused with a reason, and any 
 import json
 import os
 import re
+import shutil
 import sys
 import traceback
 from collections import Counter
@@ -24,7 +25,7 @@ from adducir.corpora.topics import load_topics
 from adducir.evaluation.score_files import read_scores
 from adducir.runs.read import read_run
 
-_MOST = 1 << 28
+_MOST = 1 << 25
 """Bytes of topics that are compared: token weights as repeated tokens take gigabytes."""
 TITLES = ("title", "query", "question", "query_txt")
 KINDS: dict[str, Callable[[Path], Any]] = {
@@ -64,8 +65,10 @@ def of_anserini(folder: Path) -> dict[str, dict[str, dict[str, Any]]]:
             reader = jnius.autoclass(entry["reader_class"])(paths.get(str(path)))
             found["topics"][path.name] = values_of(reader.read())
     for path in sorted((folder / "qrels").iterdir()):
+        other = scratch.with_suffix(".txt")  # names that Anserini knows would be downloaded
+        shutil.copy(path, other)
         try:
-            judged = jnius.autoclass("io.anserini.eval.RelevanceJudgments")(str(path))
+            judged = jnius.autoclass("io.anserini.eval.RelevanceJudgments")(str(other))
             grades = jnius.autoclass("java.util.HashMap")()
             for qid in judged.getQids().toArray():
                 grades.put(qid, judged.getDocMap(qid))

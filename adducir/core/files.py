@@ -48,7 +48,7 @@ _UNREADABLE = {
     b"7z\xbc\xaf\x27\x1c": "7-Zip",
     b"Rar!\x1a\x07": "RAR",
 }
-_TAR, _TAR_AT = b"ustar", 257
+_TAR, _TAR_AT, _LFS = b"ustar", 257, b"version https://git-lfs.github.com/"
 _PARQUET = b"PAR1"
 COMPRESSED = tuple(_MAGIC)
 """Suffixes of compressed files that can be read; ``.gz`` is written as well."""
@@ -125,13 +125,15 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 
 
 def _no_archive(stream: Iterator[bytes], path: Path) -> Iterator[bytes]:
-    """The blocks of a file; a tar archive is refused."""
+    """The blocks of a file that is not a tar archive."""
     for block in stream:
         if block[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
             message = "this is a tar archive, which holds other files."
-            raise BrokenStream(
-                message, path=path, hint="Unpack it (tar -xf), and name a file in it."
-            )
+            hint = "Unpack it (tar -xf), and name a file in it."
+            raise BrokenStream(message, path=path, hint=hint)
+        if block.startswith(_LFS):
+            message = "this is a pointer of Git LFS, not the file: run git lfs pull."
+            raise BrokenStream(message, path=path)
         yield block
         break
     yield from stream

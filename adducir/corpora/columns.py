@@ -226,7 +226,9 @@ def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tupl
     if not is_first:
         return message, "columns"
     if cells[0].startswith("<"):
-        return f"this looks like topics (XML), not {_A[layout.kind]}.", "columns"
+        is_page = cells[0].lower().startswith(("<!doctype", "<html"))
+        content = "a web page (was it downloaded?)" if is_page else "topics (XML)"
+        return f"this looks like {content}, not {_A[layout.kind]}.", "columns"
     rival = QRELS if layout is RUN else RUN
     if layout in (RUN, QRELS) and len(cells) == len(rival.columns):
         message = f"this looks like {_A[rival.kind]}: it has {_shown(rival)}, not {_shown(layout)}."

@@ -44,6 +44,9 @@ _JUDGED = re.compile(
 _NUMBERED = re.compile(r"([0-9]++):(?:([0-9]++):)?([^\t]*+)")
 _ANSWERS = re.compile(r'[^\t]++\t\s*"?\[.*\]"?\s*')
 _HEADING = re.compile(r"\S*?(?:%[0-9A-F]{2}|enwiki:)\S*")
+_CONVERSATION = re.compile(r"\s*Number:[ \t]*\S+[ \t]*\r?\n\s*Title:")
+_OPERATOR = re.compile(r"#([a-z]{2,8}\d*|\d+)\(")
+_WORDS_ALONE = re.compile(r"#combine\(([^()#]*)\)")
 _TURNS = ("turn", "turns")
 _TURN_IDS = ("number", "turn_id", "id")
 _SAMPLE = 5
@@ -70,6 +73,8 @@ def read_forms(path: Path, qid_field: str | None, quotes: Quotes | None) -> list
     if first in ("[", "{") or suffix_of(path) in (".jsonl", ".ndjson", ".json"):
         return _from_json(path, qid_field)
     lines = list(enumerate(text.split("\n"), 1))
+    if _CONVERSATION.match(text):
+        return list(_utterances(lines, path))
     if first == "<":
         form = _FORM.search(text)
         if form is None or form[1].lower() != "doc":
@@ -110,7 +115,7 @@ def _from_lines(
     if texts and all(map(_ANSWERS.fullmatch, texts)):  # DPR's questions and answers
         cells = [(line, text.split("\t", 1)) for line, text in lines]
         return _without_qids(
-            [({"question": pair[0].strip('"'), "answers": pair[1]}, line) for line, pair in cells],
+            [({"question": _unquoted(pair[0]), "answers": pair[1]}, line) for line, pair in cells],
             path,
         )
     rows = cells_of(lines, path, "\t", quotes)
@@ -118,6 +123,12 @@ def _from_lines(
         RawTopic(qid.strip(), {name.lower(): text for name, text in fields.items()}, line)
         for line, qid, fields in tsv_records(rows, path, "qid", qid_field)
     ]
+
+
+def _unquoted(cell: str) -> str:
+    """A cell of CSV without the quotes that enclose it."""
+    is_enclosed = len(cell) > 1 and cell[0] == cell[-1] == '"'
+    return cell[1:-1].replace('""', '"') if is_enclosed else cell
 
 
 def _without_qids(topics: Iterable[tuple[Mapping[str, str], int]], path: Path) -> list[RawTopic]:
@@ -165,6 +176,23 @@ def _turns(
                 raise InputError(message, path=path, line=line)
             fields = fields_of({name: value for name, value in turn.items() if name != place})
             yield RawTopic(f"{conversation}_{as_text(turn[place])}", fields, line)
+
+
+def _utterances(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[RawTopic]:
+    """The turns of CAsT 2019 as text: ``Number: 31``, a title, then ``1<tab>What is ...?``."""
+    conversation, fields = "", dict[str, str]()
+    for line, text in lines:
+        name, colon, value = text.strip().partition(":")
+        turn, tab, utterance = text.strip().partition("\t")
+        if colon and name in ("Number", "Title", "Description"):
+            conversation = value.strip() if name == "Number" else conversation
+            named = {} if name == "Number" else {f"conversation_{name.lower()}": value.strip()}
+            fields = named if name == "Number" else fields | named
+        elif tab and turn.isdecimal():
+            yield RawTopic(f"{conversation}_{turn}", {"raw_utterance": utterance, **fields}, line)
+        elif text.strip():
+            what = "this is neither a turn (its number, a tab, the utterance) nor a new `Number:`."
+            raise InputError(what, path=path, line=line)
 
 
 def _from_records(
@@ -262,3 +290,14 @@ def _tagged_topic(
         qid = qid.split(" ")[0]
         qid = qid.lstrip("0") or qid if qid.isdigit() else qid
     return RawTopic(qid, fields, line, is_tagged=True)
+
+
+def without_operators(text: str, topic: RawTopic, source: str | Path) -> str:
+    """The words of Indri's ``#combine(...)``; its other operators are refused."""
+    if not text.startswith("#") or (operator := _OPERATOR.match(text)) is None:
+        return text
+    if operator[1] == "combine" and (words := _WORDS_ALONE.fullmatch(text)):
+        progress().note_once(f"{source}: #combine(...) is read as its words")
+        return words[1].strip()
+    what = f"the query of topic {topic.qid} has Indri's operator #{operator[1]}."
+    raise InputError(what, path=source, line=topic.line, hint="Write its words alone.")

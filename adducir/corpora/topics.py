@@ -23,7 +23,7 @@ from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, column_of, ids_of
 from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
-from adducir.corpora.topic_forms import RawTopic, read_forms
+from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
 from adducir.corpora.words import Words
 
 if TYPE_CHECKING:
@@ -201,7 +201,8 @@ def load_topics(
         return Topics(list(lines), [""] * len(raw), str(source), "vector", vectors)
     names, queries = _fields(raw, list(present), filled, field, place), list[str]()
     for topic in raw:
-        queries.append(collapse(" ".join(filter(None, map(topic.fields.get, names)))))
+        text = collapse(" ".join(filter(None, map(topic.fields.get, names))))
+        queries.append(without_operators(text, topic, found))
     if word_weights:
         return _weighted(list(lines), queries, str(source), "+".join(names), lines)
     return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)

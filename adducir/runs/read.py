@@ -231,9 +231,8 @@ def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFr
     first = 0 if ranks_alone and numbers.min() == 0 else 1  # PyTerrier counts from 0
     wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 0))).arg_true()
     for row in wrong.head(1):
-        message = (
-            f"the {numbers.name} of row {row + 1} is not {'a rank' if ranks_alone else 'finite'}."
-        )
+        wanted = "a rank" if ranks_alone else "a finite number"
+        message = f"the {numbers.name} of row {row + 1} is not {wanted}."
         raise InputError(message, path=path)
     for row in [] if repeats else repeated_rows(frame)[:1]:
         qid, docno, _ = frame.row(int(row))

@@ -136,3 +136,40 @@ def test_identity_is_that_of_the_queries(topics_of):
     assert topics_of('{"qid": "1", "query": "a  b"}', "b.jsonl").identity() == plain.identity()
     assert topics_of("1\ta c\n", "c.tsv").identity() != plain.identity()
     assert topics_of("1a\t b\n", "d.tsv").identity() != plain.identity()
+
+
+def test_cast_as_text_has_a_topic_per_turn(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text(
+        "Number: 31\nTitle: cancer\nDescription: types.  \n1\tWhat is it?\n2\tIs it treatable?\n\n"
+        "Number: 32\nTitle: sharks\nDescription: kinds\n1\tWhat are sharks?\n"
+    )
+    topics = load_topics(path)
+    assert topics.to_dict() == {
+        "31_1": "What is it?",
+        "31_2": "Is it treatable?",
+        "32_1": "What are sharks?",
+    }
+    assert load_topics(path, field="conversation_title").queries == ["cancer", "cancer", "sharks"]
+    path.write_text("Number: 31\nTitle: cancer\nDescription: types.\nWhat is it?\n")
+    with pytest.raises(InputError) as error:
+        load_topics(path)
+    assert error.value.line == 4
+
+
+def test_indris_operators_are_not_words(tmp_path):
+    path = tmp_path / "t.xml"
+    text = "<parameters><query><number>1</number><text>%s</text></query></parameters>"
+    for query, words in (("#combine( cats fish )", "cats fish"), ("cats #1", "cats #1")):
+        path.write_text(text % query)
+        assert load_topics(path).queries == [words]
+    for query in ("#weight(2 cats 1 fish)", "#1(white house)", "#combine(cats #uw8(a b))"):
+        path.write_text(text % query)
+        with pytest.raises(InputError, match="operator"):
+            load_topics(path)
+
+
+def test_dprs_questions_are_unquoted_as_csv(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text('"a """"b"""" c"\t[\'x\']\nplain "q"\t[\'y\']\n')
+    assert load_topics(path).queries == ['a ""b"" c', 'plain "q"']
