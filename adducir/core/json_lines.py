@@ -20,6 +20,7 @@ WHOLE = "Every line must hold one whole JSON object."
 _BLANK = re.compile(r"[ \t\r\n]*")
 _CUT_OFF = 32  # an error this close to the end may mean that the rest is missing
 _LARGEST = 2.0**63
+_DEEP = frozenset((float, dict, list))
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -69,6 +70,8 @@ def _has_large(value: Any) -> bool:
         values = (value,)
     elif value and type(value[0]) is float and set(map(type, value)) == {float}:  # a vector
         return max(max(value), -min(value)) >= _LARGEST
+    if _DEEP.isdisjoint(map(type, values)):  # the usual case is cheap
+        return False
     for part in values:
         kind = type(part)
         if kind is float:

@@ -133,9 +133,14 @@ def fields_of(record: Mapping[str, Any]) -> dict[str, str]:
         }
     fields = dict[str, str]()
     for name, value in record.items():
-        if (text := as_text(value)) is not None:
+        kind = type(value)
+        if kind is str:
+            fields[name] = value
+        elif value is None or (kind is dict and not value):  # BEIR's metadata
+            continue
+        elif (text := as_text(value)) is not None:
             fields[name] = text
-        elif value is not None:
+        else:
             _add_nested(name, value, fields, _DEEPEST)
     if isinstance(record.get("stance"), bool) and fields.keys() >= set(ARGUMENT_FIELDS):
         fields["stance"] = "PRO" if record["stance"] else "CON"

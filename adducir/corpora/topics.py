@@ -202,7 +202,7 @@ def load_topics(
     names, queries = _fields(raw, list(present), filled, field, place), list[str]()
     for topic in raw:
         text = collapse(" ".join(filter(None, map(topic.fields.get, names))))
-        queries.append(without_operators(text, topic, found))
+        queries.append(without_operators(text, topic, source))
     if word_weights:
         return _weighted(list(lines), queries, str(source), "+".join(names), lines)
     return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)
