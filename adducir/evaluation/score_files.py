@@ -59,7 +59,7 @@ _AT = re.compile(
 )
 _OURS = re.compile(
     r"EM|F1|Cover|Rating|R@\d+|Mass@\d+|ROUGE-L(?:@\d+)?|max@\d+|Novel-F1|Knowledge-F1|R-precision"
-    r"|Recall@5|KILT-F1|KILT-ROUGE-L|BLEU-[1-4]"
+    r"|Recall@5|KILT-(?:EM|F1|ROUGE-L|Accuracy)|BLEU-[1-4]"
 )
 _OURS_FALLING = ("Rank", "Mean rank", "Median rank")
 _FALLING = re.compile(

@@ -35,7 +35,8 @@ WRITTEN = {
     "knowledge": ["Knowledge-F1", "max Knowledge-F1@5"],
     "grounding": ["F1", "Novel-F1", "max F1@5", "max Novel-F1@5"],
 }
-KILT = {"kilt": ["R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L"]}
+OF_TEXTS = ["EM", "Accuracy", "F1", "ROUGE-L"]
+KILT = {"kilt": ["R-precision", "Recall@5", *OF_TEXTS, *(f"KILT-{name}" for name in OF_TEXTS)]}
 # One epoch of each phase; the recipes say at most ten.
 EPOCHS = [
     f"systems.{system}.train.{phase}.training.epochs=1"

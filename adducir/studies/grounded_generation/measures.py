@@ -268,7 +268,8 @@ def _subsequence(first: Sequence[str], second: Sequence[str]) -> set[str]:
 def kilt(*, on_pages: bool = False) -> TextMeasures:
     """KILT's measures of answers and pages, as in its official script.
 
-    ``KILT-F1`` and ``KILT-ROUGE-L`` count only if R-precision is 1. The script stops if a
+    ``EM`` compares normalised texts, ``Accuracy`` texts as they are. Those called ``KILT-`` count
+    only if R-precision is 1. The script stops if a
     prediction is missing; here it counts 0. ``on_pages``: only references with a known page count.
     """
 
@@ -279,9 +280,14 @@ def kilt(*, on_pages: bool = False) -> TextMeasures:
         rouge = max((kilt_rouge_l(answer, right) for right in reference.answers), default=0.0)
         right = float(precision == 1)
         recall = recall_at(5, pages, reference.evidence)
-        return [precision, recall, overlap, rouge, right * overlap, right * rouge]
+        said = words_of(answer)
+        exact = float(any(said == words_of(gold) for gold in reference.answers))
+        same = float(answer in {gold.strip() for gold in reference.answers})
+        of_text = [exact, same, overlap, rouge]
+        return [precision, recall, *of_text, *(right * value for value in of_text)]
 
-    names = ("R-precision", "Recall@5", "F1", "ROUGE-L", "KILT-F1", "KILT-ROUGE-L")
+    of_texts = ("EM", "Accuracy", "F1", "ROUGE-L")
+    names = ("R-precision", "Recall@5", *of_texts, *(f"KILT-{name}" for name in of_texts))
     return TextMeasures(
         "kilt",
         names,

@@ -159,6 +159,10 @@ def test_kilts_own_figures(tmp_path) -> None:
     assert dict(zip(scores.measures, values_of(scores).mean(axis=0), strict=True)) == {
         "R-precision": 1 / 3,
         "Recall@5": 1 / 3,
+        "EM": 2 / 3,
+        "Accuracy": 1 / 3,
+        "KILT-EM": 1 / 3,
+        "KILT-Accuracy": 1 / 3,
         "F1": pytest.approx(0.8333333333333334, abs=1e-15),
         "ROUGE-L": pytest.approx(0.7222222178240741, abs=1e-15),
         "KILT-F1": 1 / 3,
