@@ -101,7 +101,7 @@ def settings_table(name: str) -> str:
             extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
             default = "required" if field.is_required() else extra.get("shown") or field.default
             shown = str(default).lower() if isinstance(default, bool) else default
-            text = meaning(kind, key).rstrip(".")
+            text = cell(meaning(kind, key)).rstrip(".")
             rows.setdefault(key, f"| `{key}` | {shown} | {text}{only} |")
     return "\n".join(["| Key | Default | Meaning |", "| --- | --- | --- |", *rows.values()])
 
@@ -128,7 +128,7 @@ def _lines(family: "Family[Any]") -> Iterator[str]:
             keys = [key for key in recipe.model_fields if key not in shared]
             fields = "; ".join(_field(recipe, key) for key in keys)
         cells = (f"`{name}`", description + (f" ({origin})" if origin else ""), fields)
-        yield _markdown(f"| {' | '.join(_cell(text) for text in cells)} |")
+        yield _markdown(f"| {' | '.join(cell(text) for text in cells)} |")
     yield ""
 
 
@@ -140,7 +140,8 @@ def _field(kind: "type[Recipe]", key: str) -> str:
     return f"`{key}`{f' ({default})' if shown else ''}{f': {lower}' if lower else ''}"
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """A text as a cell of a Markdown table: on one line, without bars."""
     return visible(" ".join(text.split())).replace("|", "\\|")
 
 

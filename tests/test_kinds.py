@@ -105,3 +105,14 @@ def test_what_a_kind_lacks_is_said(kind, what, monkeypatch) -> None:
     monkeypatch.setattr("adducir.testing.family_of", lambda _: mine)
     with pytest.raises(AssertionError, match=what):
         check_kind("fusion", "x")
+
+
+def test_every_row_of_the_listing_is_one_row(capsys: pytest.CaptureFixture[str]) -> None:
+    """Bars and line breaks in descriptions do not break the Markdown."""
+    from adducir.cli.app import main
+
+    assert main(["kinds"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line]
+    rows = [line for line in lines if line.startswith("|")]
+    assert {line.replace(r"\|", "").count("|") for line in rows} == {4}
+    assert all(line[:1] in "|#EA" for line in lines)

@@ -40,6 +40,7 @@ def kinds(settings: Kinds) -> None:
 def _settings() -> str:
     """The keys of ``--set``, and the commands that take them."""
     from adducir.cli.group import all_commands, load_command
+    from adducir.families import cell
 
     settings: dict[tuple[str, str], list[str]] = {}
     for name in all_commands():
@@ -48,7 +49,7 @@ def _settings() -> str:
             for key, field in rare_fields(command.recipe).items():
                 settings.setdefault((key, str(field.description)), []).append(f"`{name}`")
     rows = (
-        f"| `{key}` | {meaning} | {', '.join(commands)} |"
+        f"| `{key}` | {cell(meaning)} | {', '.join(commands)} |"
         for (key, meaning), commands in sorted(settings.items())
     )
     head = ("## Settings of commands", "", "| Key | What it is | Commands |", "| --- | --- | --- |")
