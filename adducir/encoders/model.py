@@ -323,7 +323,7 @@ def _plain(
     if network.config.model_type == "dpr":
         inner = getattr(network, network.base_model_prefix)
         dense = [inner.encode_proj] if network.config.projection_dim else []
-        network = inner.bert_model
+        network = _as_bert(inner.bert_model)
     by_token = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
     tokenizer = str(source.local_tokenizer())
     names: Any = {} if source.tokenizer is None else {"tokenizer_name_or_path": tokenizer}
@@ -363,6 +363,19 @@ def _plain(
     if getattr(network, "pooler", None) is not None:
         network.pooler = None  # now a separate layer, or unused
     return layers
+
+
+def _as_bert(network: Any) -> Any:
+    """DPR's BERT with a BERT's configuration, so that other programs read it where it is saved."""
+    from transformers import BertConfig
+
+    stated = network.config.to_dict()
+    for key in ("model_type", "architectures", "projection_dim"):
+        stated.pop(key, None)
+    implementation = network.config._attn_implementation
+    network.config = BertConfig.from_dict(stated)
+    network.config._attn_implementation = implementation
+    return network
 
 
 def _tower(model: "torch.nn.Module", side: Side) -> list[Any]:

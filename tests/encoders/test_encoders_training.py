@@ -177,6 +177,26 @@ def test_a_decoder_learns_and_is_read_by_sentence_transformers(kind, study, tmp_
     np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
 
 
+def test_an_encoder_trained_from_dpr_is_read_by_sentence_transformers(study, tiny, tmp_path):
+    import transformers
+    from sentence_transformers import SentenceTransformer
+
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
+    sizes |= {"intermediate_size": 32, "vocab_size": 200, "max_position_embeddings": 64}
+    config = transformers.DPRConfig(**sizes, projection_dim=16)
+    for name in ("DPRQuestionEncoder", "DPRContextEncoder"):
+        getattr(transformers, name)(config).save_pretrained(tmp_path / name)
+        transformers.AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path / name)
+    base = f"{tmp_path}/DPRQuestionEncoder,{tmp_path}/DPRContextEncoder"
+    train_model(training(study, f"base='{base}'", "training.epochs=1"), tmp_path / "trained")
+    encoder = DualEncoder.load(encoder_source(str(tmp_path / "trained")))
+    texts = ["the cat runs fast .", "nuclear energy is clean"]
+    peer = SentenceTransformer(str(tmp_path / "trained"), device="cpu")
+    found = encoder.encode_documents(texts)
+    assert found.shape == (2, 16)
+    np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
+
+
 def test_a_pooler_is_trained_with_the_tower_and_kept(study, tiny):
     output = study / "encoders" / "pooled"
     train_model(training(study, "pooling=pooler", "towers=shared", "training.epochs=1"), output)

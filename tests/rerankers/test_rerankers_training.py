@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
@@ -161,6 +162,24 @@ def test_it_learns_to_tell_texts_apart(kind, judged, study):
     scores = model.score("energy 3", ["dogs run 5", "cats run 5"])
     assert scores[1] > scores[0] + 1
     assert model.model.tokenizer.model_max_length == 40  # read by sentence-transformers
+
+
+@pytest.mark.parametrize("pad", [True, False])
+def test_a_decoder_with_a_chat_template_is_trained_and_read_by_others(pad, judged, tmp_path):
+    """It reads plain pairs, here and there: the base's template, not trained on, is left out."""
+    import numpy as np
+    from sentence_transformers import CrossEncoder
+
+    base = tiny_decoder(tmp_path / "qwen", pad=pad)
+    template = "{% for m in messages %}<{{ m.content }}>{% endfor %}"
+    (base / "chat_template.jinja").write_text(template)
+    plan = open_training(judged, (f"base={base}", "training.epochs=1"))
+    train_model(plan, tmp_path / "trained")
+    pairs = [("cats run", "the cat ran"), ("energy", "nuclear power plants"), ("a dog", "")]
+    ours = open_reranker(tmp_path / "trained").model.scores(pairs)
+    peer = CrossEncoder(str(tmp_path / "trained"), device="cpu")
+    theirs = peer.predict(pairs, activation_fn=torch.nn.Identity())
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
 def test_losses_by_hand(alone):
