@@ -38,6 +38,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
 ADAPTER, _ADAPTERS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
+_NAMING_CODE = ("config.json", "*/config.json", "tokenizer_config.json")
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -155,7 +156,7 @@ class ModelSource:
         None if its files name no code, or only what transformers has classes for by now.
         """
         folder, has_code, sources = self.described(), False, dict[str, ModelSource]()
-        for name in names or ("config.json", "*/config.json", "tokenizer_config.json"):
+        for name in names or _NAMING_CODE:
             for path in sorted(folder.glob(name)):
                 stated = json_object(path)
                 classes = stated.get("auto_map")
@@ -179,13 +180,14 @@ class ModelSource:
         return {"trust_remote_code": True, **({"code_revision": others[0]} if others else {})}
 
     def _refuse_code(self, *names: str) -> None:
-        if not self.allows_code and self.code(*names) is not None:
-            raise InputError(
-                "it has Python code of its own (`auto_map`), which is not run.",
-                path=self.described() / "config.json",
-                hint="Read that code; if you trust it, add --allow-code. If a class of "
-                "transformers computes the same, remove `auto_map` from a copy of the model.",
-            )
+        for name in () if self.allows_code else names or _NAMING_CODE:
+            if self.code(name) is not None:
+                raise InputError(
+                    "it has Python code of its own (`auto_map`), which is not run.",
+                    path=min(self.described().glob(name)),
+                    hint="Read that code; if you trust it, add --allow-code. If a class of "
+                    "transformers computes the same, remove `auto_map` from a copy of the model.",
+                )
 
     def fetched(self, patterns: Sequence[str]) -> Path:
         """The Hub's cached folder of this model with the files of some patterns."""
