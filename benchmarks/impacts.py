@@ -190,11 +190,11 @@ def bmp(folder: Path, depth: int) -> Search:
 
 def seismic(folder: Path, depth: int) -> Search:
     """The fastest of some settings whose recall of the matrix product's best is .95."""
-    from seismic import SeismicDataset, SeismicIndex
+    from seismic import SeismicDataset, SeismicIndex, get_seismic_string
 
     names = json.loads((folder / "tokens.json").read_text())
     matrix = sp.load_npz(folder / "matrix.npz").astype(np.float32)
-    kind, dataset, text = f"U{max(map(len, names))}", SeismicDataset(), np.array(names)
+    kind, dataset, text = get_seismic_string(), SeismicDataset(), np.array(names)
     for row in range(matrix.shape[0]):
         part = slice(*matrix.indptr[row : row + 2])
         words = text[matrix.indices[part]].astype(kind)
