@@ -248,8 +248,10 @@ def _named(piece: str) -> Measure:
         node = node.func
     if not isinstance(node, ast.Name):
         raise unreadable
-    folded = {name_.lower(): name_ for name_ in (*known(), *MEASURES)} | _SPELLINGS
-    measure = known().get(node.id) or known().get(folded.get(node.id.lower(), ""))
+    measure: Measure | None = registry.get(node.id)
+    if measure is None:  # imports the kinds of measures
+        folded = {name_.lower(): name_ for name_ in (*known(), *MEASURES)} | _SPELLINGS
+        measure = known().get(node.id) or known().get(folded.get(node.id.lower(), ""))
     if measure is None:
         near = nearest(node.id, [measure_.NAME or name for name, measure_ in known().items()])
         cutoff = re.sub(r"^[^(@]*|\([^()]*\)", "", piece)

@@ -250,17 +250,11 @@ class Index(ABC):
             for place, end in enumerate(ends.tolist()):
                 start = end - int(counts[place])
                 order = np.argsort(docs[start:end])
-                doc_numbers, values = docs[start:end][order], scores[start:end][order]
-                candidates = numbers[first + place]
-                places = np.minimum(
-                    np.searchsorted(doc_numbers, candidates), max(0, len(doc_numbers) - 1)
-                )
-                held = (
-                    doc_numbers[places] == candidates
-                    if len(doc_numbers)
-                    else np.zeros(len(candidates), dtype=bool)
-                )
-                kept = np.zeros(len(candidates), dtype=np.float64)
+                hits, values = docs[start:end][order], scores[start:end][order]
+                sought = numbers[first + place]
+                places = np.minimum(np.searchsorted(hits, sought), max(0, len(hits) - 1))
+                held = hits[places] == sought if len(hits) else np.zeros(len(sought), dtype=bool)
+                kept = np.zeros(len(sought), dtype=np.float64)
                 kept[held] = values[places[held]]
                 scored.append(kept)
         return scored
