@@ -9,7 +9,7 @@ import pytest
 from anserini import Anserini
 from memory_corpus import ListCorpus, build_memory_index
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import MachineError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes.engines import build_index
@@ -201,9 +201,11 @@ def test_what_does_not_go_together(topical: Pair, make_index: Callable[..., Luce
                 lambda index=index: index.expand_from("leash", [("D010", -1.0)], RM3()),
                 lambda index=index: index.expand_from("leash", [("P99", 1.0)], RM3()),
                 lambda index=index: index.search([{"dog": 1.0}], BM25(), feedback=Rocchio()),
-                lambda index=index: index.search(["leash"], BM25(), feedback=Negative()),
             )
         ),
     ):
         with pytest.raises(UsageError):
             wrong()
+    for index in topical:  # the method's fault, not the user's
+        with pytest.raises(MachineError, match=r"Negative\.expanded"):
+            index.search(["leash"], BM25(), feedback=Negative())
