@@ -104,7 +104,7 @@ class Encode(Computing, Reading, QueryReading, EncodingSettings):
     )
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
-    threads: common.Threads = None
+    threads: int | None = option("Threads.", default=None, ge=1, shown="one per core", rare=True)
     rebuild: common.Rebuild = False
     allow_code: common.AllowCode = False
 

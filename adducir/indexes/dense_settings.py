@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.manifests import Manifest
@@ -25,6 +25,7 @@ EXACT = "Flat"
 class DenseSettings(IndexSettings, EncodingSettings):
     """Vectors of an encoder, searched by FAISS."""
 
+    model_config = ConfigDict(defer_build=False)  # which its second base would defer
     engine: ClassVar[str] = "dense"
     artifact: ClassVar[str] = "dense-index"
     runs_with: ClassVar[Collection[str]] = (
