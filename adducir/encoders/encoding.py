@@ -36,7 +36,7 @@ from adducir.models.work import Arrays, ModelWork, tokens_for
 if TYPE_CHECKING:
     import torch
 
-KIND, TOKEN_WEIGHTS = "vectors", "token-weights"
+KIND, TOKEN_WEIGHTS, CUT = "vectors", "token-weights", "cut"
 WEIGHTS = "weights.jsonl.gz"
 CHUNK = 2000
 """Texts per chunk: the most that a kill can lose."""
@@ -139,7 +139,9 @@ class EncodingWork(TextWork):
             else:
                 is_query = self.texts.side == "query"
                 encode = encoder.encode_queries if is_query else encoder.encode_documents
-            return {KIND: encode(contents, self.running)}
+            vectors = encode(contents, self.running)
+            inputs = getattr(encoder, "inputs", None)  # another kind of encoder has none
+            return {KIND: vectors, CUT: np.array([inputs.counted_cuts() if inputs else 0])}
 
         return arrays
 
@@ -150,6 +152,11 @@ class EncodingWork(TextWork):
         with writing_text(folder / DOCNOS) as handle:
             handle.writelines(f"{docno}\n" for names in chunks.names for docno in names)
         counts = {"vectors": chunks.items, "width": read_vectors(chunks.files[0]).shape[1]}
+        cut = sum(int(np.sum(read_shard(path).get(CUT, 0))) for path in chunks.files)
+        if cut:
+            what = "queries" if self.texts.side == "query" else "documents"
+            progress().note(f"{cut:,} of {chunks.items:,} {what} were cut at their maximum tokens")
+            counts[CUT] = cut
         return {**counts, "shards": len(chunks.files), "shard": self.size}
 
     def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Encoders' inputs: texts and contexts as token ids, cut to what is nearest to the mask."""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -54,6 +55,7 @@ class Reader:
     Attributes:
         special: Whether the tokenizer adds its special tokens.
         filler: The id that extends each text to ``longest`` tokens, if any.
+        cut: How many texts were cut since they were last counted.
     """
 
     tokenizer: Any
@@ -61,6 +63,7 @@ class Reader:
     prompt: str = ""
     special: bool = True
     filler: int | None = None
+    cut: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
     def padding(self) -> int:
@@ -71,8 +74,10 @@ class Reader:
         before, after, room = self._specials(length)
         prompted = [self.prompt + text for text in texts]
         from_end = self.tokenizer.truncation_side == "left"
-        inner = token_ids(self.tokenizer, prompted, room, from_end=from_end)
-        whole = [np.concatenate([before, ids, after]) for ids in inner]
+        inner = token_ids(self.tokenizer, prompted, room + 1, from_end=from_end)
+        self.cut["texts"] += sum(len(ids) > room for ids in inner)
+        kept = slice(-room, None) if from_end else slice(room)
+        whole = [np.concatenate([before, ids[kept], after]) for ids in inner]
         if self.filler is not None:
             most = self.longest if length is None else min(length, self.longest)
             behind = [(0, most - len(ids)) for ids in whole]
@@ -166,6 +171,11 @@ class InputReader:
     def contexts(self, spans: Sequence[MaskedSpan]) -> list[Ids]:
         part = self.settings.context
         return self._pairs([context(span, part.left, part.right, part.words) for span in spans])
+
+    def counted_cuts(self) -> int:
+        """How many texts were cut at their maximum since the last call."""
+        readers = {id(reader): reader for reader in (self.query, self.document)}.values()
+        return sum(reader.cut.pop("texts", 0) for reader in readers)
 
     def queries(self, texts: Sequence[str]) -> list[Ids]:
         """Token ids of free queries; an encoder of masked contexts reads them as left contexts."""

@@ -42,6 +42,7 @@ from adducir.core.texts import refuse_half_characters, refuse_text
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import (
     CHUNK,
+    CUT,
     DOCNOS,
     EncodingWork,
     items_of_corpus,
@@ -351,7 +352,7 @@ class DenseWork(EncodingWork):
             details |= {"encoding": described(source), "set": stated}
         text = json.dumps(details, indent=2, sort_keys=True)
         (folder / DETAILS).write_text(f"{text}\n", encoding="utf-8")
-        totals = {key: counts[key] for key in ("width", "shards", "shard")}
+        totals = {key: counts[key] for key in ("width", "shards", "shard", CUT) if key in counts}
         shards = map(read_vectors, chunks.files)
         shape = len(docnos), int(counts["width"])
         with threads_of_faiss(self.running.threads):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from some_spans import some_spans
-from tiny import tiny_bert
+from tiny import as_encoder, tiny_bert
 
 from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, InputError
@@ -137,3 +137,20 @@ def test_what_is_not_a_sparse_encoder_is_refused(tmp_path, monkeypatch):
     tiny_bert(tmp_path / "tiny")
     assert main([*encode, "--model", "tiny"]) == 3
     assert main([*encode, "--model", "tiny", "--spans", "spans.jsonl"]) == 2
+
+
+def test_texts_cut_at_the_maximum_are_counted(tiny, tmp_path, capsys):
+    """Exactly: a text of just as many tokens is not cut; from the left the same."""
+    texts = ["cats " * 61, "cats " * 62, "cats " * 63, "dogs " * 200]  # and two special tokens
+    lines = [json.dumps({"docno": f"d{n}", "text": text}) + "\n" for n, text in enumerate(texts)]
+    (tmp_path / "c.jsonl").write_text("".join(lines))
+    folder = as_encoder(tiny, tmp_path / "encoder")
+    for side in ("right", "left"):
+        line = ["encode", "-m", str(folder), "-c", str(tmp_path / "c.jsonl")]
+        line += ["--set", f"truncation_side={side}", "-o", str(tmp_path / side)]
+        assert main(line) == 0
+        assert "2 of 4 documents were cut" in capsys.readouterr().err
+        assert read_manifest(tmp_path / side).counts["cut"] == 2
+    line = ["index", str(tmp_path / "c.jsonl"), "--engine", "dense", "--encoder", str(folder)]
+    assert main([*line, "-o", str(tmp_path / "index")]) == 0
+    assert read_manifest(tmp_path / "index").counts["cut"] == 2
