@@ -85,7 +85,7 @@ def here(tmp_path, monkeypatch):
         ("evaluate double.csv -q q.txt", 3, "double.csv:1: the column 'score' is repeated"),
         ("evaluate wide.csv -q q.txt", 3, "at column 'score' (column number 3)."),
         ("evaluate twice.csv -q q.txt", 3, "document d1 of topic 1 is repeated"),
-        ("evaluate nan.csv -q q.txt", 3, "the score of row 2 is not finite"),
+        ("evaluate nan.csv -q q.txt", 3, "the score of row 2 is not a finite number"),
         ("evaluate nameless.csv -q q.txt", 3, "needs a column docno"),
         ("evaluate odd.json -q q.txt", 3, "{query: {document: score}}"),
         ("evaluate head.csv -q q.txt", 3, "the run file is empty"),
