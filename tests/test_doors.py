@@ -55,6 +55,7 @@ VALUES: dict[str, list[Any]] = {
     "end_token": [True],
     "special_tokens": [False],
     "pool_prompt": [False],
+    "prompt_pair": [True],
     "query_padding": ["[MASK]"],
 }
 """For each setting, values of which some are wrong."""

@@ -152,8 +152,13 @@ class DualEncoder:
 
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
         """What the network reads of token ids (n, T); its pooling may leave out the prompt."""
-        excluded = getattr(self.inputs, side).prompt_length
-        return {"input_ids": ids, "attention_mask": mask, "task": side, "prompt_length": excluded}
+        reader: Reader = getattr(self.inputs, side)
+        length = reader.prompt_length
+        read = {"input_ids": ids, "attention_mask": mask, "task": side, "prompt_length": length}
+        network: Any = _tower(self.model, side)[0].model
+        if reader.is_pair and getattr(network.config, "type_vocab_size", 0) > 1:
+            read["token_type_ids"] = mask * (mask.cumsum(1) > length)
+        return read
 
     def vectors(self, inputs: Sequence[Ids], side: Side, running: Running = PLAIN) -> Floats:
         """(n, D) float32 vectors of token ids, independent of batches (to 1e-5)."""
@@ -407,6 +412,7 @@ def _reader(module: Any, stated: Statement, side: Side) -> Reader:
         stated[f"{side}_prompt"] or "",
         stated["special_tokens"] is not False,
         filler,
+        bool(stated["prompt_pair"] and stated[f"{side}_prompt"]),
     )
 
 

@@ -52,6 +52,8 @@ class Settings(ModelSettings):
 class Reader:
     """A tokenizer that cuts to ``longest`` tokens; ``prompt`` precedes each text.
 
+    With ``is_pair`` prompt and text are two texts to the tokenizer, with a separator between.
+
     Attributes:
         special: Whether the tokenizer adds its special tokens.
         filler: The id that extends each text to ``longest`` tokens, if any.
@@ -63,6 +65,7 @@ class Reader:
     prompt: str = ""
     special: bool = True
     filler: int | None = None
+    is_pair: bool = False
     cut: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
@@ -72,7 +75,7 @@ class Reader:
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
         """Token ids of texts, cut at the tokenizer's side to ``length``, including special ones."""
         before, after, room = self._specials(length)
-        prompted = [self.prompt + text for text in texts]
+        prompted = texts if self.is_pair else [self.prompt + text for text in texts]
         from_end = self.tokenizer.truncation_side == "left"
         inner = token_ids(self.tokenizer, prompted, room + 1, from_end=from_end)
         self.cut["texts"] += sum(len(ids) > room for ids in inner)
@@ -92,6 +95,8 @@ class Reader:
         """The prompt's tokens, as sentence-transformers counts them for its pooling."""
         if not self.prompt:
             return 0
+        if self.is_pair:
+            return len(self._specials(None)[0])
         (ids,) = replace(self, filler=None).texts([""])
         return len(ids) - (self.special and ids[-1] in self.tokenizer.all_special_ids)
 
@@ -150,8 +155,10 @@ class Reader:
             none = np.zeros(0, dtype=np.int64)
             return none, none, most
         encode = self.tokenizer.backend_tokenizer.encode
-        bare, whole = encode("a", add_special_tokens=False).ids, encode("a").ids
-        start = next((n for n in range(len(whole)) if whole[n : n + len(bare)] == bare), None)
+        bare = encode("a", add_special_tokens=False).ids
+        whole = encode(self.prompt, "a").ids if self.is_pair else encode("a").ids
+        places = [n for n in range(len(whole)) if whole[n : n + len(bare)] == bare]
+        start = places[-1 if self.is_pair else 0] if places else None
         if start is None:
             raise InputError("its tokenizer changes words next to special tokens.")
         room = most - len(whole) + len(bare)

@@ -38,6 +38,9 @@ class EncodingSettings(Recipe):
     end_token: bool | None = _setting("Whether each text ends in the tokenizer's end token.")
     special_tokens: bool | None = _setting("Whether the tokenizer adds its special tokens.")
     pool_prompt: bool | None = _setting("Whether the prompt's tokens count when pooling.")
+    prompt_pair: bool | None = _setting(
+        "Whether prompt and text are two texts, with a separator between them."
+    )
     query_padding: str | None = _setting("The token that extends queries to their maximum.")
 
     def given(self) -> dict[str, Any]:

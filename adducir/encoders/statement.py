@@ -236,6 +236,7 @@ _SHOWN: Mapping[str, str | Mapping[Any, str]] = {
     "end_token": {True: "an end token after each text"},
     "special_tokens": {False: "no special tokens"},
     "pool_prompt": {False: "prompts not pooled"},
+    "prompt_pair": {True: "prompt and text as a pair"},
     "code": {True: "the model's own code"},
 }
 """Each value in words; of switches, only what is unusual."""

@@ -135,6 +135,22 @@ def vectors_of_tokens(
     return torch.stack(found).numpy()
 
 
+def vectors_of_pairs(folder: Path, texts: Sequence[str], title: str) -> Any:
+    """SimLM's: the first token of queries, and of the pairs of a title and a passage."""
+    import torch
+    import transformers
+
+    network = transformers.AutoModel.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    found = []
+    for text in texts:
+        both = {"text": title, "text_pair": text} if title else {"text": text}
+        with torch.inference_mode():
+            state = network(**tokenizer(**both, return_tensors="pt")).last_hidden_state[0, 0]
+        found.append(state / state.norm())
+    return torch.stack(found).numpy()
+
+
 @dataclass(frozen=True)
 class Row:
     """A published model.
@@ -292,7 +308,7 @@ ENCODERS = [
     Row("OpenMatch/cocodr-base-msmarco", _bert(), wanted=of_tokens("first")),
     Row("Luyu/co-condenser-marco-retriever", _bert(), wanted=of_tokens("first")),
     Row("Shitao/RetroMAE_MSMARCO", _bert(kind="BertForMaskedLM"), wanted=of_tokens("first")),
-    Row("intfloat/simlm-base-msmarco-finetuned", _bert(), refused="pooling and similarity"),
+    Row("intfloat/simlm-base-msmarco-finetuned", _bert(), ("", "-"), vectors_of_pairs),
     Row("Alibaba-NLP/gte-multilingual-base", _st(coded, CLS), refused="--allow-code"),
     Row("NovaSearch/stella_en_400M_v5", _st(coded, MEAN), refused="--allow-code"),
     Row("jinaai/jina-embeddings-v2-base-en", _st(coded, MEAN), refused="--allow-code"),
