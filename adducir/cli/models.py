@@ -92,7 +92,7 @@ class Encode(Computing, Reading, QueryReading, EncodingSettings):
     )
     spans: Path | None = option("Masked spans, instead of a corpus.", default=None)
     side: Annotated[Literal["context", "span"], needs("spans")] = option(
-        "With --spans: encode the contexts, or the spans themselves.", default="context"
+        "With --spans: encode the contexts, or the spans themselves.", default="context", rare=True
     )
     topics: Annotated[str | None, needs("sparse")] = option(
         "With --sparse: the queries of topics, instead of a corpus.", "-t", default=None
@@ -104,7 +104,7 @@ class Encode(Computing, Reading, QueryReading, EncodingSettings):
     )
     device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
-    threads: int | None = option("Threads.", default=None, ge=1, shown="one per core", rare=True)
+    threads: common.Threads = None
     rebuild: common.Rebuild = False
     allow_code: common.AllowCode = False
 

@@ -94,7 +94,7 @@ al., 2022, and EGRET, Wang et al., 2022).
 ## Use
 
 ```sh
-adducir encode --model {name} --spans spans.jsonl.gz --side span --output vectors
+adducir encode --model {name} --spans spans.jsonl.gz --set side=span --output vectors
 adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
 ```
 

@@ -140,7 +140,7 @@ def test_ctrl_c_ends_the_real_program_with_130():
     ("words", "offered"),
     [
         ("adducir e", {"evaluate", "experiment"}),
-        ("adducir encode --s", {"--spans", "--side"}),
+        ("adducir encode --s", {"--spans", "--sparse"}),
         ("adducir index x --engine mem", {"memory"}),
     ],
 )
