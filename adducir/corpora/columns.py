@@ -237,7 +237,7 @@ def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tupl
         if all(is_number[2:]):
             message = f"{message[:-1]}: it looks like prels (qid docno grade method probability)."
         else:
-            message = f"{message[:-1]}: it looks like subtopic qrels."
+            message = f"{message[:-1]}: it looks like subtopic qrels, or trec_eval's preferences."
         return message, "five"
     return message, "columns"
 

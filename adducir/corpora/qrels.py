@@ -54,7 +54,8 @@ _KEEP += "alpha_nDCG read judgements by subtopic."
 _THREE = QRELS._replace(columns=("qid", "docno", "grade"))
 _FIVE = (
     "Name the columns to read: --qrels-columns qid,docno,grade,-,- for prels, or "
-    "qid,subtopic,-,docno,grade for judgements by subtopic, with --duplicates max."
+    "qid,subtopic,-,docno,grade for judgements by subtopic, with --duplicates max. Preferences "
+    "order documents within a group and are not grades."
 )
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 

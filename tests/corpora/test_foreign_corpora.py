@@ -482,6 +482,7 @@ def test_qrels_of_others_are_the_same_judgements(write, content, name, options):
     [
         ("10 GX253-98 0 1 0.165904710473544\n10 GX244-34 0 2 1\n", "prels"),
         ("1 2 0 clueweb09-en0003 1\n", "subtopic qrels"),
+        ("1.EC.AB F:Ret,C:Not F:Rnkd FR940303-1-00022 1\n", "trec_eval's preferences"),
         ("1 0 clueweb09-en0003 3 1\n", "prels|subtopic"),
         ("1 0 a 1\n1 0 a 0\n", "--duplicates"),
         ('{"query-id": "q", "corpus-id": "d"}\n', "score"),
