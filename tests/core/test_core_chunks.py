@@ -106,6 +106,13 @@ def test_chunks_of_different_device_types_are_refused(tmp_path):
         build(tmp_path / "x", FakeWork())
 
 
+def test_slurm_without_sbatch_is_an_error_and_nothing_is_computed_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match="sbatch"):
+        build(tmp_path / "x", FakeWork(), Execution(slurm="partition=gpu"))
+    assert not (tmp_path / "x").exists()
+
+
 @pytest.mark.slow
 def test_slurm_jobs_give_the_same_artifact(tmp_path, monkeypatch):
     """By submitit's own executor of local jobs."""
