@@ -262,9 +262,7 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
             model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
         else:
             check_modules(source)
-            code: Any = {"trust_remote_code": source.runs_code}
-            code["local_files_only"] = not source.runs_code  # its code may be in another repository
-            model = SentenceTransformer(str(folder), device="cpu", **code)
+            model = SentenceTransformer(str(folder), device="cpu", **source.peer_options())
             for first in (_tower(model, side)[0] for side in SIDES):
                 if not isinstance(first, Transformer):
                     message = f"a {type(first).__name__} reads its texts, which is not supported."

@@ -49,7 +49,7 @@ def load_sparse_encoder(source: ModelSource, attention: Attention | None = None)
             modules = _decoder_and_pooling(source, attention)
             model = SparseEncoder(modules=modules, device="cpu", **named)
         else:
-            model = SparseEncoder(str(folder), device="cpu", local_files_only=True)
+            model = SparseEncoder(str(folder), device="cpu", **source.peer_options())
             complete(model, source)
     for module in model.modules():
         if isinstance(module, Transformer):  # whatever counts its positions

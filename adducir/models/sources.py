@@ -179,6 +179,10 @@ class ModelSource:
         others = [source.commit for source in self.code() or ()]
         return {"trust_remote_code": True, **({"code_revision": others[0]} if others else {})}
 
+    def peer_options(self) -> dict[str, Any]:
+        """What sentence-transformers is told about code, which may be in another repository."""
+        return {"trust_remote_code": self.runs_code, "local_files_only": not self.runs_code}
+
     def _refuse_code(self, *names: str) -> None:
         for name in () if self.allows_code else names or _NAMING_CODE:
             if self.code(name) is not None:

@@ -74,7 +74,7 @@ class Pipeline(Pointwise):
         folder = source.local()
         with explaining("model", folder):
             check_modules(source, messages=True)
-            model = CrossEncoder(str(folder), device="cpu", local_files_only=True)
+            model = CrossEncoder(str(folder), device="cpu", **source.peer_options())
             complete(model, source)
         return cls(model)
 

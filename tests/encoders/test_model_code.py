@@ -5,7 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
-from tiny import as_encoder
+from tiny import as_encoder, tiny_bert
 
 import adducir as ad
 from adducir.cli.app import main
@@ -14,6 +14,9 @@ from adducir.core.planning import allowing_code
 from adducir.encoders.kinds import described, encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.settings import EncodingSettings
+from adducir.encoders.sparse import load_sparse_encoder
+from adducir.models.sources import model_source
+from adducir.rerankers.recipe import open_reranker
 
 CODE = """
 from pathlib import Path
@@ -117,3 +120,42 @@ measures: [RR]
     with pytest.raises(InputError, match="--allow-code"):
         ad.experiment(file)
     assert ad.experiment(file, allow_code=True).table.to_polars()["system"].to_list() == ["D"]
+
+
+def test_a_sparse_encoder_and_a_cross_encoder_may_have_code(tiny, tmp_path, marker):
+    """What a refusal says to add, --allow-code, is enough for every use."""
+    code = """
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
+
+class TwiceConfig(BertConfig):
+    model_type = "twice"
+
+class TwiceForMaskedLM(BertForMaskedLM):
+    config_class = TwiceConfig
+
+class TwiceForSequenceClassification(BertForSequenceClassification):
+    config_class = TwiceConfig
+"""
+    for kind, auto in (
+        ("MaskedLM", "AutoModelForMaskedLM"),
+        ("SequenceClassification", "AutoModelForSequenceClassification"),
+    ):
+        folder = tmp_path / kind
+        more = {"num_labels": 1} if "Class" in kind else {}
+        tiny_bert(folder, kind=f"BertFor{kind}", **more)
+        (folder / "modeling_twice.py").write_text(code)
+        path = folder / "config.json"
+        classes = {"AutoConfig": "TwiceConfig", auto: f"TwiceFor{kind}"}
+        named = {key: f"modeling_twice.{name}" for key, name in classes.items()}
+        changed = {"model_type": "twice", "architectures": [f"TwiceFor{kind}"], "auto_map": named}
+        path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    how = {"convert_to_sparse_tensor": False}
+    with allowing_code():
+        sparse = load_sparse_encoder(model_source(str(tmp_path / "MaskedLM")))
+        reranker = open_reranker(f"cross-encoder:{tmp_path / 'SequenceClassification'}")
+    plain = load_sparse_encoder(
+        model_source(str(tiny_bert(tmp_path / "b", kind="BertForMaskedLM")))
+    )
+    vectors = [model.encode_document(TEXTS[:2], **how) for model in (sparse, plain)]
+    np.testing.assert_allclose(*vectors, atol=1e-5)
+    assert len(reranker.score("cats", TEXTS[:2])) == 2
