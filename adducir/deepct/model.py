@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.float32]
-KIND = "AutoModelForTokenClassification"
+KIND, CLASSIFIER = "AutoModelForTokenClassification", "ForTokenClassification"
 _REMEMBERED = 1 << 18
 
 
@@ -101,8 +101,10 @@ class Reader:
             ids = np.array(encoding.ids, dtype=np.int64)
             offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
             special = np.array(encoding.special_tokens_mask, dtype=np.int64)
-            if len(ids) > longest:  # keep the closing special token
-                kept = np.r_[: longest - 1, len(ids) - 1]
+            if len(ids) > longest:
+                kept = np.r_[:longest]
+                if special[-1]:  # the closing token stays
+                    kept[-1] = len(ids) - 1
                 ids, offsets, special = ids[kept], offsets[kept], special[kept]
             places, firsts = np.flatnonzero(special == 0), np.full(len(cut.words), -1)
             if len(places):

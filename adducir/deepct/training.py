@@ -28,10 +28,10 @@ from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.sources import file_path, source_path
-from adducir.deepct.model import KIND, Encoded, Reader, TermWeighter
+from adducir.deepct.model import CLASSIFIER, KIND, Encoded, Reader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, Settings
 from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.work import padded
@@ -225,12 +225,36 @@ The network is a token classifier with one label:
     def model(self) -> "torch.nn.Module":
         import torch
 
+        if self._keeps_head():
+            return cast("torch.nn.Module", load_model(self.base, KIND))
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
         network: Any = load_model(self.base, KIND, new_head=True, num_labels=1)
+        head = network.score if hasattr(network, "score") else network.classifier
         with torch.no_grad():  # as in BERT's own heads
-            network.classifier.weight.normal_(0.0, 0.02)
-            network.classifier.bias.zero_()
+            head.weight.normal_(0.0, 0.02)
+            if head.bias is not None:
+                head.bias.zero_()
         return cast("torch.nn.Module", network)
+
+    def _keeps_head(self) -> bool:
+        """Whether the base is a term weighter, whose head is trained further."""
+        if not self.base.has_architecture(CLASSIFIER):
+            return False
+        if (labels := load_config(self.base).num_labels) != 1:
+            message = f"the {labels} outputs of {self.base.name} are replaced by one, a weight"
+            progress().note(message)
+            return False
+        folder, activation = self.base.local(), self.recipe.activation
+        if (folder / Settings.file).is_file():
+            trained = Settings.load(folder).activation
+            if trained != activation:
+                raise InputError(
+                    f"{self.base.name} predicts weights with the activation {trained}, this recipe "
+                    f"with {activation}.",
+                    path=folder,
+                    hint=f"Set `activation: {trained}`.",
+                )
+        return True
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tiny import tiny_bert, tiny_decoder
 
 from adducir.core.errors import InputError, UsageError
 from adducir.deepct.model import TermWeighter
@@ -175,6 +176,35 @@ def test_overfitting_a_few_passages_reaches_their_targets(study):
     by_word = dict(zip([w.text for w in found.words], found.weights.tolist(), strict=True))
     assert min(by_word[w] for w in ("nuclear", "clean", "energy")) > 0.8
     assert max(by_word[w] for w in ("power", "plants", "cheap")) < 0.2
+
+
+@pytest.mark.parametrize("kind", ["Llama", "Qwen2", "Mistral", "Gemma"])
+def test_a_head_of_any_name_is_trained_and_kept(study, kind):
+    tiny_decoder(study / "base", kind=f"{kind}ForCausalLM", pad=kind != "Llama")
+    recipe, first = study / "deepct" / "tiny.yaml", study / "deepct" / "first"
+    train_model(open_training(recipe, ("base=base", "training.epochs=1")), first)
+    before = TermWeighter.load(first)
+    assert len(before.weigh(["a clean cat"])[0].weights) == 3
+    further = open_training(recipe, ("base=deepct/first",)).model()
+    for name, weight in before.network.state_dict().items():
+        assert torch.equal(weight, further.state_dict()[name])
+    with pytest.raises(InputError, match="activation"):
+        open_training(recipe, ("base=deepct/first", "activation=none")).model()
+
+
+def test_another_head_is_replaced_by_one_weight(study, tmp_path):
+    tiny_bert(tmp_path / "base", kind="BertForTokenClassification", num_labels=5)
+    recipe = study / "deepct" / "tiny.yaml"
+    network = open_training(recipe, (f"base={tmp_path / 'base'}",)).model()
+    assert network.classifier.weight.shape == (1, 32)
+
+
+def test_a_closing_token_alone_stays_behind_a_cut(study, tmp_path):
+    tiny_decoder(tmp_path / "base")
+    changes = (f"base={tmp_path / 'base'}", "training_length=4")
+    (row, *_), _ = rows_of(study / "deepct" / "tiny.yaml", tmp_path / "rows", *changes)
+    whole, _ = rows_of(study / "deepct" / "tiny.yaml", tmp_path / "whole", changes[0])
+    assert row["ids"].tolist() == whole[0]["ids"][:4].tolist()
 
 
 def test_the_original_settings(study):

@@ -249,3 +249,12 @@ def touche(study: Path) -> None:
     words = study / "nltk_data/corpora/stopwords"
     words.mkdir(parents=True)
     (words / "english").write_text("\n".join(STOPWORDS.split()) + "\n", encoding="utf-8")
+    msmarco = study / ".ir_datasets/msmarco-passage"
+    (msmarco / "train").mkdir(parents=True)
+    passages = {str(number): text(draw, 2) for number in range(40)}
+    queries = {str(number): text(draw, 1, 4)[:-1] for number in range(30)}
+    for path, rows in (("collection.tsv", passages), ("train/queries.tsv", queries)):
+        lines = [f"{name}\t{row}\n" for name, row in rows.items()]
+        (msmarco / path).write_text("".join(lines), encoding="utf-8")
+    (msmarco / "irds_version.txt").write_text("v2")
+    (msmarco / "train/qrels").write_text("".join(f"{n} 0 {n} 1\n" for n in range(25)))
