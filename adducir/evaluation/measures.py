@@ -136,10 +136,10 @@ def leaves_unjudged_out(measure: Measure) -> bool:
 
 @cache
 def known() -> dict[str, Measure]:
-    """Every measure by name: those of ir_measures, and those that only our kinds define."""
+    """Every measure by name: those of ir_measures, and those that our kinds add or extend."""
     measures: dict[str, Measure] = dict(registry)
     for name, kind in MEASURES.kinds().items():
-        if name in measures:
+        if name in measures and kind.model_fields.keys() <= measures[name].SUPPORTED_PARAMS.keys():
             continue
         parameters = {
             key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
@@ -268,6 +268,8 @@ def _named(piece: str) -> Measure:
         if str(key) in parameters:
             raise UsageError(f"{piece!r} gives {key} twice.")
         parameters[str(key)] = _value(value, piece)
+    if not parameters.keys() <= measure.SUPPORTED_PARAMS.keys():  # perhaps our kind has more
+        measure = known().get(str(measure.NAME), measure)
     return measure(**parameters)
 
 

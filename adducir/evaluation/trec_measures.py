@@ -147,11 +147,13 @@ class Unjudged(MeasureKind):
 class Compatibility(MeasureKind):
     """Compat (Clarke, Vtyurina and Smucker, TOIS 2021): rank-biased overlap with an ideal ranking.
 
-    The ideal has the documents of positive grades, of equal ones those that rank higher.
+    The ideal has the documents of positive grades, of equal ones those that rank higher. Both lists
+    are read down to the end of the longer, as by ir_measures; the authors' script reads 1,000.
     """
 
     p: float = Field(0.95, gt=0, lt=1, description="The persistence of rank-biased overlap.")
     normalize: bool = Field(True, description="Divide by the overlap of the ideal with itself.")
+    depth: int | None = Field(None, ge=1, description="The depth, even beyond both lists' ends.")
 
     def values(self, lists: Lists) -> Floats:
         judged, grade = lists.judgements, lists.judgements.grade
@@ -164,6 +166,8 @@ class Compatibility(MeasureKind):
         lengths = np.diff(first, append=len(topic))
         ideal = np.arange(len(topic)) - np.repeat(first, lengths)
         depth = np.maximum(lists.retrieved, np.bincount(topic, minlength=lists.topics))
+        if self.depth is not None:
+            depth = np.full_like(depth, self.depth)
         weights = np.power(self.p, np.arange(depth.max(initial=0)))
         before = np.concatenate([[0.0], np.cumsum(weights / np.arange(1, len(weights) + 1))])
 

@@ -131,6 +131,20 @@ def test_compatibility_and_accuracy_are_those_of_ir_measures(seed: int) -> None:
             assert found[one.query_id] == pytest.approx(one.value, abs=1e-9), text
 
 
+def test_compatibility_to_a_depth_is_the_authors() -> None:
+    # compatibility.py of github.com/claclark/Compatibility, which always reads 1,000 ranks
+    qrels = Qrels.of({"1": {"a": 3, "b": 1, "c": 1, "d": 2, "e": 0}, "2": {"f": 1}})
+    ranked = {"1": {"b": 9, "x": 8, "a": 7}, "2": {"y": 9, "z": 8, "w": 7, "f": 6}}
+    for p, values in {
+        0.5: [0.13894514894994303, 0.038203306074024404],
+        0.95: [0.40139837421022495, 0.43685165675194315],
+        0.99: [0.44180209142927457, 0.6083783096777173],
+    }.items():
+        measure = f"Compat(p={p},depth=1000)"
+        found = evaluate(Run.of(ranked, tag="run"), qrels, measure).values(measure)
+        assert found == pytest.approx(values, abs=1e-14)
+
+
 def test_every_door_reads_subtopics(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     lines = [f"{qid} {subtopic} {docno} {grade}\n" for qid, subtopic, docno, grade in JUDGED]
