@@ -167,7 +167,9 @@ def _model(model: Any) -> Checks:
 def _feedback(method: Any) -> Checks:
     if type(method).expanded is not FeedbackMethod.expanded:
         documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
-        collection: Any = SimpleNamespace(documents=30, frequency=lambda _: 1)
+        collection: Any = SimpleNamespace(
+            documents=30, frequency=lambda _: 1, occurrences=lambda _: 2
+        )
         weights = method.expanded({"cats": 1}, documents[: method.depth], collection)
         yield (
             bool(weights) and min(weights.values()) >= 0,

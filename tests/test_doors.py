@@ -36,6 +36,7 @@ VALUES: dict[str, list[Any]] = {
     "accurate_length": [True, False],
     "positions": [True, False],
     "vectors": [True, False],
+    "separate": [["title"], ["notes", "contents"]],
     "weights": ["weights.jsonl", "nosuch.jsonl"],
     "encoder": ["minilm", "nosuch/"],
     "kind": ["Flat", "HNSW8", "tree"],

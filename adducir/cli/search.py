@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.core.config import parse_value
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs, without
 from adducir.core.texts import nearest
@@ -210,7 +211,10 @@ def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] |
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
     """The model and the feedback method with their hyperparameters."""
-    given: dict[str, Any] = dict(settings.more)
+    given: dict[str, Any] = {
+        key: parse_value(text) if text.startswith("{") else text
+        for key, text in settings.more.items()
+    }
     for key in ("k1", "b"):
         if getattr(settings, key) is not None:
             given.setdefault(key, getattr(settings, key))

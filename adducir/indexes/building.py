@@ -15,6 +15,8 @@ from adducir.indexes.documents import DocumentWriter
 _WIDTHS = (64, 96, 128, 192, 256, 312, 384, 512, 768, 1024, 1536, 2048, 3072, 4096)
 _BLOCK_BYTES = 1 << 20
 _LENGTH = struct.Struct("<i")
+Texts = tuple[str, bytes, *tuple[bytes, ...]]
+"""A document's docno, the text of its fields, and those of fields indexed by themselves; UTF-8."""
 
 
 def new_dense_index(kind: str, parameters: str, width: int) -> Any:
@@ -49,9 +51,9 @@ def engine_versions(*, uses_java: bool | None = None) -> dict[str, str]:
 
 
 def stored(
-    corpus: Corpus, fields: Sequence[str], store: DocumentWriter
-) -> Iterator[tuple[str, bytes]]:
-    """Each document's docno and the UTF-8 text of its fields; the document goes to the store.
+    corpus: Corpus, fields: Sequence[str], store: DocumentWriter, separate: Sequence[str] = ()
+) -> Iterator[Texts]:
+    """Each document's docno and texts; the document goes to the store.
 
     At the end, a note says which fields are indexed and which are left out; a field that the user
     named and no document has is an error. A format's own fields, such as those of TREC's disks, may
@@ -64,8 +66,9 @@ def stored(
         if not names.issuperset(document.fields):
             names |= document.fields.keys()
         store.add(document)
-        yield document.docno, text_of(document, fields).encode()
-    unseen = set(fields) - names - (set(usual) if len(usual) > 1 else set())
+        more_texts = (document.fields.get(name, "").encode() for name in separate)
+        yield document.docno, text_of(document, fields).encode(), *more_texts
+    unseen = {*fields, *separate} - names - (set(usual) if len(usual) > 1 else set())
     if unseen and names:
         raise InputError(
             f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
@@ -77,9 +80,7 @@ def stored(
     progress().note(field_line(choice_of(sample, indexed), more))
 
 
-def packed(
-    documents: Iterable[tuple[str, bytes]], *, with_docnos: bool
-) -> Iterator[tuple[list[str], bytes]]:
+def packed(documents: Iterable[Texts], *, with_docnos: bool) -> Iterator[tuple[list[str], bytes]]:
     """Docnos and texts in blocks of about a megabyte, in the form that Java reads.
 
     Each text, after its docno if requested, follows its length in bytes (little-endian int).
@@ -87,8 +88,8 @@ def packed(
     docnos: list[str] = []
     parts: list[bytes] = []
     size = 0
-    for docno, text in documents:
-        for part in (docno.encode(), text) if with_docnos else (text,):
+    for docno, *texts in documents:
+        for part in (docno.encode(), *texts) if with_docnos else texts:
             parts += (_LENGTH.pack(len(part)), part)
             size += len(part)
         docnos.append(docno)

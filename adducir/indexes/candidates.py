@@ -166,7 +166,7 @@ class CandidateSet:
         return queries._replace(terms=rows)
 
     def _impacts(self, model: Model) -> Impacts:
-        if not isinstance(model, Model) or "memory" not in model.engines():
+        if not isinstance(model, Model) or "memory" not in model.engines() or model.by_field:
             raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
         applied = self._applied  # of this thread, whatever another one sets
         if applied is None or applied[0] != model:

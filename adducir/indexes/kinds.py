@@ -43,6 +43,7 @@ FEEDBACK: "Family[FeedbackMethod]" = Family(
     {
         "rm3": f"{_HERE}.feedback:RM3",
         "rocchio": f"{_HERE}.feedback:Rocchio",
+        "bo1": f"{_HERE}.feedback:Bo1",
     },
     what="feedback method",
 )

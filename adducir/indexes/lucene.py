@@ -35,6 +35,7 @@ FOLDER = "lucene"
 """Where an artifact keeps Lucene's files."""
 _HEAP_PER_HIT = 128  # bytes; a hit takes 28 when it is packed, and other calls take heap, too
 _MOST_HITS = 1 << 27
+_CONTENTS = "contents"  # the Lucene field of all indexed text
 
 
 def write(
@@ -55,13 +56,14 @@ def write(
             settings.accurate_length,
             threads,
             max(16, min(2048, jvm.start().heap // 3)),
+            list(settings.separate),
         )
         try:
             with (
                 progress().doing("indexing", corpus.size_hint(), "documents"),
                 DocumentWriter(folder) as store,
             ):
-                texts = stored(corpus, settings.fields, store)
+                texts = stored(corpus, settings.fields, store, settings.separate)
                 for docnos, block in packed(texts, with_docnos=True):
                     indexer.add(block)
                     progress().advance(len(docnos))
@@ -145,6 +147,14 @@ class LuceneIndex(Index):
                 f"{self.path} has exact lengths, which only BM25 supports.",
                 hint="Search it with bm25, or build an index without accurate_length=true.",
             )
+        boosts = model.by_field or {_CONTENTS: 1.0}
+        names = [name for name in self._java.fields() if name != "id"] if model.by_field else []
+        if model.by_field and (unknown := boosts.keys() - names):
+            raise UsageError(
+                f"{self.path} does not have the field {min(unknown)!r} by itself.",
+                hint=f"Its fields are {', '.join(names)}; 'adducir index --set separate=NAME' adds "
+                "one.",
+            )
         depth = min(depth or len(self), max(1, len(self)))
         # Java's heap must hold all hits of a call, and an array of Java ends at 2 GB.
         most_hits = min((jvm.start().heap << 20) // _HEAP_PER_HIT, _MOST_HITS)
@@ -155,7 +165,10 @@ class LuceneIndex(Index):
             weights = [float(weight) for query in some for weight in query.values()]
             sizes = list(map(len, some))
             with translated(self.path):
-                packed = self._java.search(terms, weights, sizes, similarity, depth, threads)
+                packed = self._java.search(
+                    *(terms, weights, sizes, similarity, depth, threads),
+                    *(list(boosts), list(boosts.values())),
+                )
             numbers = np.frombuffer(packed.tostring(), dtype="<i4")
             counts, docs, scores = np.split(numbers, [len(some), (len(some) + len(numbers)) // 2])
             answers.append((counts, docs, scores.view("<f4")))
@@ -176,5 +189,7 @@ class LuceneIndex(Index):
         names = pl.Series(packed[numbers.nbytes :].decode().split("\n")[:distinct], dtype=pl.String)
         ranks = np.argsort(names.arg_sort().to_numpy())
         is_plain = self.analysis.kind.has_plain_feedback
-        vocabulary = Terms(names, ranks, frequencies, len(self), is_plain, self._java.frequencies)
+        java = self._java
+        statistics = java.frequencies, java.occurrences
+        vocabulary = Terms(names, ranks, frequencies, len(self), is_plain, *statistics)
         return vocabulary, sizes, terms, tfs

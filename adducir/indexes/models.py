@@ -5,10 +5,10 @@ document's length and avgdl the mean length.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -58,6 +58,11 @@ class Model(Kind):
     is a function of a number of the term, one of the document, and the term's frequency in it.
     """
 
+    @property
+    def by_field(self) -> Mapping[str, float]:
+        """The fields of a Lucene index that are searched, with their weights; by default all."""
+        return getattr(self, "boosts", {})
+
     @classmethod
     def engines(cls) -> tuple[str, ...]:
         """The engines that support it: ``lucene``, ``memory`` or both."""
@@ -88,7 +93,18 @@ class Model(Kind):
         raise NotImplementedError
 
 
-class BM25(Model):
+class LuceneModel(Model):
+    """A model that Lucene has, too, where each field can count by itself."""
+
+    boosts: Mapping[str, Annotated[float, Field(ge=0, le=3e38)]] = Field(
+        {},
+        exclude_if=lambda boosts: not boosts,
+        description="Fields of a Lucene index with their weights; `contents` is all its text. A "
+        "score is the weighted sum of the fields' scores.",
+    )
+
+
+class BM25(LuceneModel):
     """BM25.
 
     Robertson et al., "Okapi at TREC-3", TREC-3, 1994. A query term adds ``idf * tf / (tf + K)``
@@ -122,7 +138,7 @@ class BM25(Model):
         return terms * (tfs / (tfs + lengths))
 
 
-class QLD(Model):
+class QLD(LuceneModel):
     """Query likelihood with Dirichlet smoothing.
 
     Zhai and Lafferty, "A study of smoothing methods for language models applied to ad hoc
@@ -319,6 +335,12 @@ class Impact(Model):
 
 def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
     engines = model.engines()
+    if engine == "memory" and model.by_field:
+        raise UsageError(
+            f"{index} is a memory index, which holds all fields as one: `boosts` have no effect.",
+            hint="Build a Lucene index with --engine lucene --set separate=FIELD, or search an "
+            "index per field and fuse the runs.",
+        )
     if engine in engines:
         return
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]

@@ -79,7 +79,7 @@ class IndexSettings(Kind):
     fields: tuple[str, ...] = Field((), json_schema_extra={"shown": "the corpus's texts"})
     """The fields to index, joined."""
 
-    @field_validator("fields", mode="before")
+    @field_validator("fields", "separate", mode="before", check_fields=False)
     @classmethod
     def _is_a_list(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -264,6 +264,17 @@ class LuceneSettings(TextSettings):
     """Whether to store positions of terms, for phrase queries."""
     vectors: bool = Field(True, json_schema_extra=RARE)
     """Whether to store documents' terms, for feedback."""
+    separate: tuple[str, ...] = Field(
+        (), exclude_if=lambda names: not names, json_schema_extra={**RARE, "shown": "none"}
+    )
+    """Fields to index by themselves, too, so that a search can weigh them by `boosts`."""
+
+    @field_validator("separate")
+    @classmethod
+    def _leaves_lucene_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if taken := {"id", "contents"}.intersection(names):
+            raise ValueError(f"Lucene's field `{min(taken)}` holds all docnos or all text")
+        return tuple(dict.fromkeys(names))
 
     def unfit(
         self, name: str, model: str, feedback: "FeedbackMethod | None"

@@ -29,7 +29,8 @@ import org.apache.lucene.util.BytesRef;
  * made for Anserini's indexes reads it.
  *
  * <p>Documents arrive in blocks: for each document the length of its docno (int, little endian),
- * the docno, the length of its text and the text, both UTF-8. Worker threads take the blocks.
+ * the docno, the length of its text and the text, both UTF-8; then the length and the text of each
+ * field that is indexed by itself. Worker threads take the blocks.
  */
 public final class BulkIndexer {
   private static final byte[] END = new byte[0];
@@ -42,6 +43,7 @@ public final class BulkIndexer {
   private final AtomicLong indexed = new AtomicLong();
   private final AtomicLong empty = new AtomicLong();
   private final Thread[] workers;
+  private final String[] fields;
 
   /**
    * Opens a new index and starts the worker threads.
@@ -51,6 +53,7 @@ public final class BulkIndexer {
    * @param vectors whether documents' term vectors are stored (RM3 reads them)
    * @param accurate whether the norm holds the exact length (for AccurateBM25Similarity only)
    * @param bufferMegabytes memory for postings not yet written
+   * @param fields the fields that are also indexed by themselves
    */
   public BulkIndexer(
       String folder,
@@ -59,8 +62,10 @@ public final class BulkIndexer {
       boolean vectors,
       boolean accurate,
       int threads,
-      int bufferMegabytes)
+      int bufferMegabytes,
+      String[] fields)
       throws IOException {
+    this.fields = fields;
     IndexWriterConfig config = new IndexWriterConfig(analysis.analyzer());
     config.setOpenMode(IndexWriterConfig.OpenMode.CREATE);
     config.setSimilarity(accurate ? new AccurateBM25Similarity() : new BM25Similarity());
@@ -130,6 +135,11 @@ public final class BulkIndexer {
     document.add(id);
     document.add(idForTies);
     document.add(contents);
+    Field[] separate = new Field[fields.length];
+    for (int i = 0; i < separate.length; i++) {
+      separate[i] = new Field(fields[i], "", contentsType);
+      document.add(separate[i]);
+    }
     try {
       for (byte[] block = blocks.take(); block != END; block = blocks.take()) {
         ByteBuffer lengths = ByteBuffer.wrap(block).order(ByteOrder.LITTLE_ENDIAN);
@@ -141,6 +151,12 @@ public final class BulkIndexer {
           int textStart = docnoStart + docnoLength + Integer.BYTES;
           position = textStart + textLength;
           String text = new String(block, textStart, textLength, StandardCharsets.UTF_8);
+          for (Field field : separate) {
+            int length = lengths.getInt(position);
+            position += Integer.BYTES;
+            field.setStringValue(new String(block, position, length, StandardCharsets.UTF_8));
+            position += length;
+          }
           // Anserini's rule, which knows no white space beyond ASCII.
           if (text.trim().isEmpty()) {
             empty.incrementAndGet();

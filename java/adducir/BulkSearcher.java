@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.FieldInfos;
 import org.apache.lucene.index.LeafReaderContext;
 import org.apache.lucene.index.MultiTerms;
 import org.apache.lucene.index.Term;
@@ -97,6 +98,7 @@ public final class BulkSearcher implements AutoCloseable {
    *
    * @param terms the terms of all queries, one query after the other, with their {@code weights}
    * @param sizes how many terms each query has
+   * @param fields the fields that are searched; a score is the sum of theirs, times {@code boosts}
    * @return for q queries and n hits in all: q counts (int), n Lucene document numbers (int), n
    *     scores (float), little endian
    */
@@ -106,7 +108,9 @@ public final class BulkSearcher implements AutoCloseable {
       int[] sizes,
       Similarity similarity,
       int depth,
-      int threads)
+      int threads,
+      String[] fields,
+      float[] boosts)
       throws IOException, InterruptedException {
     IndexSearcher searcher = new IndexSearcher(reader);
     searcher.setSimilarity(similarity);
@@ -114,15 +118,30 @@ public final class BulkSearcher implements AutoCloseable {
     int first = 0;
     for (int size : sizes) {
       BooleanQuery.Builder builder = new BooleanQuery.Builder();
-      for (int i = first; i < first + size; i++) {
-        TermQuery term = new TermQuery(new Term(Constants.CONTENTS, terms[i]));
-        builder.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
+      for (int field = 0; field < fields.length; field++) {
+        Query each = inField(fields[field], terms, weights, first, first + size);
+        builder.add(new BoostQuery(each, boosts[field]), BooleanClause.Occur.SHOULD);
       }
       first += size;
       Query query = builder.build();
       calls.add(() -> top(searcher, query, depth));
     }
     return pack(inParallel(calls, threads));
+  }
+
+  private static Query inField(
+      String field, String[] terms, float[] weights, int first, int last) {
+    BooleanQuery.Builder builder = new BooleanQuery.Builder();
+    for (int i = first; i < last; i++) {
+      TermQuery term = new TermQuery(new Term(field, terms[i]));
+      builder.add(new BoostQuery(term, weights[i]), BooleanClause.Occur.SHOULD);
+    }
+    return builder.build();
+  }
+
+  /** The names of the fields that can be searched. */
+  public String[] fields() {
+    return FieldInfos.getIndexedFields(reader).stream().sorted().toArray(String[]::new);
   }
 
   /**
@@ -176,6 +195,15 @@ public final class BulkSearcher implements AutoCloseable {
       frequencies[i] = reader.docFreq(new Term(Constants.CONTENTS, terms[i]));
     }
     return frequencies;
+  }
+
+  /** How often each term occurs. */
+  public long[] occurrences(String[] terms) throws IOException {
+    long[] occurrences = new long[terms.length];
+    for (int i = 0; i < terms.length; i++) {
+      occurrences[i] = reader.totalTermFreq(new Term(Constants.CONTENTS, terms[i]));
+    }
+    return occurrences;
   }
 
   @Override

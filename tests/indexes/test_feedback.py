@@ -1,5 +1,7 @@
 """Feedback equals Anserini's own classes: the same terms, weights and rankings."""
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +15,7 @@ from adducir.core.errors import MachineError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.indexes.engines import build_index
-from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
+from adducir.indexes.feedback import RM3, Bo1, FeedbackMethod, Rocchio
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD
@@ -85,7 +87,36 @@ def test_engines_equal_anserini(case: Case, method, reranker, arguments) -> None
         np.testing.assert_allclose(found.scores[span], scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("method", [RM3(), Rocchio(beta=0.5)])
+@pytest.mark.parametrize("method", [Bo1(), Bo1(fb_docs=5, fb_terms=25), Bo1(fb_docs=1)])
+def test_bo1_is_terriers(case: Case, method: Bo1) -> None:
+    """Terrier 5's DFRBagExpansionTerms and Bo1 in plain loops over what the index holds."""
+    expanded = case.lucene.expand(case.queries, BM25(), method)
+    assert expanded == case.memory.expand(case.queries, BM25(), method)
+    found = case.lucene.search(case.queries, BM25(), feedback=method)
+    ours = case.memory.search(case.queries, BM25(), feedback=method)
+    assert found.docnos.equals(ours.docnos)
+    number, log = len(case.lucene), math.log2  # documents with text
+    for query, weights in zip(case.queries, expanded, strict=True):
+        own = Counter(case.memory.analysis.terms([query])[0])
+        hits = case.memory.search([query], BM25(), depth=method.fb_docs)
+        vectors = [case.memory.vector(docno) for docno in hits.docnos]
+        scores = {}
+        for term in {term for vector in vectors for term in vector}:
+            if sum(term in vector for vector in vectors) < min(2, len(vectors)) and term not in own:
+                continue
+            x, mean = sum(v.get(term, 0) for v in vectors), case.memory.term(term).cf / number
+            scores[term] = x * log((1 + mean) / mean) + log(1 + mean)
+        best = sorted(scores, key=lambda term: (-scores[term], term))
+        best = best[: max(method.fb_terms, len(own))]
+        wanted = {term: count / max(own.values()) for term, count in own.items()}
+        for term in best:
+            x = sum(vector.get(best[0], 0) for vector in vectors)
+            norm = x * log((1 + x / number) / (x / number)) + log(1 + x / number)
+            wanted[term] = wanted.get(term, 0) + scores[term] / norm
+        assert weights == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", [RM3(), Rocchio(beta=0.5), Bo1()])
 def test_a_pipeline_is_a_search_with_feedback(case: Case, method: FeedbackMethod) -> None:
     for index in (case.lucene, case.memory):
         (query,) = case.queries[:1]

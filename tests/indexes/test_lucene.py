@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_corpus import TEXTS, ListCorpus
+from memory_corpus import TEXTS, ListCorpus, build_memory_index
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm as java
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.lucene import LuceneIndex
-from adducir.indexes.models import BM25, QLD
+from adducir.indexes.models import BM25, QLD, Model
 from adducir.indexes.settings import LuceneSettings
 
 MakeIndex = Callable[..., LuceneIndex]
@@ -188,6 +188,55 @@ def test_pyserini_reads_the_index_and_ranks_alike(pets: LuceneIndex) -> None:
     searcher.set_bm25(0.9, 0.4)
     found = [hit.docid for hit in searcher.search("dog owners", 10)]
     assert found == [docno for docno, _ in ranking(pets, "dog owners")]
+
+
+@pytest.mark.parametrize("model", [BM25(), BM25(k1=1.5, b=0.8), QLD(mu=50)])
+def test_fields_with_boosts_are_ranked_as_by_anserini(tmp_path: Path, model: Model) -> None:
+    draw, words = np.random.default_rng(2), [f"word{n}" for n in range(30)]
+    documents = [
+        Document(
+            f"D{n:03}",
+            {
+                name: " ".join(draw.choice(words, draw.integers(0, 20)))
+                for name in ("title", "text")
+            },
+        )
+        for n in range(300)
+    ]
+    settings = LuceneSettings(fields=("title", "text"), separate=("title", "text"))
+    build_index(ListCorpus(documents), tmp_path / "index", settings)
+    index = LuceneIndex(tmp_path / "index")
+    searcher = java.java_class("io.anserini.search.SimpleSearcher")(str(index.path / "lucene"))
+    values = list(model.model_dump().values())
+    (searcher.set_bm25 if isinstance(model, BM25) else searcher.set_qld)(*values)
+    for boosts in ({"title": 2.0, "text": 0.5}, {"contents": 1.0, "title": 3.5}, {"text": 1.0}):
+        query = " ".join(draw.choice(words, 3))
+        weights = java.java_class("java.util.HashMap")()
+        for name, weight in boosts.items():
+            weights.put(name, java.java_class("java.lang.Float")(weight))
+        theirs = {hit.docid: hit.score for hit in searcher.search_fields(query, weights, 50)}
+        hits = index.search([query], model.model_copy(update={"boosts": boosts}), depth=50)
+        assert hits.scores.tolist() == pytest.approx([*theirs.values()], abs=1e-4)
+        assert {*hits.docnos[:40]} <= theirs.keys()
+    plain = index.search(["word1 word2"], model)
+    boosted = index.search(["word1 word2"], model.model_copy(update={"boosts": {"contents": 1.0}}))
+    assert plain.docnos.equals(boosted.docnos)
+    assert plain.scores.tolist() == boosted.scores.tolist()
+
+
+def test_boosts_need_separate_fields(pets: LuceneIndex, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"'title'.*separate"):
+        pets.search(["dog"], BM25(boosts={"title": 2}))
+    memory = build_memory_index(ListCorpus(TEXTS), tmp_path / "memory")
+    assert memory.kind == "memory-index"
+    with pytest.raises(UsageError, match="boosts"):
+        open_index(tmp_path / "memory").search(["dog"], BM25(boosts={"text": 2}))
+    with pytest.raises(InputError, match="titel"):
+        own = LuceneSettings(separate=("titel",))
+        build_index(ListCorpus(TEXTS), tmp_path / "index", own)
+    for name in ("id", "contents"):
+        with pytest.raises(UsageError, match=name):
+            LuceneSettings(separate=(name,))
 
 
 def test_a_prebuilt_index_is_opened_by_its_name(

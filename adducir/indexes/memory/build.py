@@ -23,7 +23,7 @@ from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array, let_go, new_array, save
-from adducir.indexes.building import packed, stored
+from adducir.indexes.building import Texts, packed, stored
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.jvm import translated
 from adducir.indexes.memory.impact_build import write_impacts
@@ -61,7 +61,7 @@ def write(corpus: Corpus, folder: Path, settings: MemorySettings, threads: int) 
         with DocumentWriter(folder) as store:
             texts = stored(corpus, settings.fields, store)
             if weights is not None:
-                docnos = {docno for docno, _ in texts}
+                docnos = {docno for docno, *_ in texts}
             else:
                 with progress().doing("indexing", corpus.size_hint(), "documents"):
                     arrived.take_texts(texts, analysis, threads)
@@ -113,13 +113,11 @@ class Arrived:
         self._terms.write(terms.data)
         self._tfs.write(tfs.astype(self._dtype).data)
 
-    def take_texts(
-        self, texts: Iterable[tuple[str, bytes]], analysis: Analysis, threads: int
-    ) -> None:
+    def take_texts(self, texts: Iterable[Texts], analysis: Analysis, threads: int) -> None:
         analyser, scratch, empty = bulk_analyser(analysis), local(), 0
 
         def counted() -> Iterator[tuple[str, bytes]]:
-            for docno, text in texts:
+            for docno, text, *_ in texts:
                 nonlocal empty
                 empty += not text.strip(_BLANKS)  # Anserini's rule
                 yield docno, text

@@ -214,11 +214,15 @@ class MemoryIndex(Index):
         segment, indexed = self._segment, self.manifest.count("indexed")
         counts = segment.frequencies
 
-        def lookup(terms: list[str]) -> list[int]:
-            return [int(counts[n]) if n >= 0 else 0 for n in segment.numbers(terms).tolist()]
+        def lookup(counted: Array) -> Callable[[list[str]], list[int]]:
+            def look_up(terms: list[str]) -> list[int]:
+                return [int(counted[n]) if n >= 0 else 0 for n in segment.numbers(terms).tolist()]
+
+            return look_up
 
         is_plain = self.analysis.kind.has_plain_feedback
-        return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, lookup)
+        statistics = lookup(counts), lookup(segment.occurrences)
+        return Terms(segment.terms, segment.ranks, counts, int(indexed), is_plain, *statistics)
 
     def _postings_of(self, term: str) -> tuple[Array, Array]:
         segment = self._segment
