@@ -97,7 +97,7 @@ class LuceneModel(Model):
     """A model that Lucene has, too, where each field can count by itself."""
 
     boosts: Mapping[str, Annotated[float, Field(ge=0, le=3e38)]] = Field(
-        {},
+        default={},
         exclude_if=lambda boosts: not boosts,
         description="Fields of a Lucene index with their weights; `contents` is all its text. A "
         "score is the weighted sum of the fields' scores.",
