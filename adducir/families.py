@@ -33,6 +33,7 @@ FAMILIES = {
     "corrections": "adducir.statistics.settings:CORRECTIONS",
     "tables": "adducir.tables.formats:TABLES",
     "training": "adducir.training.trainable:KINDS",
+    "losses": "adducir.training.losses:LOSSES",
     **{point.name: point.value for point in sorted(points_of("families"))},
 }
 """Each family's location by its entry-point group without ``adducir.``; the studies' families are

@@ -1,6 +1,6 @@
 """Documents and corpora, from which indexes are built, and the text of a record's values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -55,6 +55,20 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     refuse_text(fields, "fields")
     texts = (document.fields.get(name, "") for name in fields)
     return "\n".join(text for text in texts if text)
+
+
+def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str) -> None:
+    """Refuse a field that no document has, given each one's; reads no more than needed."""
+    names_seen = set[str]()
+    for some in names:
+        names_seen.update(some)
+        if names_seen.issuperset(fields):
+            return
+    if names_seen:
+        message = f"the documents lack the field {min(set(fields) - names_seen)!r}."
+        raise InputError(
+            message, path=path, hint=f"The fields are {', '.join(sorted(names_seen))}."
+        )
 
 
 def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:

@@ -1,59 +1,51 @@
 """The training of a dual encoder: from a recipe in ``encoders/`` to a model's folder.
 
-Each context is contrasted with all spans of its batch (in-batch negatives, InfoNCE): loss = mean
-over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den Oord et al., 2018;
-equation 1 of EGRET; section 3.2 of RELiC, which both sum instead of averaging, with t = 1). Spans
-with the same text as s_i are not wrong answers to c_i and are left out of the sum.
+From masked spans, each context is contrasted with all spans of its batch (in-batch negatives,
+InfoNCE): loss = mean over i of -log(exp(c_i . s_i / t) / sum over j of exp(c_i . s_j / t)) (van den
+Oord et al., 2018; equation 1 of EGRET; section 3.2 of RELiC, which both sum instead of averaging,
+with t = 1). Spans with the same text as s_i are not wrong answers to c_i and are left out of the
+sum. :mod:`Examples <adducir.training.examples>` have queries and documents instead.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError, gathering
-from adducir.core.recipe import Recipe
 from adducir.core.texts import same_words
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.kinds import SIDES, EncoderSource, encoder_source, refuse_tokenizer
-from adducir.encoders.reading import ContextPart, LengthPart, Towers
+from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
+from adducir.encoders.reading import ContextPart, LengthPart, Reader, Towers
 from adducir.encoders.settings import PoolingMode, Similarity
-from adducir.models.machine import seed_of
+from adducir.models.folders import Side
 from adducir.models.sources import RECIPES
-from adducir.models.work import padded
-from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number, stored
-from adducir.training.recipe import ModelRecipe, TrainingRecipe
+from adducir.models.work import Numbers
+from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number
+from adducir.training.losses import COSINE_TEMPERATURE, LOSSES
+from adducir.training.retrievers import (
+    RetrieverRecipe,
+    RetrieverSettings,
+    RetrieverTraining,
+    row_of,
+)
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
     import torch
-    from datasets import Dataset
 
     from adducir.encoders.model import DualEncoder
 
-COSINE_TEMPERATURE = 0.05
-"""Cosines lie between -1 and 1: undivided, they could not separate one span from a hundred."""
-
-_COLUMNS = {"context": "[int32]", "span": "[int32]", "same": "int64", "group": "int32"}
 _TOGETHER = 1024
 
 
-class BatchPart(Recipe):
-    """How batches are formed: from one group each (a book), or at random."""
-
-    by: Literal["group", "random"] = "random"
-    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
-
-
-class EncoderSettings(TrainingRecipe):
+class EncoderSettings(RetrieverSettings):
     """The papers' settings if stated; RELiC's batches, because EGRET does not state its own."""
 
     epochs: Annotated[int, Field(ge=1)] = 10
@@ -63,7 +55,7 @@ class EncoderSettings(TrainingRecipe):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
 
 
-class EncoderRecipe(ModelRecipe):
+class EncoderRecipe(RetrieverRecipe):
     """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys."""
 
     kind: Literal["dual-encoder"] = "dual-encoder"
@@ -72,9 +64,18 @@ class EncoderRecipe(ModelRecipe):
     similarity: Similarity | None = None
     context: ContextPart = ContextPart()
     lengths: LengthPart = LengthPart()
-    data: DataPart
-    batches: BatchPart = BatchPart()
+    data: DataPart | None = None
     training: EncoderSettings = EncoderSettings()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "EncoderRecipe":
+        if (self.data is None) == (self.examples is None):
+            raise ValueError("give either `data` (masked spans) or `examples`")
+        of_the_other = ("context",) if self.data is None else ("fields", "held_out")
+        if stated := sorted(self.model_fields_set.intersection(of_the_other)):
+            other = "data" if self.data is None else "examples"
+            raise ValueError(f"`{stated[0]}` has no effect without `{other}`")
+        return self
 
 
 def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
@@ -82,14 +83,8 @@ def spans_of(part: DataPart, folder: Path) -> Iterator[tuple[MaskedSpan, str]]:
     return divided(part, folder, read_spans, group=lambda span: span.group, groups="groups")
 
 
-class EncoderTraining(Trainable[EncoderRecipe]):
-    """The training of a dual encoder; ``before`` trains its base, if known."""
-
-    recipe_type = EncoderRecipe
-    artifact = "dual-encoder"
-    unit = "spans"
-    card = """A dual encoder that retrieves the passage masked in a context (as dense-RELiC, Thai et
-al., 2022, and EGRET, Wang et al., 2022).
+_OF_SPANS = """A dual encoder that retrieves the passage masked in a context (as dense-RELiC, Thai
+et al., 2022, and EGRET, Wang et al., 2022).
 
 ## Use
 
@@ -100,6 +95,24 @@ adducir literary-evidence ask BOOK.txt "a prompt" --model {name}
 
 In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes contexts,
 `encode_document` passages."""
+_OF_EXAMPLES = """A dual encoder that retrieves documents for queries.
+
+## Use
+
+```sh
+adducir index corpus.jsonl --engine dense --encoder {name} --output index
+adducir search --index index --topics topics.tsv --output run.trec.gz
+```
+
+In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes queries,
+`encode_document` documents."""
+
+
+class EncoderTraining(RetrieverTraining[EncoderRecipe]):
+    """The training of a dual encoder; ``before`` trains its base, if known."""
+
+    recipe_type = EncoderRecipe
+    artifact = "dual-encoder"
 
     def __init__(
         self,
@@ -108,15 +121,28 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
         before: "tuple[Trainable[Any], Path] | None" = None,
         chain: tuple[Path, ...] = (),
     ) -> None:
-        super().__init__(recipe, folder)
         with gathering() as opening:
+            opening(lambda: super(EncoderTraining, self).__init__(recipe, folder))
             self.before = before or opening(lambda: self._base_training(chain))
             if self.before is None:
                 opening(lambda: self.base)
             else:
                 path = self.before[1]
                 opening(lambda: refuse_tokenizer(recipe.tokenizer, path))
-            self._data = opening(lambda: recipe.data.identity(folder))
+            if (data := recipe.data) is not None:
+                self._data = opening(lambda: data.identity(folder))
+        if recipe.data is not None:
+            self.unit = "spans"
+            if self.criterion.needs_negatives:
+                name = LOSSES.name_of(type(self.criterion))
+                raise InputError(
+                    f"the loss {name} needs negatives of each query, which spans do not have.",
+                    hint="Set `loss: in-batch-negatives`, or train from `examples`.",
+                )
+
+    @property
+    def card(self) -> str:  # type: ignore[override]
+        return _OF_SPANS if self.recipe.data else _OF_EXAMPLES
 
     def _base_training(self, chain: tuple[Path, ...]) -> "tuple[Trainable[Any], Path] | None":
         """The training of a base named by its recipe, unless the base exists without its data."""
@@ -142,13 +168,20 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 
     @property
     def settings(self) -> dict[str, Any]:
-        values = self.recipe.fingerprinted({"data": {"train", "validation", "without"}})
-        return values | {"held_out": bool(self.recipe.data.validation)}
+        values, data = super().settings, self.recipe.data
+        if data is None:
+            del values["data"], values["context"]
+            return values
+        del values["fields"], values["held_out"]
+        named = {"train", "validation", "without"}
+        values["data"] = data.model_dump(mode="json", exclude=named)
+        return values | {"held_out": bool(data.validation)}
 
     @cached_property
     def inputs(self) -> dict[str, str]:
         base = self.before[0].fingerprint if self.before else self.base.identity()
-        return {"base": base, **self._data}
+        data = self.examples.identity() if self.examples else self._data
+        return {"base": base, **data}
 
     @cached_property
     def encoder(self) -> "DualEncoder":
@@ -156,24 +189,35 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
 
         recipe, keys = self.recipe, ("context", "lengths", "similarity", "towers", "pooling")
         options = {key: getattr(recipe, key) for key in keys}
+        if recipe.data is None:
+            options["context"] = ContextPart(mask=False)
         return DualEncoder.load(self.base, seed=recipe.training.seed, **options)
 
     def model(self) -> "torch.nn.Module":
         return self.encoder.model
 
-    def dataset(self, folder: Path) -> TrainingData:
-        data = stored(folder, _COLUMNS, self._rows)
-        if len(data.train) < 2:
-            raise InputError(
-                f"only {len(data.train)} spans are left to train on.",
-                path=self.recipe.data.files(self.folder)["train"][0],
-                hint="Check `data.shares` and `data.without`.",
-            )
-        return data
+    def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
+        inputs = self.encoder.inputs
+        return inputs.queries(texts) if side == "query" else inputs.documents(texts)
 
-    def _rows(self, counts: dict[str, Any]) -> Rows:
+    def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: "Side") -> dict[str, Any]:
+        return self.encoder.features(ids, mask, side)
+
+    def padding(self, side: Side) -> int:
+        reader: Reader = getattr(self.encoder.inputs, side)
+        return reader.padding
+
+    @property
+    def temperature(self) -> float:
+        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
+        return COSINE_TEMPERATURE if is_cosine else 1.0
+
+    def rows(self, counts: dict[str, Any]) -> Rows:
+        if self.recipe.data is None:
+            yield from super().rows(counts)
+            return
         groups: dict[str, set[str]] = {"train": set(), "validation": set()}
-        numbers: dict[str, int] = {}
+        numbers, asks = dict[str, int](), 0
         spans = (
             (span, part) for span, part in spans_of(self.recipe.data, self.folder) if part in groups
         )
@@ -182,72 +226,20 @@ In Python, `SentenceTransformer("{name}")` loads it: `encode_query` encodes cont
             texts = self.encoder.inputs.documents([span.text for span, _ in some])
             for (span, part), context, text in zip(some, contexts, texts, strict=True):
                 groups[part].add(span.group)
-                number = numbers.setdefault(span.group, len(numbers))
                 same = same_number(same_words(span.text))  # as among candidates
-                yield part, {"context": context, "span": text, "same": same, "group": number}
+                group = numbers.setdefault(span.group, len(numbers))
+                asks += 1
+                yield part, {**row_of(context, [text], [same]), "asks": asks, "group": group}
         counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
-
-    def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
-        recipe = self.recipe
-        name = ("validation",) if epoch is None else ("epoch", epoch)
-        draw = np.random.default_rng(seed_of(recipe.training.seed, *name))
-        if recipe.batches.by == "random":
-            return _cut(draw.permutation(len(data)), recipe.training.batch_size)
-        groups = np.asarray(data.with_format("numpy")["group"][:])
-        return grouped_batches(groups, recipe.training.batch_size, draw)
-
-    def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
-        import torch
-
-        cpu, readers = torch.device("cpu"), self.encoder.inputs
-        batch = {"same": torch.tensor([int(row["same"]) for row in rows])}
-        for name, reader in (("context", readers.query), ("span", readers.document)):
-            ids = [row[name].astype(np.int64) for row in rows]
-            batch[f"{name}_ids"], batch[f"{name}_mask"] = padded(ids, reader.padding, cpu)
-        return batch
-
-    def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
-        from adducir.encoders.contrast import InBatchNegatives
-
-        features = [
-            self.encoder.features(batch[f"{name}_ids"], batch[f"{name}_mask"], side)
-            for name, side in zip(("context", "span"), SIDES, strict=True)
-        ]
-        is_cosine = self.encoder.model.similarity_fn_name == "cosine"
-        scale = 1 / COSINE_TEMPERATURE if is_cosine else 1.0
-        loss: Any = InBatchNegatives(model, scale, self.recipe.batches.mini_batch_num_tokens)
-        return cast("torch.Tensor", loss(features, batch["same"]))
 
     def save(self, model: "torch.nn.Module", folder: Path) -> None:
         self.encoder.save(folder)
 
     def summary(self, data: TrainingData) -> str:
+        if self.recipe.data is None:
+            return super().summary(data)
         counts = data.counts
         return (
             f"{len(data.train):,} spans of {counts['train_groups']:,} groups to train on, "
             f"{len(data.validation):,} of {counts['validation_groups']:,} held out"
         )
-
-
-def grouped_batches(
-    groups: NDArray[np.integer[Any]], size: int, draw: np.random.Generator
-) -> list[NDArray[np.int64]]:
-    """Batches of one group each (the quotations of one book), in random order, split evenly.
-
-    Items alone in their group, which would lack negatives, are grouped together.
-    """
-    _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
-    order = np.argsort(codes, kind="stable")
-    members = np.split(order, np.cumsum(counts)[:-1])
-    alone = np.concatenate([np.zeros(0, dtype=np.int64), *(m for m in members if len(m) == 1)])
-    batches = [
-        batch
-        for some in (*(m for m in members if len(m) > 1), alone)
-        for batch in _cut(draw.permutation(some), size)
-    ]
-    return [batches[number] for number in draw.permutation(len(batches))]
-
-
-def _cut(items: NDArray[np.int64], size: int) -> list[NDArray[np.int64]]:
-    count = -(-len(items) // size)
-    return np.array_split(items, count) if count else []

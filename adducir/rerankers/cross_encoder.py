@@ -18,9 +18,7 @@ import numpy as np
 from pydantic import model_validator
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Several
 from adducir.core.texts import shortened
-from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.models.folders import look
 from adducir.models.known import known
 from adducir.models.loading import (
@@ -36,8 +34,9 @@ from adducir.models.work import Numbers, padded
 from adducir.rerankers.causal import Templated
 from adducir.rerankers.pipeline import Pipeline, is_pipeline
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
-from adducir.training.data import CorpusPart, HeldOut, Seed
-from adducir.training.leaks import WithoutPart
+from adducir.training.data import HeldOut
+from adducir.training.examples import ExamplesPart
+from adducir.training.losses import LossKey
 from adducir.training.recipe import ModelRecipe
 
 if TYPE_CHECKING:
@@ -52,39 +51,6 @@ _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_func
 _MONOBERT = "castorini/monobert-large-msmarco"
 
 
-class LeaksPart(WithoutPart):
-    """Leak control: what to exclude from training."""
-
-    topics: Several = ()  # whose queries are left out, whatever their qids
-
-
-class ExamplesPart(TopicReading, QrelsReading):
-    """Judged topics with runs, or documents only; see docs/reranking.md for its keys."""
-
-    corpus: CorpusPart
-    query_field: str | None = None  # the documents' field used as query; the rest answers
-    most: Length | None = None  # documents, with query_field
-    topics: str | None = None
-    topic_field: str | None = None  # the topics' field with the query
-    qrels: Several = ()
-    runs: Several = ()  # a further source of negatives
-    grade: int = 1  # the lowest grade of a positive
-    depth: Length = 100  # of runs
-    negatives: Length = 4  # maximum per positive
-    seed: Seed = 0
-    without: LeaksPart = LeaksPart()
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "ExamplesPart":
-        if self.query_field is not None and (self.topics or self.qrels or self.runs):
-            raise ValueError("with `query_field`, documents are trained on without judgements")
-        if self.query_field is None and self.most is not None:
-            raise ValueError("`most` has no effect without `query_field`")
-        if self.query_field is None and not (self.topics and self.qrels):
-            raise ValueError("give `topics` and `qrels`, or `query_field`, beside `corpus`")
-        return self
-
-
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     """A cross-encoder, pretrained or to be trained.
 
@@ -94,6 +60,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         label: The class whose log-probability is the score, by number or name; by default the one
             named relevant, or the second of two without names.
         examples: Training data; a recipe with examples trains a model.
+        loss: What is minimised; by default binary cross-entropy of each pair.
         held_out: The validation data: a share of the queries, with all their pairs.
         training: How to train.
     """
@@ -105,6 +72,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     length: Length | None = None
     label: int | str | None = None
     examples: ExamplesPart | None = None
+    loss: LossKey = None
     held_out: HeldOut = HeldOut()
 
     @classmethod

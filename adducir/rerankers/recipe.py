@@ -41,7 +41,16 @@ Scores = NDArray[np.float64]
 SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: stored beside its weights."""
 _OFFLINE = "maxsim:minilm"
-_OF_TRAINING = {"kind", "description", "base", "tokenizer", "examples", "held_out", "training"}
+_OF_TRAINING = {
+    "kind",
+    "description",
+    "base",
+    "tokenizer",
+    "examples",
+    "loss",
+    "held_out",
+    "training",
+}
 
 
 class Pointwise(ABC):

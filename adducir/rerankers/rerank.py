@@ -21,7 +21,7 @@ from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
-from adducir.corpora.documents import Corpus, Document, text_of
+from adducir.corpora.documents import Corpus, Document, refuse_absent, text_of
 from adducir.corpora.passages import read_by
 from adducir.corpora.topics import Topics
 from adducir.indexes.documents import DocumentStore, DocumentWriter
@@ -74,20 +74,6 @@ class Texts:
 def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str | None:
     document = store.find(docno)
     return None if document is None else text_of(document, fields)
-
-
-def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str) -> None:
-    """Refuse a field that no document has, given each one's; reads no more than needed."""
-    names_seen = set[str]()
-    for some in names:
-        names_seen.update(some)
-        if names_seen.issuperset(fields):
-            return
-    if names_seen:
-        message = f"the documents lack the field {min(set(fields) - names_seen)!r}."
-        raise InputError(
-            message, path=path, hint=f"The fields are {', '.join(sorted(names_seen))}."
-        )
 
 
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:

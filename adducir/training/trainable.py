@@ -42,9 +42,10 @@ class Trainable(ABC, Generic[R]):
     artifact: ClassVar[str]  # the trained model's kind in manifests
     version: ClassVar[int] = 4  # raised when the same recipe yields other weights
     columns: ClassVar[tuple[str, ...] | None] = None  # read by the loss; None for all
-    unit: ClassVar[str] = "examples"  # the unit of rows in progress
+    unit: str = "examples"  # the unit of rows in progress
     card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
     base: Any  # the source of the pretrained model
+    epoch: int | None = None  # of the batch being collated; None for validation
 
     def __init__(self, recipe: R, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder  # the study's, where relative paths start

@@ -10,7 +10,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
@@ -207,9 +207,15 @@ class _Batches(list[list[int]]):
     """An epoch's batches of row numbers; on resuming, the Trainer reaches only these."""
 
     def __init__(self, objective: Any, rows: Any) -> None:
-        self._cut = partial(objective.batches, rows)
+        self._objective, self._cut = objective, partial(objective.batches, rows)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for batch in super().__iter__():
+            self._objective.epoch = self._epoch  # validation may come between two batches
+            yield batch
 
     def set_epoch(self, epoch: int | None) -> None:
+        self._epoch = epoch
         batches = [batch.tolist() for batch in self._cut(epoch)]
         if epoch is not None:  # all processes take the same number of steps
             even = range(-(-len(batches) // _processes()) * _processes())

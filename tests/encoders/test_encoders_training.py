@@ -14,8 +14,9 @@ from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.encoders.training import grouped_batches, spans_of
+from adducir.encoders.training import spans_of
 from adducir.training.data import DataPart
+from adducir.training.losses import InBatchNegatives
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
 
@@ -38,18 +39,25 @@ def plain_contrast(contexts, spans, same, scale):
 
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 def test_loss_and_gradient_are_those_of_the_equation(scale):
-    from adducir.encoders.contrast import InBatchNegatives
+    from adducir.training.matrix import Candidates, MatrixLoss
 
     contexts, spans = np.random.default_rng(5).normal(size=(2, 6, 3))
     same = np.array([0, 1, 2, 1, 3, 1])
     wanted, of_contexts, of_spans = plain_contrast(contexts, spans, same, scale)
     c, s = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (contexts, spans))
-    negatives = InBatchNegatives([None], scale)
-    loss = negatives.calculate_loss([[c[:4], c[4:]], [s]], torch.from_numpy(same))
+    numbers = torch.from_numpy(same)
+    known = Candidates(torch.arange(6), numbers, torch.full((6,), torch.nan), *_of(numbers))
+    negatives = MatrixLoss(None, lambda q, t: q @ t.T, InBatchNegatives(temperature=1 / scale))
+    loss = negatives.calculate_loss([[c[:4], c[4:]], [s]], known)
     loss.backward()
     assert loss.item() == pytest.approx(wanted, abs=1e-9)
     np.testing.assert_allclose(c.grad, of_contexts, atol=1e-9)
     np.testing.assert_allclose(s.grad, of_spans, atol=1e-9)
+
+
+def _of(numbers):
+    """The texts' numbers of each query's positives, and different queries."""
+    return numbers[:, None], torch.arange(len(numbers)) + 10
 
 
 def training(study, *changes):
@@ -80,7 +88,7 @@ def test_spans_of_the_same_words_are_no_negatives_of_each_other(study):
         spans = [replace(span, span=(text,)) for span in some_spans(40)]
         write_spans(spans, study / "spans.jsonl")
         (folder := study / text).mkdir()
-        same[text] = {row["same"] for row in encoders.dataset(folder).train}
+        same[text] = {int(row["same"][0]) for row in encoders.dataset(folder).train}
     assert same["a cat ."] == same["(A  CAT!)"] != same["a dog ."]
     rows = encoders.dataset(folder).train.with_format("numpy")
     loss = encoders.loss(encoders.model(), encoders.collate([rows[n] for n in range(4)]))
@@ -89,11 +97,13 @@ def test_spans_of_the_same_words_are_no_negatives_of_each_other(study):
 
 def test_groups_stay_together_and_loners_meet():
     groups = np.array([0] * 7 + [1] * 2 + [2, 3, 4])
-    batches = grouped_batches(groups, 3, np.random.default_rng(1))
+    from adducir.training.matrix import shuffled
+
+    batches = shuffled(groups, 3, np.random.default_rng(1), by_group=True)
     assert sorted(np.concatenate(batches)) == list(range(12))
     sets = sorted((len(b), sorted(set(groups[b].tolist()))) for b in batches)
     assert sets == [(2, [0]), (2, [0]), (2, [1]), (3, [0]), (3, [2, 3, 4])]
-    other = grouped_batches(groups, 3, np.random.default_rng(2))
+    other = shuffled(groups, 3, np.random.default_rng(2), by_group=True)
     assert [b.tolist() for b in batches] != [b.tolist() for b in other]
 
 

@@ -60,15 +60,16 @@ training: {{epochs: 2, batch_size: 4, patience: null}}
     return path
 
 
-def examples(path, folder, *changes):
+def examples(path, *changes):
     """By query the positives and the negatives; and what became of the sources."""
     training = open_training(path, changes)
     assert open_training(path, (*changes, "precision=bfloat16")).settings == training.settings
-    folder.mkdir()
     found = {}
-    for query, text, label in training.examples(folder):
-        found.setdefault(query, ([], []))[int(label == 0)].append(text)
-    return found, dict(training.counts)
+    for example in training.examples:
+        best, worse = found.setdefault(example.query, ([], []))
+        best += example.positives
+        worse += example.negatives
+    return found, dict(training.examples.counts)
 
 
 def texts(study):
@@ -76,17 +77,17 @@ def texts(study):
     return [json.loads(line)["text"] for line in lines]
 
 
-def test_positives_by_grade_and_negatives_of_the_runs(judged, study, tmp_path):
-    found, counts = examples(judged, tmp_path / "a", "examples.negatives=99")
+def test_positives_by_grade_and_negatives_of_the_runs(judged, study):
+    found, counts = examples(judged, "examples.negatives=99")
     known = texts(study)
     assert found["cats"][0] == [known[0], known[7]]
     assert set(found["cats"][1]) == {known[n] for n in (1, 2, 4, 5, 6)}
     assert counts["queries"] == 3
-    graded, _ = examples(judged, tmp_path / "b", "examples.grade=2", "examples.negatives=1")
+    graded, _ = examples(judged, "examples.grade=2", "examples.negatives=1")
     assert [len(texts) for texts in graded["school uniforms for dogs?"]] == [1, 1]
 
 
-def test_judged_documents_that_the_corpus_lacks_are_counted(judged, study, tmp_path):
+def test_judged_documents_that_the_corpus_lacks_are_counted(judged, study):
     notes = []
 
     class Noted(Progress):
@@ -96,22 +97,22 @@ def test_judged_documents_that_the_corpus_lacks_are_counted(judged, study, tmp_p
     qrels = study / "judged.qrels"
     qrels.write_text(qrels.read_text() + "1 0 d01 2\n2 0 D00 1\n3 0 d06 0\n")
     with Noted():
-        examples(judged, tmp_path / "a")
+        examples(judged)
     assert notes == ["2 of 8 relevant documents are not in the corpus: D00, d01."]
 
 
-def test_leaks_of_queries_and_documents(judged, study, tmp_path):
+def test_leaks_of_queries_and_documents(judged, study):
     (study / "test.tsv").write_text("9\t CATS\n")
     (study / "pool.txt").write_text("d1\n")
     changes = ("examples.without={topics: test.tsv, pools: pool.txt}", "examples.negatives=99")
-    found, counts = examples(judged, tmp_path / "a", *changes)
+    found, counts = examples(judged, *changes)
     assert "cats" not in found
     assert counts["left_out_queries"] == 1
     assert all(texts(study)[1] not in both for some in found.values() for both in some)
 
 
-def test_each_document_answers_its_own_query_and_no_other(alone, tmp_path):
-    found, counts = examples(alone, tmp_path / "a")
+def test_each_document_answers_its_own_query_and_no_other(alone):
+    found, counts = examples(alone)
     assert counts["queries"] == 7
     assert counts["without_positive"] == 2
     own = {title: text for _, title, text in DOCUMENTS}
@@ -122,14 +123,14 @@ def test_each_document_answers_its_own_query_and_no_other(alone, tmp_path):
     assert not {"a cat ran", "cats run fast"} & {*found["cats"][1], *found["Cats "][1]}
     assert "nuclear energy" not in found["energy"][1]
     assert "cheap plants" not in found["Straße"][1]
-    assert examples(alone, tmp_path / "b")[0] == found
-    assert examples(alone, tmp_path / "c", "examples.seed=1")[0] != found
-    assert len(examples(alone, tmp_path / "d", "examples.most=2")[0]) == 2
+    assert examples(alone)[0] == found
+    assert examples(alone, "examples.seed=1")[0] != found
+    assert len(examples(alone, "examples.most=2")[0]) == 2
 
 
-def test_documents_left_out_take_their_copies_with_them(alone, study, tmp_path):
+def test_documents_left_out_take_their_copies_with_them(alone, study):
     (study / "pool.txt").write_text("d4\n")
-    found, counts = examples(alone, tmp_path / "a", "examples.without.pools=pool.txt")
+    found, counts = examples(alone, "examples.without.pools=pool.txt")
     assert not {"energy", "power"} & found.keys()
     assert counts["left_out_documents"] == 2
 
@@ -209,9 +210,9 @@ def test_losses_by_hand(alone):
         (("examples.topics=topics.tsv",), "query_field"),
     ],
 )
-def test_what_cannot_be_learnt_from_is_refused(alone, tmp_path, changes, key):
+def test_what_cannot_be_learnt_from_is_refused(alone, changes, key):
     with pytest.raises(InputError) as caught:
-        examples(alone, tmp_path / "a", *changes)
+        examples(alone, *changes)
     assert key in str(caught.value)
 
 

@@ -31,6 +31,7 @@ from adducir.models.artifacts import model_versions
 from adducir.models.running import Running
 from adducir.models.sources import RECIPES, ModelSource, model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, MaxSimRecipe
+from adducir.training.data import DataPart
 
 if TYPE_CHECKING:
     import torch
@@ -126,8 +127,14 @@ class Trained(_Vectors):
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
                     opening(partial(EncoderTraining, recipe, study.folder))
-                if opening(partial(recipe.data.identity, study.folder)) is not None:
-                    _check_examples(name, document, recipe, study)
+                if (data := recipe.data) is None:
+                    raise InputError(
+                        "it is trained from `examples`; known items need one of masked spans.",
+                        path=document.path,
+                        line=document.line_of(("examples",)),
+                    )
+                if opening(partial(data.identity, study.folder)) is not None:
+                    _check_examples(name, document, data, study)
 
     def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
         read = study.recipe.contexts[trial.part].model_dump(mode="json")
@@ -153,10 +160,10 @@ class Trained(_Vectors):
 
 
 def _check_examples(
-    name: str, document: Document, recipe: EncoderRecipe, study: "KnownItemStudy"
+    name: str, document: Document, training: DataPart, study: "KnownItemStudy"
 ) -> None:
     """Check a recipe's training data against test data; a dry run checks only small files."""
-    files = recipe.data.files(study.folder)
+    files = training.files(study.folder)
     if not reads(*(path for paths in files.values() for path in paths)):
         return
     # Training data may exceed memory; test data does not.
@@ -165,7 +172,7 @@ def _check_examples(
     }
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
-    for span, part in spans_of(recipe.data, study.folder):
+    for span, part in spans_of(training, study.folder):
         for tested, some in sought.items() if part != "test" else ():
             if span.group in study.data[tested].groups:
                 groups[tested].add(span.group)
