@@ -2,9 +2,11 @@
 
 import ast
 import json
+import os
 import re
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -12,6 +14,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 from every_command import COMMANDS, GROUPS, load_command
+from plugin_package import install
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -238,6 +241,20 @@ def test_recipes_in_the_documents_are_right(place: int, tmp_path: Path) -> None:
     file = tmp_path / "file.yaml"
     file.write_text(yaml.safe_dump(whole), encoding="utf-8")
     validate(load(file), Retrieval)
+
+
+def test_the_kinds_of_the_documents_pass_their_check(tmp_path: Path) -> None:
+    (borda,) = (block for block in blocks("docs/plugins.md", "py") if "class Borda" in block)
+    (german,) = (block for block in blocks("docs/indexes.md", "python") if "class Light" in block)
+    imports = "from pydantic import Field\nfrom adducir.runs.fusion import FusionMethod\n"
+    source = f'"""Of the documents."""\n{imports}{borda}{german}'
+    points = {"fusion": {"borda": "Borda"}, "languages": {"de-light": "LightGerman"}}
+    install(tmp_path, "my_ir", source, {f"adducir.{name}": kind for name, kind in points.items()})
+    checks = "check_kind('fusion', 'borda'); check_kind('languages', 'de-light')"
+    program = [sys.executable, "-c", f"from adducir.testing import check_kind; {checks}"]
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    checked = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
 
 
 def test_every_code_of_check_is_documented() -> None:
