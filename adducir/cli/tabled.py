@@ -164,5 +164,5 @@ def show_table(
         options["color"] = on_terminal
     form = TABLES.make(format_name, options)
     with open_progress():
-        text = "\n".join(map(form.render, [table, *more]))
+        text = "\n".join(map(form.rendered, [table, *more]))
     show(text, output, styled=format_name == "terminal")

@@ -4,7 +4,7 @@ import inspect
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from adducir.core.errors import MachineError
 from adducir.core.packages import package_with
 from adducir.core.texts import shortened
+
+T = TypeVar("T")
 
 
 def numbers(
@@ -34,6 +36,13 @@ def numbers(
     if finite and not np.isfinite(found).all():
         refuse(kind, method, float(found[~np.isfinite(found)][0]), f"{meaning}, all finite")
     return found
+
+
+def instance(kind: object, method: str, value: Any, wanted: type[T]) -> T:
+    """The value, which must be of a type; errors as of :func:`numbers`."""
+    if not isinstance(value, wanted):
+        refuse(kind, method, value, f"a {wanted.__name__}")
+    return value
 
 
 def refuse(kind: object, method: str, value: Any, meaning: str) -> NoReturn:

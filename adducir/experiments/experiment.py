@@ -217,7 +217,7 @@ def run_experiment(
 def _write(folder: Path, finding: Finding) -> dict[str, Path]:
     folder = folder / finding.folder
     texts = {
-        key: (f"{finding.file}{kind.ending}", kind().render(finding.table))
+        key: (f"{finding.file}{kind.ending}", kind().rendered(finding.table))
         for key, kind in TABLES.kinds().items()
     }
     if finding.file == "table":

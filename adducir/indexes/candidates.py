@@ -172,7 +172,7 @@ class CandidateSet:
         if applied is None or applied[0] != model:
             if self._collection is None:
                 of_set = self.segment.statistics
-                factors = model.term_factors(of_set), model.length_factors(of_set)
+                factors = model.factors(of_set)
             else:
                 factors = self._collection.factors(self.segment, self._rows, model)
             applied = self._applied = model, weighed(self.segment, model, *factors)
@@ -269,8 +269,9 @@ class Collection:
             lengths=segment.lengths,
         )
         of_part = np.empty(len(present), dtype=np.float64)
-        of_part[rows[present]] = model.term_factors(statistics)[np.searchsorted(held, present)]
-        return of_part, model.length_factors(statistics)
+        of_terms, of_documents = model.factors(statistics)
+        of_part[rows[present]] = of_terms[np.searchsorted(held, present)]
+        return of_part, of_documents
 
 
 def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:

@@ -15,11 +15,13 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
+from adducir.core.returned import numbers
 from adducir.indexes.jvm import java_class
 from adducir.indexes.kinds import MODELS
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
+_NUMBERS = "a number for each"
 _LUCENE = "org.apache.lucene.search.similarities"
 
 
@@ -91,6 +93,21 @@ class Model(Kind):
         ``terms``: their terms' factors, (P,) or one for all; ``lengths``: their documents', (P,).
         """
         raise NotImplementedError
+
+    def factors(self, statistics: Statistics) -> tuple[Array, Array]:
+        """The factors of the terms, (R,), and of the documents, (D,), checked."""
+        parts = (("term_factors", statistics.frequencies), ("length_factors", statistics.lengths))
+        terms, lengths = (
+            numbers(self, name, getattr(self, name)(statistics), len(each), meaning=_NUMBERS)
+            for name, each in parts
+        )
+        return terms, lengths
+
+    def added(self, terms: Array, tfs: Array, lengths: Array) -> Array:
+        """(P,) the impacts of postings, checked."""
+        return numbers(
+            self, "impacts", self.impacts(terms, tfs, lengths), len(tfs), meaning=_NUMBERS
+        )
 
 
 class LuceneModel(Model):

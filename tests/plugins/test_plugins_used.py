@@ -70,6 +70,9 @@ from adducir.runs.fusion import FusionMethod
 from adducir.statistics.settings import Correction, SignificanceTest
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.corpora.formats import CorpusFormat
+from adducir.experiments.retrieval.runs import System
+from adducir.indexes.models import Model
+from adducir.tables.formats import TableFormat
 
 class Measure(MeasureKind):
     "A measure."
@@ -103,6 +106,37 @@ class Feedback(FeedbackMethod):
     def expanded(self, query, documents, collection):
         return [("a", 1)]
 
+class Factors(Model):
+    "A model."
+    def term_factors(self, statistics):
+        return 1.0
+    def length_factors(self, statistics):
+        return statistics.lengths
+    def impacts(self, terms, tfs, lengths):
+        return tfs
+
+class Impacts(Factors):
+    "A model."
+    def term_factors(self, statistics):
+        return statistics.frequencies
+    def impacts(self, terms, tfs, lengths):
+        return None
+
+class Table(TableFormat):
+    "A table."
+    ending = ".odd"
+    def render(self, table):
+        return b"bytes"
+
+class Ranked(System):
+    "A system."
+    odd: int
+    verb = "rank"
+    def identity(self, step):
+        return {}
+    def answer(self, step, context):
+        return step.topics
+
 class Format(CorpusFormat):
     "A format."
     suffixes = (".odd",)
@@ -116,7 +150,17 @@ POINTS = {
     "adducir.corrections": {"odd": "Corrected"},
     "adducir.feedback": {"odd": "Feedback"},
     "adducir.formats": {"odd": "Format"},
+    "adducir.models": {"odd": "Factors", "none": "Impacts"},
+    "adducir.tables": {"odd": "Table"},
+    "adducir.systems": {"odd": "Ranked"},
 }
+ODD = """
+corpora: {pets: {source: pets.jsonl}}
+indexes: {}
+topics: {t: {source: topics.tsv, qrels: qrels.txt}}
+systems: {A: {odd: 1}}
+measures: [P@1]
+"""
 
 
 @pytest.mark.parametrize(
@@ -129,11 +173,16 @@ POINTS = {
         ("evaluate a.run b.run -q qrels.txt -b a --correction odd", "an adjusted p-value per test"),
         ("index odd.odd -o ix2 --engine memory", "Format.read() of wrong returned"),
         ("search -i ix -t topics.tsv -o r.run --feedback odd", "terms with weights of 0 or more"),
+        ("search -i ix -t topics.tsv -o r.run --model odd", "an array of shape (), not a number"),
+        ("search -i ix -t topics.tsv -o r.run --model none", "Impacts.impacts() of wrong returned"),
+        ("evaluate a.run -q qrels.txt --format odd", "Table.render() of wrong returned b'bytes'"),
+        ("experiment odd.yaml", "Ranked.answer() of wrong returned"),
     ],
 )
 def test_a_wrong_value_names_package_file_and_expectation(study: Path, words, says) -> None:
     install(study / "site", "wrong", WRONG, POINTS)
     (study / "odd.odd").write_text("x")
+    (study / "odd.yaml").write_text(ODD)
     (study / "pets.jsonl").write_text('{"id": "x", "text": "cats"}\n')
     if "-i ix" in words:
         index = ("index", "pets.jsonl", "-o", "ix", "--engine", "memory")

@@ -16,6 +16,7 @@ from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family
+from adducir.core.returned import instance
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
 from adducir.encoders.ranking import (
@@ -96,7 +97,9 @@ class DataRecipe(GroupShares):
     def tasks(self, folder: Path) -> Iterator[SpanTask]:
         """Contexts of another kind, with their own candidates."""
         for kind, path in self.brought.items():
-            yield from CONTEXTS.make(kind).tasks(file_path(path, folder))
+            reader = CONTEXTS.make(kind)
+            for task in reader.tasks(file_path(path, folder)):
+                yield instance(reader, "tasks", task, SpanTask)
 
 
 @dataclass(frozen=True)
@@ -275,6 +278,7 @@ class RankStep(ArtifactStep):
         tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
         with using_threads(context.threads):
             ranks = self.system.ranks(self, tasks, context)
+        ranks = instance(self.system, "ranks", ranks, GoldRanks)
         if not self.study.recipe.rouge:
             ranks = replace(ranks, rouge=None)
         write_ranks(folder / RANKS_FILE, {self.trial.run: ranks})

@@ -21,6 +21,7 @@ from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
+from adducir.core.returned import instance
 from adducir.corpora.sources import file_path
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
@@ -168,7 +169,7 @@ class RunStep(Step):
         return None
 
     def answer(self, context: "Context") -> Answer:
-        return self.system.answer(self, context)
+        return instance(self.system, "answer", self.system.answer(self, context), Answer)
 
     def make(self, context: "Context") -> None:
         answer, study, topics = self.answer(context), self.study, self.topics

@@ -48,7 +48,7 @@ def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Imp
     for low in range(0, len(values), _CHUNK):
         part = slice(low, low + _CHUNK)
         docs = segment.docs[part]
-        values[part] = model.impacts(of_postings[part], segment.tfs[part], lengths[docs])
+        values[part] = model.added(of_postings[part], segment.tfs[part], lengths[docs])
     size, offsets, frequencies = len(segment), segment.offsets, segment.frequencies
     starts = np.full(len(terms), -1, dtype=np.int64)
     is_common = (frequencies * _DENSE_SHARE >= size) & (size >= _DENSE_DOCUMENTS)

@@ -157,13 +157,11 @@ class MemoryIndex(Index):
             occurrences=np.asarray(segment.occurrences),
             lengths=np.asarray(segment.lengths),
         )
-        of_terms = model.term_factors(statistics)
-        of_documents = model.length_factors(statistics)
+        of_terms, of_documents = model.factors(statistics)
 
         def added(place: int, docs: Array, tfs: Array) -> Array:
             term, weight = queries.terms[place], np.float64(queries.weights[place])
-            impacts = model.impacts(of_terms[term], tfs.astype(np.float64), of_documents[docs])
-            return weight * impacts
+            return weight * model.added(of_terms[term], tfs.astype(np.float64), of_documents[docs])
 
         return self._exhaustive(queries, added, np.float64, depth, threads)
 

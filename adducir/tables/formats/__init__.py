@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
+from adducir.core.returned import instance
 
 if TYPE_CHECKING:
     from adducir.tables.table import ResultTable
@@ -29,6 +30,10 @@ class TableFormat(Recipe):
     def render(self, table: "ResultTable") -> str:
         """The whole table with title and notes and a final line break."""
 
+    def rendered(self, table: "ResultTable") -> str:
+        """The text, checked."""
+        return instance(self, "render", self.render(table), str)
+
 
 _HERE = "adducir.tables.formats"
 TABLES = Family(
@@ -48,4 +53,4 @@ TABLES = Family(
 
 def render(table: "ResultTable", format_name: str, **options: object) -> str:
     """The table as text in one format, a kind of :data:`TABLES`, with that format's options."""
-    return TABLES.make(format_name, options).render(table)
+    return TABLES.make(format_name, options).rendered(table)
