@@ -35,7 +35,7 @@ from adducir.rerankers.causal import Templated
 from adducir.rerankers.pipeline import Pipeline, is_pipeline
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
 from adducir.training.data import HeldOut
-from adducir.training.examples import ExamplesPart
+from adducir.training.example_recipe import ExamplesPart
 from adducir.training.losses import LossKey
 from adducir.training.recipe import ModelRecipe
 

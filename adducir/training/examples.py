@@ -1,28 +1,29 @@
-"""Training examples: what every ranker is trained on, from judged topics or from documents only.
+"""Training examples: what every ranker is trained on, from topics, documents only, or files.
 
 For judged topics, documents judged relevant are positives, and documents from runs (or judged
 lower) are hard negatives. For documents only, one field is the query and the others answer it, as
 an argument's premise supports its conclusion: a document's own text is its query's positive; texts
-of random other documents are the negatives. Negatives never equal a positive of their query. Split
-and leak control are applied here, once for all kinds of models.
+of random other documents are the negatives. :mod:`Files <adducir.training.example_files>` are those
+that others publish. Negatives never equal a positive of their query. Split and leak control are
+applied here, once for all kinds of models.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
-from adducir.core.recipe import Several, as_tuple
+from adducir.core.recipe import as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, refuse_absent, text_of
 from adducir.corpora.reading import QrelsReading, TopicReading
@@ -31,11 +32,11 @@ from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
-from adducir.training.data import CorpusPart, HeldOut, Seed, same_number
-from adducir.training.leaks import WithoutPart, documents_left
+from adducir.training.data import HeldOut, same_number
+from adducir.training.example_files import ExampleFile, FileExample
+from adducir.training.example_recipe import ExamplesPart
+from adducir.training.leaks import documents_left
 from adducir.training.losses import LOSSES, Loss
-
-Length = Annotated[int, Field(ge=1)]
 
 _COUNTED = [
     *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
@@ -43,7 +44,7 @@ _COUNTED = [
 ]
 _TRIES = 50
 """Documents tried for a negative before giving up."""
-_LATER = ("skip", "margin")
+_LATER = ("skip", "margin", "columns")
 """Keys that are in fingerprints only where they have an effect."""
 
 
@@ -66,48 +67,11 @@ class Example:
     group: str = ""
 
 
-class LeaksPart(WithoutPart):
-    """Leak control: what to exclude from training."""
-
-    topics: Several = ()  # whose queries are left out, whatever their qids
-
-
-class ExamplesPart(TopicReading, QrelsReading):
-    """Judged topics with runs, or documents only; see docs/training.md for its keys."""
-
-    corpus: CorpusPart
-    query_field: str | None = None  # the documents' field used as query; the rest answers
-    most: Length | None = None  # documents, with query_field
-    topics: str | None = None
-    topic_field: str | None = None  # the topics' field with the query
-    qrels: Several = ()
-    runs: Several = ()  # a further source of negatives
-    grade: int = 1  # the lowest grade of a positive
-    skip: Annotated[int, Field(ge=0)] = 0  # the runs' best documents, which may be relevant
-    depth: Length = 100  # of runs
-    negatives: Length = 4  # maximum per positive
-    teacher: Several = ()  # runs with a teacher's scores, as of `adducir rerank`
-    margin: float | None = None  # how far the teacher scores a negative below the best positive
-    seed: Seed = 0
-    without: LeaksPart = LeaksPart()
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "ExamplesPart":
-        if self.query_field is not None and (self.topics or self.qrels or self.runs):
-            raise ValueError("with `query_field`, documents are trained on without judgements")
-        if self.query_field is not None and self.teacher:
-            raise ValueError("`teacher` has no effect with `query_field`")
-        if self.query_field is None and self.most is not None:
-            raise ValueError("`most` has no effect without `query_field`")
-        if self.query_field is None and not (self.topics and self.qrels):
-            raise ValueError("give `topics` and `qrels`, or `query_field`, beside `corpus`")
-        if self.skip and not self.runs:
-            raise ValueError("`skip` has no effect without `runs`")
-        if self.skip >= self.depth:
-            raise ValueError("`skip` leaves nothing of the runs' `depth`")
-        if self.margin is not None and not self.teacher:
-            raise ValueError("`margin` has no effect without `teacher`")
-        return self
+class _Candidate(NamedTuple):
+    text: str
+    score: float  # the teacher's, or NaN
+    docno: str = ""
+    is_judged: bool = True
 
 
 class Examples:
@@ -126,12 +90,12 @@ class Examples:
     def __init__(self, part: ExamplesPart, fields: Sequence[str], folder: Path, loss: Loss) -> None:
         self.part, self.fields, self._loss = part, tuple(fields), loss
         self.counts: Counter[str] = Counter()
-        self._runs, self._teachers = (
-            [file_path(name, folder) for name in as_tuple(names)]
-            for names in (part.runs, part.teacher)
-        )
+        self._paths = {
+            key: [file_path(name, folder) for name in as_tuple(getattr(part, key))]
+            for key in ("runs", "teacher", "files")
+        }
 
-        if loss.needs_teacher and not part.teacher:
+        if loss.needs_teacher and not (part.teacher or part.files):
             name = LOSSES.name_of(type(loss))
             raise InputError(
                 f"the loss {name} needs a teacher's scores (`examples.teacher`).",
@@ -141,37 +105,43 @@ class Examples:
         def topics(source: str, field: str | None = None) -> Topics:
             return part.read_topics(source_path(source, folder), field)
 
+        self._topics: Topics | None = None
+        self._corpus: Corpus | None = None
         with gathering() as each:
             left_out = [each(partial(topics, source)) for source in as_tuple(part.without.topics)]
             self._documents = each(partial(part.without.excluded, folder))
-            self._corpus: Corpus = each(partial(part.corpus.open, folder))
-            if part.query_field is None:
+            if part.corpus is not None:
+                self._corpus = each(partial(part.corpus.open, folder))
+            if part.topics is not None:
+                self._topics = each(partial(topics, part.topics, part.topic_field))
+            if part.qrels:
                 named = [source_path(name, folder) for name in as_tuple(part.qrels)]
-                self._digests, self._teacher_digests = (
-                    [each(partial(source_digest, path)) for path in paths]
-                    for paths in (self._runs, self._teachers)
-                )
-                self._topics = each(partial(topics, str(part.topics), part.topic_field))
                 self._qrels = each(partial(part.read_qrels, named))
+            self._digests = {
+                name: [each(partial(source_digest, path)) for path in paths]
+                for name, paths in self._paths.items()
+            }
         self._queries = frozenset(same_text(query) for some in left_out for query in some.queries)
 
     @property
     def settings(self) -> dict[str, Any]:
         """The part's keys that determine the examples, without sources' names."""
         reading = {*TopicReading.model_fields, *QrelsReading.model_fields}
-        named = {"topics", "topic_field", "qrels", "corpus", "runs", "teacher", "without"}
+        named = {"topics", "topic_field", "qrels", "corpus", "runs", "teacher", "without", "files"}
         unset = {key for key in _LATER if not getattr(self.part, key)}
         exclude = named | reading | unset
         return self.part.model_dump(mode="json", exclude=exclude, exclude_none=True)
 
     def identity(self) -> dict[str, str]:
         """The fingerprints of the sources, by name."""
-        opened: dict[str, Any] = {"corpus": self._corpus.identity()}
-        if self.part.query_field is None:
-            opened |= {"topics": self._topics.identity(), "qrels": self._qrels.identity()}
-            opened["runs"] = self._digests
-            if self._teachers:
-                opened["teacher"] = self._teacher_digests
+        opened: dict[str, Any] = {
+            name: source.identity()
+            for name, source in (("corpus", self._corpus), ("topics", self._topics))
+            if source is not None
+        }
+        if self.part.qrels:
+            opened |= {"qrels": self._qrels.identity(), "runs": self._digests["runs"]}
+        opened |= {key: self._digests[key] for key in ("teacher", "files") if self._digests[key]}
         opened["without"] = [sorted(self._queries), self._documents.identity()]
         return {name: fingerprint(identity) for name, identity in opened.items()}
 
@@ -182,7 +152,7 @@ class Examples:
 
     def __iter__(self) -> Iterator[Example]:
         self.counts = Counter(dict.fromkeys(_COUNTED, 0))
-        for example in self._judged() if self.part.query_field is None else self._own():
+        for example in self._source():
             positives, negatives = len(example.positives), len(example.negatives)
             if not positives or (self._loss.needs_negatives and not negatives):
                 self.counts["without_positive"] += 1
@@ -195,62 +165,137 @@ class Examples:
             )
             raise InputError(
                 f"none of the queries has {lacking} to train on.",
-                path=self._corpus.source,
+                path=self._corpus.source if self._corpus else self._paths["files"][0],
                 hint="Do all sources belong to one collection, and is the query's field text? "
                 f"Counts: {dict(self.counts)}.",
             )
 
+    def _source(self) -> Iterator[Example]:
+        if self.part.files:
+            return self._of_files()
+        return self._judged() if self.part.query_field is None else self._own()
+
     def _judged(self) -> Iterator[Example]:
+        part, corpus = self.part, cast("Corpus", self._corpus)
         grades = self._grades()
         topics = self._candidates(grades)
         wanted = {docno for _, _, *both in topics for docnos in both for docno in docnos}
-        wanted |= self._documents.docnos
-        text = _texts(self._corpus, wanted, self.fields)
+        text = _texts(corpus, wanted | self._documents.docnos, self.fields)
         relevant = {docno for _, _, best, _ in topics for docno in best}
         if unknown := {docno for docno in relevant if text(docno) is None}:
             progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
-        left_out = (text(docno) or "" for docno in self._documents.docnos)
-        barred = {same_text(copy) for copy in left_out if copy.strip()}
-        teacher = _scores(self._teachers)
-
-        def usable(docnos: Iterable[str]) -> Iterator[tuple[str, str]]:
-            for docno in docnos:
-                if not (found := text(docno) or "").strip():
-                    self.counts["missing"] += 1
-                elif same_text(found) in barred:
-                    self.counts["left_out_documents"] += 1
-                else:
-                    yield docno, found
-
-        part = self.part
+        barred, teacher = self._barred(text), _scores(self._paths["teacher"])
         for qid, query, positives, others in topics:
-            scores = teacher.get(qid, {})
-            if self._loss.needs_teacher:
-                both = positives, others
-                positives, others = ([docno for docno in some if docno in scores] for some in both)
-                self.counts["without_score"] += sum(map(len, both)) - len(positives) - len(others)
-            best, worse = list(usable(positives)), list[tuple[str, str]]()
-            taken = {same_text(text) for _, text in best}
-            highest = max((scores[docno] for docno, _ in best if docno in scores), default=np.inf)
-            limit = np.inf if part.margin is None else highest - part.margin
+            scores, judged = teacher.get(qid, {}), grades.get(qid, {})
+
+            def candidates(docnos: Iterable[str]) -> Iterator[_Candidate]:
+                for docno in docnos:
+                    score = scores.get(docno, np.nan)  # noqa: B023
+                    yield _Candidate(text(docno) or "", score, docno, docno in judged)  # noqa: B023
+
             draw = np.random.default_rng(seed_of(part.seed, "negatives", query))
             shuffled = (others[number] for number in draw.permutation(len(others)))
-            for docno, found in usable(shuffled):
-                if len(worse) == part.negatives * len(best):
-                    break
-                if same_text(found) in taken or scores.get(docno, -np.inf) > limit:
-                    self.counts["false_negatives"] += 1
+            both = candidates(positives), candidates(shuffled)
+            yield self._example(query, *both, barred, per_positive=part.negatives)
+
+    def _barred(self, text: Callable[[str], str | None]) -> frozenset[str]:
+        """The texts of documents that leak control leaves out, whose copies are left out, too."""
+        left_out = (text(docno) or "" for docno in self._documents.docnos)
+        return frozenset(same_text(copy) for copy in left_out if copy.strip())
+
+    def _example(
+        self,
+        query: str,
+        positives: Iterable[_Candidate],
+        negatives: Iterable[_Candidate],
+        barred: Collection[str],
+        per_positive: int | None = None,
+    ) -> Example:
+        """An example of usable candidates: with a text, not left out, scored where that matters."""
+
+        def usable(candidates: Iterable[_Candidate]) -> Iterator[_Candidate]:
+            for candidate in candidates:
+                if self._loss.needs_teacher and np.isnan(candidate.score):
+                    self.counts["without_score"] += 1
+                elif not candidate.text.strip():
+                    self.counts["missing"] += 1
+                elif candidate.docno in self._documents or same_text(candidate.text) in barred:
+                    self.counts["left_out_documents"] += 1
                 else:
-                    worse.append((docno, found))
-                    self.counts["unjudged_negatives"] += docno not in grades.get(qid, {})
-            taught = [scores.get(docno, np.nan) for docno, _ in (*best, *worse)]
-            yield Example(
-                query,
-                positives=tuple(found for _, found in best),
-                negatives=tuple(found for _, found in worse),
-                scores=tuple(taught) if scores else (),
-                group=same_text(query),
+                    yield candidate
+
+        best, worse = list(usable(positives)), list[_Candidate]()
+        taken = {same_text(candidate.text) for candidate in best}
+        highest = max((c.score for c in best if not np.isnan(c.score)), default=np.inf)
+        limit = np.inf if self.part.margin is None else highest - self.part.margin
+        for candidate in usable(negatives):
+            if per_positive is not None and len(worse) == per_positive * len(best):
+                break
+            if same_text(candidate.text) in taken or candidate.score > limit:
+                self.counts["false_negatives"] += 1
+            else:
+                worse.append(candidate)
+                self.counts["unjudged_negatives"] += not candidate.is_judged
+        scores = [candidate.score for candidate in (*best, *worse)]
+        return Example(
+            query,
+            positives=tuple(candidate.text for candidate in best),
+            negatives=tuple(candidate.text for candidate in worse),
+            scores=() if np.isnan(scores).all() else tuple(scores),
+            group=same_text(query),
+        )
+
+    def _of_files(self) -> Iterator[Example]:
+        part, corpus, topics = self.part, self._corpus, self._topics
+        files = [
+            ExampleFile(
+                path,
+                part.format,
+                part.columns,
+                self.fields,
+                part.quotes,
+                has_topics=topics is not None,
+                has_corpus=corpus is not None,
+                grade=part.grade,
             )
+            for path in self._paths["files"]
+        ]
+
+        def found() -> Iterator[tuple[Path, FileExample]]:
+            every = ((file.path, example) for file in files for example in file)
+            return islice(every, part.most)
+
+        text: Callable[[str], str | None] = lambda docno: None  # noqa: E731
+        if corpus is not None:
+            named = {
+                document.docno
+                for _, example in found()
+                for document in (*example.positives, *example.negatives)
+                if not document.fields
+            }
+            text = _texts(corpus, named | self._documents.docnos, self.fields)
+            if unknown := {docno for docno in named if text(docno) is None}:
+                progress().note(absent(unknown, len(named), "named", "the corpus"))
+        barred = self._barred(text)
+        query_of = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
+        for path, example in found():
+            query = query_of.get(example.query, None if example.is_qid else example.query)
+            if query is None:
+                message = f"the query {example.query!r} is not in the topics."
+                raise InputError(message, path=path, line=example.line)
+            if same_text(query) in self._queries:
+                self.counts["left_out_queries"] += 1
+                continue
+            documents = (*example.positives, *example.negatives)
+            scores = example.scores or (np.nan,) * len(documents)
+            candidates = [
+                _Candidate(document.fields.get("text") or text(docno) or "", score, docno)
+                for document, docno, score in zip(
+                    documents, (document.docno for document in documents), scores, strict=True
+                )
+            ]
+            count = len(example.positives)
+            yield self._example(query, candidates[:count], candidates[count:], barred)
 
     def _grades(self) -> dict[str, dict[str, int]]:
         grades: dict[str, dict[str, int]] = {}
@@ -262,16 +307,16 @@ class Examples:
         self, grades: Mapping[str, Mapping[str, int]]
     ) -> list[tuple[str, str, list[str], list[str]]]:
         """Each qid and query with the docnos of its positives and of its pool of negatives."""
-        part = self.part
+        part, topics = self.part, cast("Topics", self._topics)
         ranked: dict[str, dict[str, None]] = {}
-        for path in self._runs:
+        for path in self._paths["runs"]:
             seen = Counter[str]()
             for qid, docno, _ in read_run(path).top(part.depth).frame.iter_rows():
                 seen[qid] += 1
                 if seen[qid] > part.skip:
                     ranked.setdefault(qid, {})[docno] = None
         found = []
-        for qid, query in zip(self._topics.qids, self._topics.queries, strict=True):
+        for qid, query in zip(topics.qids, topics.queries, strict=True):
             if same_text(query) in self._queries:
                 self.counts["left_out_queries"] += 1
                 continue
@@ -287,15 +332,15 @@ class Examples:
 
     def _own(self) -> Iterator[Example]:
         """Examples from documents only; memory holds docnos and 8-byte digests."""
-        part, field = self.part, str(self.part.query_field)
-        every = self.fields or self._corpus.default_fields
+        part, corpus, field = self.part, cast("Corpus", self._corpus), str(self.part.query_field)
+        every = self.fields or corpus.default_fields
         fields = [name for name in every if name != field]
         if not fields:
             raise InputError(f"the text's only field is {field!r}, which is the query.")
         docnos, queries, texts = list[str](), list[int](), list[int]()
         same, excluded, known = dict[int, set[int]](), dict[str, Any](), set[str]()
         for document in documents_left(
-            self._corpus, self._documents, lambda document: text_of(document, fields), excluded
+            corpus, self._documents, lambda document: text_of(document, fields), excluded
         ):
             known |= document.fields.keys()
             query, text = document.fields.get(field, ""), text_of(document, fields)
@@ -308,7 +353,7 @@ class Examples:
                 queries.append(same_number(query))
                 texts.append(same_number(text))
                 same.setdefault(queries[-1], set()).add(texts[-1])
-        refuse_absent([field, *self.fields], [known], self._corpus.source)
+        refuse_absent([field, *self.fields], [known], corpus.source)
         self.counts["left_out_documents"] += excluded["excluded"] + excluded["copies"]
         order = sorted(range(len(docnos)), key=lambda n: seed_of(part.seed, "document", docnos[n]))
         drawn = dict[int, list[int]]()
@@ -321,7 +366,7 @@ class Examples:
                     others.append(other)
             drawn[number] = others
         wanted = {docnos[n] for number, others in drawn.items() for n in (number, *others)}
-        query_of, text_of_docno = (_texts(self._corpus, wanted, some) for some in ([field], fields))
+        query_of, text_of_docno = (_texts(corpus, wanted, some) for some in ([field], fields))
         for number, others in drawn.items():
             own, *rest = (text_of_docno(docnos[n]) or "" for n in (number, *others))
             query = query_of(docnos[number]) or ""

@@ -113,6 +113,11 @@ class WithoutPart(Recipe):
     runs: Several = ()
     depth: Annotated[int, Field(ge=1)] = 50  # of runs
 
+    @property
+    def of_documents(self) -> bool:
+        """Whether documents are named."""
+        return bool(self.qrels or self.pools or self.runs)
+
     def excluded(self, folder: Path) -> Excluded:
         by_source: dict[str, frozenset[str]] = {}
 

@@ -21,7 +21,8 @@ from adducir.models.folders import Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
-from adducir.training.examples import Examples, ExamplesPart, examples_line
+from adducir.training.example_recipe import ExamplesPart
+from adducir.training.examples import Examples, examples_line
 from adducir.training.losses import InBatchNegatives, Loss, LossKey
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable

@@ -1,0 +1,71 @@
+"""A recipe's part ``examples``, the same for all rankers."""
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from adducir.core.recipe import Several
+from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
+from adducir.training.data import CorpusPart, Seed
+from adducir.training.example_files import FileFormat, Role
+from adducir.training.leaks import WithoutPart
+
+Length = Annotated[int, Field(ge=1)]
+
+
+class LeaksPart(WithoutPart):
+    """Leak control: what to exclude from training."""
+
+    topics: Several = ()  # whose queries are left out, whatever their qids
+
+
+class ExamplesPart(TopicReading, QrelsReading):
+    """Judged topics with runs, documents only, or files; see docs/training.md for its keys."""
+
+    files: Several = ()  # of examples, as others publish them
+    format: FileFormat | None = None  # of files that do not show it
+    columns: dict[Role, ColumnNames] = Field(default_factory=dict)  # of files, by role
+    corpus: CorpusPart | None = None
+    query_field: str | None = None  # the documents' field used as query; the rest answers
+    most: Length | None = None  # documents, with query_field; examples, with files
+    topics: str | None = None
+    topic_field: str | None = None  # the topics' field with the query
+    qrels: Several = ()
+    runs: Several = ()  # a further source of negatives
+    grade: int = 1  # the lowest grade of a positive
+    skip: Annotated[int, Field(ge=0)] = 0  # the runs' best documents, which may be relevant
+    depth: Length = 100  # of runs
+    negatives: Length = 4  # maximum per positive
+    teacher: Several = ()  # runs with a teacher's scores, as of `adducir rerank`
+    margin: float | None = None  # how far the teacher scores a negative below the best positive
+    seed: Seed = 0
+    without: LeaksPart = LeaksPart()
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "ExamplesPart":
+        judged = {"qrels": self.qrels, "runs": self.runs}
+        stated = [name for name in judged if judged[name]]
+        if self.query_field is not None and (self.topics or stated):
+            raise ValueError("with `query_field`, documents are trained on without judgements")
+        if self.files and (self.query_field is not None or stated):
+            other = "query_field" if self.query_field is not None else stated[0]
+            raise ValueError(f"`{other}` has no effect with `files`")
+        if not self.files and (self.format or self.columns):
+            raise ValueError(f"`{'format' if self.format else 'columns'}` needs `files`")
+        if self.teacher and not self.qrels:
+            raise ValueError("`teacher` has no effect without `qrels`")
+        if self.query_field is None and not self.files and self.most is not None:
+            raise ValueError("`most` has no effect without `query_field` or `files`")
+        if self.query_field is None and not self.files and not (self.topics and self.qrels):
+            raise ValueError("give `files`, `topics` and `qrels`, or `query_field`")
+        if not self.files and self.corpus is None:
+            raise ValueError("give the `corpus` with the documents' texts")
+        if self.skip and not self.runs:
+            raise ValueError("`skip` has no effect without `runs`")
+        if self.skip >= self.depth:
+            raise ValueError("`skip` leaves nothing of the runs' `depth`")
+        if self.margin is not None and not (self.teacher or self.files):
+            raise ValueError("`margin` has no effect without `teacher`")
+        if self.files and self.corpus is None and self.without.of_documents:
+            raise ValueError("`without` names documents, whose texts need a `corpus`")
+        return self

@@ -1,0 +1,231 @@
+"""Files of examples as others publish them: what is read of each, and what is refused."""
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from adducir.core.errors import InputError
+from adducir.core.progress import Progress
+from adducir.training.example_recipe import ExamplesPart
+from adducir.training.examples import Examples
+from adducir.training.losses import LOSSES
+
+TEXTS = {"0": "cats run fast", "1": "dogs run slow", "2": "nuclear energy"}
+TOPICS = {"10": "who runs fast", "11": "clean power"}
+PASSAGES = [{"docid": n, "title": f"T{n}", "text": text} for n, text in TEXTS.items()]
+CATS, DOGS, POWER = TEXTS.values()
+WHO, CLEAN = TOPICS.values()
+PLAIN = (WHO, (CATS,), (DOGS, POWER))
+SCORED = (*PLAIN, (3.0, 1.0, -2.0))
+TITLED = (WHO, (f"T0\n{CATS}",), (f"T1\n{DOGS}", f"T2\n{POWER}"))
+
+
+def rows(*records):
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def cells(*records):
+    return "".join("\t".join(map(str, record)) + "\n" for record in records)
+
+
+def read(folder, text, loss="in-batch-negatives", name="train.jsonl", **part):
+    """The examples of a file, without what was not stated; its line, and the counts."""
+    (folder / name).write_text(text, encoding="utf-8")
+    lines = (json.dumps({"docno": docno, "text": body}) + "\n" for docno, body in TEXTS.items())
+    (folder / "corpus.jsonl").write_text("".join(lines))
+    (folder / "topics.tsv").write_text(cells(*TOPICS.items()))
+    notes = []
+
+    class Noted(Progress):
+        def note(self, message):
+            notes.append(message)
+
+    part = ExamplesPart.model_validate({"files": name, **part})
+    examples = Examples(part, (), folder, LOSSES.make(loss))
+    with Noted():
+        found = [
+            (e.query, e.positives, e.negatives, *((e.scores,) if e.scores else ()))
+            for e in examples
+        ]
+    return found, " ".join(notes), dict(examples.counts)
+
+
+IDS = {"topics": "topics.tsv", "corpus": {"source": "corpus.jsonl"}}
+FILES = {
+    "tevatron": (
+        rows({"query_id": "10", "query": WHO, "positive_passages": PASSAGES[:1],
+              "negative_passages": PASSAGES[1:]}),
+        {},
+        TITLED,
+    ),
+    "tevatron's ids": (
+        rows({"query_id": "10", "query_text": WHO, "query_image": None,
+              "positive_document_ids": ["0"], "negative_document_ids": ["1", "2"]}),
+        IDS,
+        PLAIN,
+    ),
+    "bge": (
+        rows({"query": WHO, "pos": [CATS], "neg": [DOGS, POWER], "prompt": "Find it."}), {}, PLAIN,
+    ),
+    "bge with scores": (
+        rows({"query": WHO, "pos": [CATS], "neg": [DOGS, POWER], "pos_scores": [3],
+              "neg_scores": [1, -2.0]}),
+        {},
+        SCORED,
+    ),
+    "pylate": (
+        rows({"query_id": 10, "document_ids": [2, 0, 1], "scores": [-2.0, 3, 1]}), IDS, SCORED,
+    ),
+    "pylate's texts of lists": (
+        rows({"query_id": 10, "document_ids": "[2, 0, 1]", "scores": "[-2.0, 3, 1]"}), IDS, SCORED,
+    ),
+    "pylate, joined": (
+        rows({"query": WHO, "documents": [DOGS, CATS, POWER], "scores": [1, 3, -2]}), {}, SCORED,
+    ),
+    "colbert": (rows([10, 0, 1, 2]), IDS, PLAIN),
+    "colbert with scores": (rows([10, [1, 1.0], [0, 3.0], [2, -2]]), IDS, SCORED),
+    "triplets of arrays": (rows([WHO, CATS, DOGS, POWER]), {}, PLAIN),
+    "numbered negatives": (
+        rows({"anchor": WHO, "positive": CATS, "negative_1": DOGS, "negative_2": POWER}), {}, PLAIN,
+    ),
+    "margins": (
+        rows({"query": WHO, "positive": CATS, "negative_1": DOGS, "negative_2": POWER,
+              "label": [2.0, 5.0]}),
+        {},
+        (*PLAIN, (0.0, -2.0, -5.0)),
+    ),
+    "negatives by system": (
+        rows({"qid": 10, "pos": [0], "neg": {"bm25": [1, 2], "dense": [2]}}), IDS, PLAIN,
+    ),
+    "dpr": (
+        json.dumps([{"dataset": "nq", "question": WHO, "answers": ["cats"],
+                     "positive_ctxs": [{"title": "T0", "text": CATS, "passage_id": "0"}],
+                     "negative_ctxs": [], "hard_negative_ctxs": PASSAGES[1:]}], indent=1),
+        {},
+        TITLED,
+    ),
+    "labelled lists": (
+        rows({"query": WHO, "docs": [DOGS, CATS, POWER], "labels": [0, 1, 0]}), {}, PLAIN,
+    ),
+    "labelled pairs": (
+        rows(*({"sentence1": WHO, "sentence2": text, "label": int(text == CATS)}
+               for text in (DOGS, CATS, POWER))),
+        {},
+        PLAIN,
+    ),
+    "scored pairs": (
+        rows(*({"query": WHO, "document": text, "score": score}
+               for text, score in ((DOGS, 1.0), (CATS, 3.0), (POWER, -2.0)))),
+        {},
+        SCORED,
+    ),
+    "own names": (
+        rows({"q": WHO, "good": CATS, "bad": [DOGS, POWER]}),
+        {"columns": {"query": "q", "positives": "good", "negatives": "bad"}},
+        PLAIN,
+    ),
+}  # fmt: skip
+TABLES = {
+    "triples": (cells((WHO, CATS, DOGS), (WHO, CATS, POWER)), {}, 1),
+    "ids of triples": (cells((10, 0, 2), (10, 0, 1)), IDS, 1),
+    "header": ("query\tpositive\tnegative\n" + cells((WHO, CATS, DOGS)), {}, 1),
+    "pairs": (cells((WHO, CATS), (CLEAN, POWER)), {}, 0),
+    "quotes are text": (cells((f'"{WHO}', CATS, DOGS)), {}, 1),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_record_is_understood(name, tmp_path):
+    text, part, wanted = FILES[name]
+    found, note, counts = read(tmp_path, text, **part)
+    assert found == [wanted]
+    assert note.count("train.jsonl") == 1
+    assert ("not read: prompt" in note) == (name == "bge")
+    assert counts["queries"] == 1
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_is_understood(name, tmp_path):
+    text, part, negatives = TABLES[name]
+    found, _, _ = read(tmp_path, text, name="train.tsv", **part)
+    assert found[0][:2] == ('"' * (name == "quotes are text") + WHO, (CATS,))
+    assert [len(example[2]) for example in found] == [negatives] * len(found)
+    assert len(found) == (1 if name in ("header", "quotes are text") else 2)
+
+
+def test_scores_stand_before_triples(tmp_path):
+    text = cells((9.5, "-1e-1", WHO, CATS, DOGS))
+    found, _, _ = read(tmp_path, text, "margin-mse", "train.tsv")
+    assert found == [(WHO, (CATS,), (DOGS,), (9.5, -0.1))]
+
+
+def test_a_score_alone_says_nothing(tmp_path):
+    """A pair with a similarity is neither positive nor negative; a lowest label is a choice."""
+    pairs = [{"sentence1": q, "sentence2": CATS, "score": 0.1} for q in TOPICS.values()]
+    with pytest.raises(InputError, match="none of the queries"):
+        read(tmp_path, rows(*pairs))
+    graded = [{"query": WHO, "text": t, "label": n} for n, t in enumerate(TEXTS.values())]
+    assert read(tmp_path, rows(*graded), grade=2)[0] == [(WHO, (POWER,), (DOGS, CATS))]
+
+
+def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
+    (tmp_path / "test.tsv").write_text(f"7\t{CLEAN.upper()}\n")
+    (tmp_path / "pool.txt").write_text("2\n")
+    file = rows(
+        {"query": WHO, "pos": [CATS], "neg": [f"{CATS} ", DOGS, f"{POWER.upper()}"]},
+        {"query": CLEAN, "pos": [POWER], "neg": [CATS]},
+        {"query": "third one", "pos": [], "neg": [CATS]},
+    )
+    without = {"topics": "test.tsv", "pools": "pool.txt"}
+    corpus = {"corpus": {"source": "corpus.jsonl"}, "without": without}
+    found, _, counts = read(tmp_path, file, **corpus)
+    assert found == [(WHO, (CATS,), (DOGS,))]
+    wanted = {"left_out_queries": 1, "left_out_documents": 1, "false_negatives": 1}
+    assert counts | wanted == counts
+    assert counts["without_positive"] == 1
+    assert len(read(tmp_path, file, most=2)[0]) == 2
+    with pytest.raises(ValidationError, match="corpus"):
+        read(tmp_path, file, without=without)
+
+
+GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        (rows(GOOD) + "{", "JSON", 2),
+        (rows(GOOD, {**GOOD, "query": None}), "not a query", 2),
+        (rows(GOOD, {**GOOD, "pos": [["x"]]}), "neither a text nor an id", 2),
+        (rows({**GOOD, "pos_scores": [1], "neg_scores": [1, 2]}), "3 scores for 2", 1),
+        (rows({**GOOD, "pos_scores": ["high"], "neg_scores": [1]}), "not a number", 1),
+        (rows({"query": WHO, "question": WHO, "pos": CATS}), "`query`, `question`", 1),
+        (rows({"query": WHO, "body": CATS}), "lacks positives", 1),
+        (rows({"q": WHO, "pos": CATS}), "lacks a query", 1),
+        (rows([10, 0, 1]), "examples.topics", 1),
+        (rows({"query_id": "10", "pos": [CATS]}), "examples.topics", 1),
+        (rows({**GOOD, "pos": [{"title": "T"}, {"docid": "3"}]}), "lacks a text", 1),
+        (rows([WHO]), "not a JSON array of a query", 1),
+        (cells((WHO, CATS, DOGS), (WHO, CATS)), "2 columns", 2),
+        (cells((WHO, CATS, 1)), "examples.format", 1),
+        (cells((10, 0, 2)), "examples.corpus", 1),
+        (cells((WHO, CATS, DOGS, POWER)), "not known", 1),
+        ("", "no examples", None),
+    ],
+)
+def test_what_is_damaged_or_ambiguous_is_refused(text, message, line, tmp_path):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+    assert caught.value.line == line
+    assert caught.value.path.name == "train.jsonl"
+
+
+def test_a_query_that_the_topics_lack_is_refused(tmp_path):
+    with pytest.raises(InputError, match="'12' is not in the topics"):
+        read(tmp_path, cells((12, 0, 2)), name="train.tsv", **IDS)
+    wrong = cells((WHO, CATS, 1), (WHO, DOGS, 0))
+    assert read(tmp_path, wrong, name="t.tsv", format="scored-pairs")[0] == [
+        (WHO, (CATS,), (DOGS,), (1.0, 0.0))
+    ]
