@@ -242,6 +242,12 @@ class Index(ABC):
         model = MODELS.chosen(self.default_model if model is None else model)
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, model, feedback, threads)
+        return self._score(weighted, numbers, model, threads)
+
+    def _score(
+        self, weighted: Sequence[Any], numbers: Sequence[Array], model: "Model", threads: int
+    ) -> list[Scored]:
+        """The scores of each query's documents: from rankings of all, unless an engine has more."""
         scored, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
         for first in range(0, len(weighted), size):
             some = weighted[first : first + size]

@@ -21,7 +21,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import nearest
 from adducir.indexes import jvm
 from adducir.indexes.arrays import damaged
-from adducir.indexes.index import Array, Index, Ranked
+from adducir.indexes.index import Array, Index, Ranked, Scored
 from adducir.indexes.jvm import translated
 from adducir.indexes.kinds import KINDS
 
@@ -131,13 +131,8 @@ class LuceneIndex(Index):
                 hint="Rebuild it without --set vectors=false, or search without --feedback.",
             )
 
-    def _rank(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        model: "Model",
-        depth: int | None,
-        threads: int,
-    ) -> Ranked:
+    def _scoring(self, model: "Model") -> tuple[Any, tuple[list[str], list[float]]]:
+        """Lucene's object for a model, and the fields with their weights."""
         similarity = model.similarity(exact_lengths=self.accurate_length)
         if similarity is None:
             from adducir.indexes.models import refuse_unless_scored
@@ -155,20 +150,38 @@ class LuceneIndex(Index):
                 hint=f"Its fields are {', '.join(names)}; 'adducir index --set separate=NAME' adds "
                 "one.",
             )
+        return similarity, (list(boosts), list(boosts.values()))
+
+    def _score(
+        self, weighted: Sequence[Any], numbers: Sequence[Array], model: "Model", threads: int
+    ) -> list[Scored]:
+        similarity, fields = self._scoring(model)
+        orders = [np.argsort(docs, kind="stable") for docs in numbers]
+        docs = [
+            int(doc) for each, order in zip(numbers, orders, strict=True) for doc in each[order]
+        ]
+        counts = list(map(len, numbers))
+        with translated(self.path):
+            values = self._java.score(*_flat(weighted), similarity, docs, counts, threads, *fields)
+        parts = np.split(np.array(values, dtype=np.float64), np.cumsum(counts))[:-1]
+        return [part[np.argsort(order)] for part, order in zip(parts, orders, strict=True)]
+
+    def _rank(
+        self,
+        queries: Sequence[Mapping[str, float]],
+        model: "Model",
+        depth: int | None,
+        threads: int,
+    ) -> Ranked:
+        similarity, fields = self._scoring(model)
         depth = min(depth or len(self), max(1, len(self)))
         # Java's heap must hold all hits of a call, and an array of Java ends at 2 GB.
         most_hits = min((jvm.start().heap << 20) // _HEAP_PER_HIT, _MOST_HITS)
         size, answers = max(1, most_hits // depth), list[Ranked]()
         for first in range(0, max(1, len(queries)), size):
             some = queries[first : first + size]
-            terms = [term for query in some for term in query]
-            weights = [float(weight) for query in some for weight in query.values()]
-            sizes = list(map(len, some))
             with translated(self.path):
-                packed = self._java.search(
-                    *(terms, weights, sizes, similarity, depth, threads),
-                    *(list(boosts), list(boosts.values())),
-                )
+                packed = self._java.search(*_flat(some), similarity, depth, threads, *fields)
             numbers = np.frombuffer(packed.tostring(), dtype="<i4")
             counts, docs, scores = np.split(numbers, [len(some), (len(some) + len(numbers)) // 2])
             answers.append((counts, docs, scores.view("<f4")))
@@ -193,3 +206,10 @@ class LuceneIndex(Index):
         statistics = java.frequencies, java.occurrences
         vocabulary = Terms(names, ranks, frequencies, len(self), is_plain, *statistics)
         return vocabulary, sizes, terms, tfs
+
+
+def _flat(queries: Sequence[Mapping[str, float]]) -> tuple[list[str], list[float], list[int]]:
+    """The terms of all queries, their weights, and how many each query has."""
+    terms = [term for query in queries for term in query]
+    weights = [float(weight) for query in queries for weight in query.values()]
+    return terms, weights, list(map(len, queries))

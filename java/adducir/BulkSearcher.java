@@ -29,7 +29,10 @@ import org.apache.lucene.search.BooleanQuery;
 import org.apache.lucene.search.BoostQuery;
 import org.apache.lucene.search.IndexSearcher;
 import org.apache.lucene.search.Query;
+import org.apache.lucene.search.ScoreMode;
+import org.apache.lucene.search.Scorer;
 import org.apache.lucene.search.TermQuery;
+import org.apache.lucene.search.Weight;
 import org.apache.lucene.search.similarities.Similarity;
 import org.apache.lucene.store.FSDirectory;
 import org.apache.lucene.util.BytesRef;
@@ -115,6 +118,70 @@ public final class BulkSearcher implements AutoCloseable {
     IndexSearcher searcher = new IndexSearcher(reader);
     searcher.setSimilarity(similarity);
     List<Callable<TopDocnos>> calls = new ArrayList<>();
+    for (Query query : queries(terms, weights, sizes, fields, boosts)) {
+      calls.add(() -> top(searcher, query, depth));
+    }
+    return pack(inParallel(calls, threads));
+  }
+
+  /**
+   * Scores given documents for each query, whatever the size of the index.
+   *
+   * @param docs Lucene's document numbers of all queries, ascending within each
+   * @param counts how many documents each query has
+   * @return their scores, 0 for those without a term of the query
+   */
+  public float[] score(
+      String[] terms,
+      float[] weights,
+      int[] sizes,
+      Similarity similarity,
+      int[] docs,
+      int[] counts,
+      int threads,
+      String[] fields,
+      float[] boosts)
+      throws IOException, InterruptedException {
+    IndexSearcher searcher = new IndexSearcher(reader);
+    searcher.setSimilarity(similarity);
+    float[] scores = new float[docs.length];
+    List<Callable<Void>> calls = new ArrayList<>();
+    int first = 0;
+    int number = 0;
+    for (Query query : queries(terms, weights, sizes, fields, boosts)) {
+      int from = first;
+      int to = first + counts[number++];
+      calls.add(() -> fill(searcher, query, docs, scores, from, to));
+      first = to;
+    }
+    inParallel(calls, threads);
+    return scores;
+  }
+
+  private Void fill(
+      IndexSearcher searcher, Query query, int[] docs, float[] scores, int from, int to)
+      throws IOException {
+    Weight weight = searcher.createWeight(searcher.rewrite(query), ScoreMode.COMPLETE, 1f);
+    int at = from;
+    for (LeafReaderContext leaf : reader.leaves()) {
+      int end = leaf.docBase + leaf.reader().maxDoc();
+      Scorer scorer = at < to && docs[at] < end ? weight.scorer(leaf) : null;
+      for (; at < to && docs[at] < end; at++) {
+        int doc = docs[at] - leaf.docBase;
+        if (scorer != null && scorer.docID() < doc) {
+          scorer.iterator().advance(doc);
+        }
+        if (scorer != null && scorer.docID() == doc) {
+          scores[at] = scorer.score();
+        }
+      }
+    }
+    return null;
+  }
+
+  private static List<Query> queries(
+      String[] terms, float[] weights, int[] sizes, String[] fields, float[] boosts) {
+    List<Query> queries = new ArrayList<>();
     int first = 0;
     for (int size : sizes) {
       BooleanQuery.Builder builder = new BooleanQuery.Builder();
@@ -123,10 +190,9 @@ public final class BulkSearcher implements AutoCloseable {
         builder.add(new BoostQuery(each, boosts[field]), BooleanClause.Occur.SHOULD);
       }
       first += size;
-      Query query = builder.build();
-      calls.add(() -> top(searcher, query, depth));
+      queries.add(builder.build());
     }
-    return pack(inParallel(calls, threads));
+    return queries;
   }
 
   private static Query inField(

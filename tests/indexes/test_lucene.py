@@ -224,6 +224,24 @@ def test_fields_with_boosts_are_ranked_as_by_anserini(tmp_path: Path, model: Mod
     assert plain.scores.tolist() == boosted.scores.tolist()
 
 
+def test_given_documents_are_scored_as_by_a_search(make_index: MakeIndex) -> None:
+    draw, words = np.random.default_rng(3), [f"word{n}" for n in range(40)]
+    texts = {f"D{n}": " ".join(draw.choice(words, draw.integers(1, 60))) for n in range(2000)}
+    index = make_index(texts, threads=3)
+    queries = [" ".join(draw.choice(words, size)) for size in (1, 2, 5, 30)] + ["nothing"]
+    for model in (BM25(), QLD()):
+        hits = index.search(queries, model, depth=None).frame([*map(str, range(5))])
+        chosen = [draw.choice([*texts], 50).tolist() for _ in queries]  # some twice
+        for qid, docnos, scores in zip(
+            "01234", chosen, index.score(queries, chosen, model), strict=True
+        ):
+            mine = hits.filter(qid=qid)
+            found = dict(zip(mine["docno"], mine["score"], strict=True))
+            assert scores.tolist() == [found.get(docno, 0.0) for docno in docnos]
+    assert index.score([], []) == []
+    assert [part.tolist() for part in index.score(["word1"], [[]])] == [[]]
+
+
 def test_boosts_need_separate_fields(pets: LuceneIndex, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'title'.*separate"):
         pets.search(["dog"], BM25(boosts={"title": 2}))
