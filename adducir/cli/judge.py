@@ -5,6 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adducir.cli import common
+from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import AdducirError, IncompleteError
@@ -14,30 +15,27 @@ from adducir.judges.files import judgements_for
 from adducir.runs.reading import RunReading
 
 
-class Judge(TextSources, QueryReading, RunReading):
+class Judge(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them.",
         "-o",
         writes=Writes("file", (".qrels", ".txt"), lambda path, _: [path, judgements_for(path)]),
     )
-    llm: Path = option("The language model's file.", "-l", metavar="FILE")
+    llm: str = option(
+        "The language model's file, or the folder or GGUF file with its weights.",
+        "-l",
+        metavar="FILE",
+    )
     topics: common.Topics
     depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
     prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")
-    cache: Path | None = option(
-        "The file with all answers.",
-        default=None,
-        metavar="FILE",
-        shown="answers.sqlite beside the output",
-    )
-    offline: bool = option("Use the cache alone.", default=False)
-    dry_run: bool = option("Say what asking would take, and stop.", default=False)
     repeat: int = option(
         "The number of the repeat: another one asks again, which shows the judge's own noise.",
         default=0,
         ge=0,
     )
+    allow_code: common.AllowCode = False
     failures: float = option(
         "The share of pairs that may end without a grade.", default=0.01, ge=0, le=1
     )
@@ -58,18 +56,18 @@ def judge(settings: Judge) -> None:
     settings.check_source()
 
     from adducir.cli.console import near, open_progress
-    from adducir.judges.answers import AnswerCache, plan
+    from adducir.judges.answers import plan
     from adducir.judges.grading import judge as judge_pairs
     from adducir.judges.grading import pooled, requests_for
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import open_prompt
 
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
-    kept = settings.cache or settings.output.with_name("answers.sqlite")
+    answering = settings.answering()
     with (
         open_progress() as progress,
         TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(AnswerCache(kept)) as cache,
+        closing(answering.opened(model, settings.output, Path())) as cache,
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
@@ -85,10 +83,9 @@ def judge(settings: Judge) -> None:
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
         texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         if settings.dry_run:
-            requests, cut = requests_for(
-                pairs, queries, texts, model, prompt, repeat=settings.repeat
-            )
-            progress.note(f"{plan(model, requests, cache)}; {counted(sum(cut), 'text')} cut")
+            requests = requests_for(pairs, queries, texts, model, prompt, repeat=settings.repeat)
+            long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
+            progress.note(f"{plan(model, requests, cache)}; {counted(sum(long), 'text')} cut")
             return
         judged = judge_pairs(
             pairs,

@@ -1,17 +1,20 @@
 """``adducir rerank``."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from adducir.cli import common
+from adducir.cli.asking import Asking
 from adducir.cli.command import option
 from adducir.cli.texts import TextSources
 from adducir.cli.workers import Computing
+from adducir.core.errors import UsageError
 from adducir.corpora.reading import QueryReading, Reading
 from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
-class Rerank(Computing, Reading, TextSources, RunReading, QueryReading):
+class Rerank(Asking, Computing, Reading, TextSources, RunReading, QueryReading):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -30,9 +33,10 @@ class Rerank(Computing, Reading, TextSources, RunReading, QueryReading):
 
 
 def rerank(settings: Rerank) -> None:
-    """Rerank the top documents of a run with a neural model.
+    """Rerank the top documents of a run with a neural model, or by asking a language model.
 
-    Documents below the depth follow in their old order. Killed work resumes.
+    Documents below the depth follow in their old order. Killed work resumes. A language model's
+    answers are kept; queries and texts are sent to the server that its file names.
 
     Examples:
         adducir rerank -r runs/bm25.trec.gz -t bundled:topics -i indexes/arguments \
@@ -44,9 +48,10 @@ def rerank(settings: Rerank) -> None:
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
     from adducir.models.machine import using_threads
+    from adducir.rerankers.asked import AskedReranker
     from adducir.rerankers.recipe import open_reranker
+    from adducir.rerankers.rerank import questions_of, reranked_part
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.rerankers.rerank import reranked_part
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
 
     output, execution = settings.output, settings.execution()
@@ -62,8 +67,17 @@ def rerank(settings: Rerank) -> None:
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
         topics = settings.read_topics(settings.topics)
-        docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
-        texts = settings.texts(docnos, scratch, reranker.fields)
+        best = reranked_part(candidates, settings.depth, settings.fold)
+        texts = settings.texts(best.frame["docno"], scratch, reranker.fields)
+        if isinstance(reranker, AskedReranker):
+            reranker = replace(reranker, answering=settings.answering())
+        elif asking := sorted({"cache", "offline", "dry_run"} & settings.model_fields_set):
+            raise UsageError(f"`{asking[0]}` has no effect: {reranker.name} asks nobody.")
+        if settings.dry_run and isinstance(reranker, AskedReranker):
+            rows = questions_of(candidates, best, topics)
+            questions = [(query, texts.get(docnos)) for _, query, docnos in rows]
+            progress.note(reranker.plan(questions, output))
+            return
         reranked = rerank_run(
             candidates,
             topics,

@@ -11,33 +11,30 @@ fit), ``cut`` (the answer ended at its longest), ``empty`` or ``failed`` (no ans
 try).
 """
 
-import asyncio
 import hashlib
 import json
-import random
-import re
 import sqlite3
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from math import exp, log
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
-from adducir.core.packages import required
 from adducir.core.progress import progress
-from adducir.core.texts import counted, shortened
-from adducir.judges.llm import LanguageModel
+from adducir.core.texts import counted
+
+if TYPE_CHECKING:
+    from adducir.judges.llm import Answerer
 
 Status = Literal["ok", "refused", "too_long", "cut", "empty", "failed"]
 FAILED: Status = "failed"
+RAW = "raw"
+CACHE = "answers.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, answer TEXT)"
-_LONGEST_WAIT = 60.0
-_TOO_LONG = re.compile(
-    r"context.{0,20}(?:length|size|window)|maximum.{0,20}tokens|too (?:long|many tokens)", re.I
-)
+_LEAST_WORDS = 16
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,8 @@ class Request:
     """What is asked: messages, and parameters that override the model's.
 
     Attributes:
-        messages: (role, text) in order.
+        messages: (role, text) in order; one of the role ``raw`` is continued as it stands, without
+            a chat template.
         parameters: Such as ``logprobs`` or ``response_format``.
         repeat: The number of the repeat, from 0.
     """
@@ -54,11 +52,17 @@ class Request:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     repeat: int = 0
 
-    def body(self, model: LanguageModel) -> dict[str, Any]:
-        messages = [{"role": role, "content": text} for role, text in self.messages]
-        return {"model": model.name, "messages": messages, **model.parameters, **self.parameters}
+    @property
+    def raw(self) -> str | None:
+        """The text to continue, if it is not a chat."""
+        return self.messages[0][1] if self.messages[0][0] == RAW else None
 
-    def key(self, model: LanguageModel) -> str:
+    def body(self, model: "Answerer") -> dict[str, Any]:
+        messages = [{"role": role, "content": text} for role, text in self.messages]
+        asked = {"messages": messages} if self.raw is None else {"prompt": self.raw}
+        return {"model": model.name, **asked, **model.parameters, **self.parameters}
+
+    def key(self, model: "Answerer") -> str:
         whole = {**self.body(model), "model": model.identity, "repeat": self.repeat}
         return hashlib.sha256(_canonical(whole).encode()).hexdigest()
 
@@ -94,6 +98,14 @@ class Answer:
     date: str = ""
 
 
+def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Log-probabilities by spelling; tokens that are spelled alike add up."""
+    top = dict[str, float]()
+    for text, value in listed:
+        top[text] = log(exp(top[text]) + exp(value)) if text in top else value
+    return top
+
+
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
@@ -107,6 +119,8 @@ class AnswerCache:
         with self._used():
             self._database = sqlite3.connect(path, timeout=60)
             self._database.execute("PRAGMA journal_mode=WAL")
+            # Of a killed process everything is kept; a power cut may lose the last answers.
+            self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.execute(_SCHEMA)
             self._database.commit()
 
@@ -140,19 +154,41 @@ class AnswerCache:
         self._database.close()
 
 
+@dataclass(frozen=True)
+class Answering:
+    """Where answers are kept, and whether to use these alone.
+
+    Attributes:
+        cache: The file; by default the language model's, or ``answers.sqlite`` beside the output.
+        offline: Whether to use the cache alone.
+        transport: An httpx2 transport, for tests.
+    """
+
+    cache: Path | None = None
+    offline: bool = False
+    transport: Any = None
+
+    def opened(self, model: "Answerer", beside: Path | None, folder: Path) -> AnswerCache:
+        stated = None if model.cache is None else folder / Path(model.cache).expanduser()
+        beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
+        return AnswerCache(self.cache or stated or beside_it)
+
+
 @dataclass
 class Asked:
     """What asking brought: an answer per request, in order, and what it took.
 
     Attributes:
         answers: In the order of the requests.
-        cached: How many were in the cache.
+        cached: How many different requests were in the cache.
+        sent: How many were sent now.
         tokens_in: Tokens sent now.
         tokens_out: Tokens received now.
     """
 
     answers: list[Answer]
     cached: int = 0
+    sent: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
@@ -160,39 +196,127 @@ class Asked:
     def statuses(self) -> Counter[str]:
         return Counter(answer.status for answer in self.answers)
 
+    def usage(self, model: "Answerer") -> dict[str, Any]:
+        """For metadata: what the answers took when they were given, and by whom and when."""
+        tokens_in = sum(answer.tokens_in for answer in self.answers)
+        tokens_out = sum(answer.tokens_out for answer in self.answers)
+        dates = [answer.date for answer in self.answers if answer.date]
+        cost = model.cost(tokens_in, tokens_out)
+        return {
+            "says it is": dict(Counter(answer.model for answer in self.answers if answer.model)),
+            "requests": len(self.answers),
+            "cached": self.cached,
+            "tokens": {"in": tokens_in, "out": tokens_out},
+            **({} if cost is None else {"cost": cost}),
+            "first answer": min(dates, default=""),
+            "last answer": max(dates, default=""),
+        }
 
-def plan(model: LanguageModel, requests: Sequence[Request], cache: AnswerCache) -> str:
-    """What asking would take, in a sentence, before anything is sent."""
-    keys = dict.fromkeys(request.key(model) for request in requests)
-    cached = cache.find(list(keys))
-    missing = {key: request for request in requests if (key := request.key(model)) not in cached}
-    # At least two characters a token in English; other scripts may take one or more a character.
-    tokens_in = sum(request.characters for request in missing.values()) // 2
-    tokens_out = len(missing) * (model.max_tokens or 0)
-    cost = model.cost(tokens_in, tokens_out)
-    sent = counted(len(missing), "request")
-    priced = "" if cost is None else f", {cost:,.2f} by the stated price"
-    return (
-        f"{sent} to {model.name}, {len(keys) - len(missing):,} cached; at most about "
-        f"{tokens_in:,} tokens in and {tokens_out:,} out{priced}"
-    )
+
+Talk = Generator[Sequence[Request], Sequence[Answer], Any]
+"""Yields requests, is sent their answers, may ask again, and returns what they come to."""
 
 
-def ask(
-    model: LanguageModel,
-    requests: Sequence[Request],
+class Conversation:
+    """Talks that go on as their answers come, from the cache or from whoever answers.
+
+    Attributes:
+        waiting: Requests that nobody has been asked yet, with their keys.
+        results: What each talk returned.
+        record: The answers to different requests, in the order in which they were first needed.
+    """
+
+    def __init__(self, model: "Answerer", talks: Sequence[Talk], cache: AnswerCache) -> None:
+        self.model, self.cache, self._talks = model, cache, talks
+        self.waiting = deque[tuple[str, Request]]()
+        self.results: list[Any] = [None] * len(talks)
+        self.record = Asked([])
+        self.held = [0] * len(talks)  # requests that were answered
+        self._answers: dict[str, Answer | None] = {}
+        self._needed: dict[int, list[str]] = {}
+        self._missing = [0] * len(talks)
+        self._asking = dict[str, list[int]]()
+        for number in range(len(talks)):
+            self._advance(number, None)
+
+    def resolve(self, key: str, request: Request, answer: Answer) -> None:
+        """Keep an answer, and let the talks that waited for it go on."""
+        if answer.status != FAILED:
+            self.cache.add(key, request.body(self.model), answer)
+        record, limits = self.record, self.model.limits
+        record.sent += 1
+        record.tokens_in += answer.tokens_in
+        record.tokens_out += answer.tokens_out
+        self._answers[key] = answer
+        progress().advance(1)
+        for number in self._asking.pop(key):
+            self._missing[number] -= 1
+            if not self._missing[number]:
+                self._advance(number, self._needed.pop(number))
+        for name, most, count in (
+            ("tokens", limits.tokens, record.tokens_in + record.tokens_out),
+            ("requests", limits.requests, record.sent + len(self.waiting)),
+        ):
+            if most is not None and count > most:
+                raise MachineError(
+                    f"`limits.{name}` of {self.model.name} is reached: {most:,}.",
+                    hint="What was answered is kept. Raise the limit, and run it again.",
+                )
+
+    def answers_to(self, keys: Sequence[str]) -> list[Answer]:
+        return [answer for key in keys if (answer := self._answers[key]) is not None]
+
+    def stalled(self) -> dict[int, int]:
+        """Talks that wait for an answer, and how many requests they have made."""
+        return {number: self.held[number] + len(keys) for number, keys in self._needed.items()}
+
+    def finished(self) -> Asked:
+        self.record.answers = self.answers_to(list(self._answers))
+        return self.record
+
+    def _advance(self, number: int, keys: list[str] | None) -> None:
+        while True:
+            try:
+                if keys is None:
+                    requests = next(self._talks[number])
+                else:
+                    requests = self._talks[number].send(self.answers_to(keys))
+            except StopIteration as end:
+                self.results[number] = end.value
+                return
+            self.held[number] += len(keys or ())
+            keys = [request.key(self.model) for request in requests]
+            stored = self.cache.find([key for key in keys if key not in self._answers])
+            self.record.cached += len(stored)
+            missing = dict[str, Request]()
+            for key, request in zip(keys, requests, strict=True):
+                if self._answers.setdefault(key, stored.get(key)) is None:
+                    missing[key] = request
+            if missing:
+                break
+        self._needed[number], self._missing[number] = keys, len(missing)
+        for key, request in missing.items():
+            if key not in self._asking:
+                self._asking[key] = []
+                self.waiting.append((key, request))
+            self._asking[key].append(number)
+
+
+def converse(
+    model: "Answerer",
+    talks: Sequence[Talk],
     cache: AnswerCache,
     *,
     offline: bool = False,
     transport: Any = None,
-) -> Asked:
-    """Answer requests from the cache, and by asking the model for the others.
+) -> tuple[list[Any], Asked]:
+    """Hold talks with a model, all at the same time, and return what each came to.
 
     Answers are kept as they come, so that a killed run goes on where it stopped.
 
     Args:
         model: Whom to ask.
-        requests: What to ask.
+        talks: What to ask.
         cache: Where answers are kept.
         offline: Whether to use the cache alone.
         transport: An httpx2 transport, for tests.
@@ -201,165 +325,105 @@ def ask(
         UsageError: An answer is not in the cache, offline; or the server refuses a parameter.
         MachineError: The key is missing, or wrong; or a limit is reached.
     """
-    keys = [request.key(model) for request in requests]
-    answers = cache.find(list(dict.fromkeys(keys)))
-    missing = {
-        key: request for key, request in zip(keys, requests, strict=True) if key not in answers
-    }
-    if missing and offline:
+    conversation = Conversation(model, talks, cache)
+    count = len(conversation.waiting)
+    if count and (offline or model.offline):
         raise UsageError(
-            f"{counted(len(missing), 'answer')} of {len(set(keys)):,} are not in {cache.path}.",
+            f"{counted(count, 'answer')} of {count + conversation.record.cached:,} are not in "
+            f"{cache.path}.",
             hint="Ask for them without --offline, or use the cache that has them.",
         )
-    record = Asked([], cached=len(keys) - len(missing))
-    if missing:
-        _refuse_above(model, len(missing))
-        with progress().doing("asking", len(missing), "requests"):
-            new = asyncio.run(_ask_all(model, missing, cache, record, transport))
-        answers |= new
-    record.answers = [answers[key] for key in keys]
-    return record
-
-
-def _refuse_above(model: LanguageModel, requests: int) -> None:
-    if model.limits.requests is not None and requests > model.limits.requests:
+    if model.limits.requests is not None and count > model.limits.requests:
         raise UsageError(
-            f"{requests:,} requests are more than `limits.requests` of {model.name} allows, "
+            f"{count:,} requests are more than `limits.requests` of {model.name} allows, "
             f"{model.limits.requests:,}.",
             hint="Raise the limit, or ask for less.",
         )
+    if count:
+        with progress().doing("asking", None, "requests"):
+            model.answer(conversation, transport)
+    return conversation.results, conversation.finished()
 
 
-async def _ask_all(
-    model: LanguageModel,
-    missing: Mapping[str, Request],
+def ask(
+    model: "Answerer",
+    requests: Sequence[Request],
     cache: AnswerCache,
-    record: Asked,
-    transport: Any,
-) -> dict[str, Answer]:
-    httpx2 = required("httpx2")
-    answers, waiting = dict[str, Answer](), iter(missing.items())
-    limits = httpx2.Limits(max_connections=model.concurrency)
-    async with httpx2.AsyncClient(
-        headers=model.headers(), timeout=model.timeout, transport=transport, limits=limits
-    ) as client:
+    *,
+    offline: bool = False,
+    transport: Any = None,
+) -> Asked:
+    """Answer requests, which do not depend on each other's answers; see :func:`converse`."""
 
-        async def work() -> None:
-            for key, request in waiting:
-                answer = await _ask_one(client, model, request)
-                answers[key] = answer
-                if answer.status != FAILED:
-                    cache.add(key, request.body(model), answer)
-                record.tokens_in += answer.tokens_in
-                record.tokens_out += answer.tokens_out
-                progress().advance(1)
-                most = model.limits.tokens
-                if most is not None and record.tokens_in + record.tokens_out > most:
-                    raise MachineError(
-                        f"`limits.tokens` of {model.name} is reached: {most:,}.",
-                        hint="What was answered is kept. Raise the limit, and run it again.",
-                    )
+    def talk() -> Talk:
+        return (yield requests)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(min(model.concurrency, len(missing))):
-                    group.create_task(work())
-        except BaseExceptionGroup as several:  # the first stopped the others
-            raise several.exceptions[0] from None
-    return answers
+    (answers,), record = converse(model, [talk()], cache, offline=offline, transport=transport)
+    record.answers = list(answers)
+    return record
 
 
-async def _ask_one(client: Any, model: LanguageModel, request: Request) -> Answer:
-    httpx2, message = required("httpx2"), ""
-    for attempt in range(model.retries + 1):
-        wait = min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
-        try:
-            response = await client.post(
-                f"{model.endpoint}/chat/completions", json=request.body(model)
-            )
-            if response.status_code == 200:
-                return _read(response.json(), _now())
-            message = f"HTTP {response.status_code}: {_reason(response)}"
-            if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
-                return _refusal(model, request, response, message)
-            with_hint = response.headers.get("retry-after", "")
-            wait = min(_LONGEST_WAIT, float(with_hint)) if with_hint.isdecimal() else wait
-        except (httpx2.HTTPError, httpx2.StreamError, ValueError, KeyError, TypeError) as error:
-            message = f"{type(error).__name__}: {shortened(str(error))}"
-        if attempt < model.retries:
-            await asyncio.sleep(wait)
-    return Answer(FAILED, message=_without_key(model, message), date=_now())
+def fitted(
+    builders: Sequence[Callable[[int], Request]], words: int, shortened: Counter[str]
+) -> Generator[Sequence[Request], Sequence[Answer], list[tuple[Answer, int]]]:
+    """Ask with texts of at most so many words; where a prompt does not fit, with half as many.
+
+    Args:
+        builders: Each makes a request of texts of at most a number of words.
+        words: Where to begin.
+        shortened: Counts the prompts that were.
+
+    Returns:
+        The answers, with the words that were allowed.
+    """
+    answers: dict[int, tuple[Answer, int]] = {}
+    todo = list(range(len(builders)))
+    while todo:
+        replies = yield [builders[number](words) for number in todo]
+        answers |= {number: (reply, words) for number, reply in zip(todo, replies, strict=True)}
+        words //= 2
+        todo = [number for number in todo if answers[number][0].status == "too_long"]
+        if words < _LEAST_WORDS:
+            break
+        if todo:
+            shortened["shortened prompts"] += len(todo)
+    return [answers[number] for number in range(len(builders))]
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def plan(model: "Answerer", requests: Sequence[Request], cache: AnswerCache) -> str:
+    """What asking would take, in a sentence, before anything is sent."""
+
+    def talk() -> Talk:
+        return (yield requests)
+
+    return plan_talks(model, [talk()], [requests], cache)
 
 
-def _reason(response: Any) -> str:
-    try:
-        body = response.json()
-        error = body.get("error", body)
-        return shortened(str(error.get("message", error) if isinstance(error, dict) else error))
-    except (ValueError, AttributeError):
-        return shortened(response.text)
+def plan_talks(
+    model: "Answerer",
+    talks: Sequence[Talk],
+    bounds: Sequence[Sequence[Request]],
+    cache: AnswerCache,
+) -> str:
+    """The same of talks, whose later requests depend on answers.
 
-
-def _without_key(model: LanguageModel, text: str) -> str:
-    key = model.headers().get("Authorization", "").removeprefix("Bearer ")
-    return text.replace(key, "***") if key else text
-
-
-def _refusal(model: LanguageModel, request: Request, response: Any, message: str) -> Answer:
-    """A prompt that does not fit is an answer; a refused key or parameter stops everything."""
-    message = _without_key(model, message)
-    if response.status_code in (401, 403):
-        raise MachineError(
-            f"{model.endpoint} refuses the key: {message}.",
-            hint=f"`key_from` names the environment variable with it: {model.key_from}.",
-        )
-    if response.status_code == 404:
-        raise MachineError(
-            f"{model.endpoint} does not have {model.name!r}: {message}.",
-            hint="Check `endpoint` (with its /v1) and `name`.",
-        )
-    if _TOO_LONG.search(message):
-        return Answer("too_long", message=message, date=_now())
-    if re.search("content.?filter|content.?policy|moderation", message, re.I):
-        return Answer("refused", message=message, date=_now())
-    sent = [key for key in (*model.parameters, *request.parameters) if key in message]
-    named = f"the parameter `{sent[0]}`" if sent else "the request"
-    raise UsageError(
-        f"{model.name} refuses {named}: {message}.",
-        hint="Set it to null (or leave it out of `extra`) if the model does not support it.",
-    )
-
-
-def _read(data: Any, date: str) -> Answer:
-    """An answer from the server's JSON; a KeyError or TypeError if it is not one."""
-    choice = data["choices"][0]
-    said, usage = choice["message"], data.get("usage") or {}
-    text, reason = said.get("content") or "", choice.get("finish_reason")
-    status: Status = "ok"
-    if reason == "content_filter" or said.get("refusal"):
-        status = "refused"
-    elif reason == "length":
-        status = "cut"
-    elif not text.strip():
-        status = "empty"
-    if reason is None:
-        raise ValueError("the answer was cut off by the server")
-    first = ((choice.get("logprobs") or {}).get("content") or [{}])[0]
-    return Answer(
-        status,
-        text=text,
-        reasoning=said.get("reasoning_content") or said.get("reasoning") or "",
-        top={
-            str(token["token"]): float(token["logprob"])
-            for token in first.get("top_logprobs") or []
-        },
-        tokens_in=int(usage.get("prompt_tokens", 0)),
-        tokens_out=int(usage.get("completion_tokens", 0)),
-        model=" ".join(filter(None, [data.get("model"), data.get("system_fingerprint")])),
-        message=str(said.get("refusal") or ""),
-        date=date,
+    Args:
+        model: Whom to ask.
+        talks: They are held as far as the cache goes.
+        bounds: For each talk, as many and as long requests as it may take.
+        cache: Where answers are kept.
+    """
+    conversation = Conversation(model, talks, cache)
+    missing = [request for _, request in conversation.waiting]
+    for number, held in conversation.stalled().items():
+        missing += bounds[number][held:]
+    # At least two characters a token in English; other scripts may take one or more a character.
+    tokens_in = sum(request.characters for request in missing) // 2
+    tokens_out = sum(model.longest_answer(request.parameters) for request in missing)
+    cost = model.cost(tokens_in, tokens_out)
+    sent = counted(len(missing), "request")
+    priced = "" if cost is None else f", {cost:,.2f} by the stated price"
+    return (
+        f"{sent} to {model.name}, {conversation.record.cached:,} cached; at most about "
+        f"{tokens_in:,} tokens in and {tokens_out:,} out{priced}"
     )

@@ -8,7 +8,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ import polars as pl
 
 from adducir.core.files import publishing, writing_text
 from adducir.corpora.qrels import Qrels
-from adducir.judges.answers import AnswerCache, Asked, Request, ask
-from adducir.judges.llm import LanguageModel
-from adducir.judges.prompting import Prompt
+from adducir.judges.answers import AnswerCache, Asked, Request, converse, fitted
+from adducir.judges.llm import Answerer
+from adducir.judges.prompting import Prompt, masses
 from adducir.runs.run import Run
 from adducir.runs.write import metadata_for, metadata_text
 
@@ -48,7 +48,7 @@ class Judged:
     """
 
     frame: pl.DataFrame
-    model: LanguageModel
+    model: Answerer
     prompt: Prompt
     asked: Asked
 
@@ -80,27 +80,12 @@ class Judged:
 
     def facts(self) -> dict[str, Any]:
         """For the metadata: everything that decides or explains the grades, but no key."""
-        model, said = (
-            self.model,
-            Counter(answer.model for answer in self.asked.answers if answer.model),
-        )
-        dates = [answer.date for answer in self.asked.answers if answer.date]
-        tokens_in = sum(answer.tokens_in for answer in self.asked.answers)
-        tokens_out = sum(answer.tokens_out for answer in self.asked.answers)
-        cost = model.cost(tokens_in, tokens_out)
         return {
-            "name": model.name,
-            **model.identity,
-            "says it is": dict(said),
-            "parameters": model.parameters,
-            "concurrency": model.concurrency,
+            **self.model.facts(),
             "prompt": {"digest": self.prompt.identity, **self.prompt.model_dump(mode="json")},
             "answers": dict(self.statuses),
             "texts cut": int(self.frame["cut"].sum()),
-            "tokens": {"in": tokens_in, "out": tokens_out},
-            **({} if cost is None else {"cost": cost}),
-            "first answer": min(dates, default=""),
-            "last answer": max(dates, default=""),
+            **self.asked.usage(self.model),
         }
 
 
@@ -116,26 +101,30 @@ def requests_for(
     pairs: pl.DataFrame,
     topics: Mapping[str, Mapping[str, str]],
     texts: Mapping[str, str],
-    model: LanguageModel,
+    model: Answerer,
     prompt: Prompt,
     *,
     repeat: int = 0,
-) -> tuple[list[Request], list[bool]]:
-    """A request per pair, and whether its text was cut."""
+) -> list[Request]:
+    """A request per pair."""
+    return [
+        _request(topics[qid], texts[docno], model, prompt, repeat, prompt.words)
+        for qid, docno in pairs.iter_rows()
+    ]
+
+
+def _request(
+    topic: Mapping[str, str], text: str, model: Answerer, prompt: Prompt, repeat: int, words: int
+) -> Request:
     parameters = prompt.constraint if model.constrains else {}
-    requests, is_cut = [], []
-    for qid, docno in pairs.iter_rows():
-        messages, cut = prompt.messages(topics[qid], texts[docno])
-        requests.append(Request(messages, parameters, repeat))
-        is_cut.append(cut)
-    return requests, is_cut
+    return Request(prompt.messages(topic, text, words), parameters, repeat)
 
 
 def judge(
     pairs: pl.DataFrame,
     topics: Mapping[str, Mapping[str, str]],
     texts: Mapping[str, str],
-    model: LanguageModel,
+    model: Answerer,
     prompt: Prompt,
     cache: AnswerCache,
     *,
@@ -156,10 +145,16 @@ def judge(
         offline: Whether to use the cache alone.
         transport: For tests.
     """
-    requests, is_cut = requests_for(pairs, topics, texts, model, prompt, repeat=repeat)
-    record = ask(model, requests, cache, offline=offline, transport=transport)
+    asked_pairs = list(pairs.iter_rows())
+    builders = [
+        partial(_request, topics[qid], texts[docno], model, prompt, repeat)
+        for qid, docno in asked_pairs
+    ]
+    talk = fitted(builders, prompt.words, Counter())
+    (answers,), record = converse(model, [talk], cache, offline=offline, transport=transport)
     rows = []
-    for (qid, docno), answer, cut in zip(pairs.iter_rows(), record.answers, is_cut, strict=True):
+    for (qid, docno), (answer, words) in zip(asked_pairs, answers, strict=True):
+        cut = len(texts[docno].split()) > words
         is_answer = answer.status in ("ok", "cut")
         grade = prompt.grade(answer.text) if is_answer else None
         status = answer.status if not is_answer else "unparsed" if grade is None else "ok"
@@ -172,11 +167,6 @@ def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, f
     """The mass of the allowed answers among a first token's spellings, and the expected grade."""
     if not top:
         return None, None
-    folded = {answer.lower(): grade for answer, grade in prompt.answers.items()}
-    masses = [
-        (exp(value), folded[spelling.strip().lower()])
-        for spelling, value in top.items()
-        if spelling.strip().lower() in folded
-    ]
-    mass = sum(share for share, _ in masses)
-    return mass, sum(share * grade for share, grade in masses) / mass if mass else None
+    shares = masses(prompt.answers, top)
+    mass = sum(shares.values())
+    return mass, sum(grade * share for grade, share in shares.items()) / mass if mass else None

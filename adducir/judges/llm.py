@@ -1,18 +1,27 @@
-"""A language model behind an OpenAI-compatible server: vLLM, llama.cpp, Ollama, or an API.
+"""Language models behind an OpenAI-compatible server (vLLM, llama.cpp, an API), or in this process.
 
 A file states everything that decides an answer. A parameter that the server refuses is an error
 that names it, never left out silently; a key comes from an environment variable and stands nowhere.
 """
 
 import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import MachineError
 from adducir.core.recipe import Recipe
+from adducir.models.gguf import weights_of
+from adducir.models.sources import RECIPES, ModelSource
+
+if TYPE_CHECKING:
+    from adducir.judges.answers import Conversation
+    from adducir.judges.local import Speaker
 
 
 class Limits(Recipe):
@@ -34,12 +43,75 @@ class Price(Recipe):
     output: float = Field(..., ge=0, description="Of answers.")
 
 
-class LanguageModel(Recipe):
-    """The keys of a language model's file.
+class Answerer(Recipe):
+    """A language model that answers: what every such file has.
 
     Attributes:
         kind: Distinguishes this file from others.
         description: For readers.
+        max_tokens: The longest answer; null is not sent.
+        constrains: Whether to ask for one of a prompt's answers (response_format with a JSON
+            schema), which is shorter and always readable.
+        cache: The file with all answers; by default `answers.sqlite` beside the output.
+        offline: Use the cache alone.
+        limits: When to stop.
+        price: For the cost, which is not known otherwise.
+    """
+
+    kind: Literal["llm"] = "llm"
+    description: str = ""
+    max_tokens: Annotated[int, Field(ge=1)] | None = 64
+    constrains: bool = False
+    cache: str | None = None
+    offline: bool = False
+    limits: Limits = Limits()
+    price: Price | None = None
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """Of the model, for messages."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, str]:
+        """What an answer is an answer of."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """What decides an answer besides the messages."""
+
+    @property
+    def answer_key(self) -> str:
+        """The parameter for the longest answer."""
+        return "max_tokens"
+
+    @abstractmethod
+    def answer(self, conversation: "Conversation", transport: Any = None) -> None:
+        """Answer whatever waits, until nothing does."""
+
+    def check(self) -> None:
+        """Download what will be loaded; an error if it is not available."""
+
+    def longest_answer(self, parameters: Mapping[str, Any]) -> int:
+        return int((self.parameters | dict(parameters)).get(self.answer_key) or 0)
+
+    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
+        if self.price is None:
+            return None
+        return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
+
+    def facts(self) -> dict[str, Any]:
+        """For metadata: who answers, and how."""
+        return {"name": self.name, **self.identity, "parameters": self.parameters}
+
+
+class LanguageModel(Answerer):
+    """A model behind an OpenAI-compatible server.
+
+    Attributes:
         endpoint: The server, such as http://localhost:8000/v1.
         name: The model, as the server calls it.
         revision: What distinguishes weights of that name, such as a commit; part of the identity.
@@ -47,20 +119,14 @@ class LanguageModel(Recipe):
         temperature: 0 for the most probable answer; null is not sent.
         top_p: Not sent by default.
         seed: Not sent by default.
-        max_tokens: The longest answer; null is not sent.
-        max_tokens_key: What the server calls that; reasoning models want max_completion_tokens.
+        max_tokens_key: What the server calls `max_tokens`; reasoning models want
+            max_completion_tokens.
         extra: Other parameters, sent as they are.
         concurrency: Requests at a time; answers depend on it, so it is recorded.
         timeout: Seconds to wait for an answer.
         retries: Further tries after a fault of the server or the network.
-        constrains: Whether the server can be asked for one of a prompt's answers (response_format
-            with a JSON schema), which is shorter and always readable.
-        limits: When to stop.
-        price: For the cost, which is not known otherwise.
     """
 
-    kind: Literal["llm"] = "llm"
-    description: str = ""
     endpoint: str
     name: str
     revision: str | None = None
@@ -68,15 +134,11 @@ class LanguageModel(Recipe):
     temperature: Annotated[float, Field(ge=0)] | None = 0.0
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
     seed: int | None = None
-    max_tokens: Annotated[int, Field(ge=1)] | None = 64
     max_tokens_key: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     extra: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
     concurrency: int = Field(4, ge=1, le=1024)
     timeout: float = Field(60.0, gt=0)
     retries: int = Field(4, ge=0, le=20)
-    constrains: bool = False
-    limits: Limits = Limits()
-    price: Price | None = None
 
     @field_validator("endpoint")
     @classmethod
@@ -87,7 +149,7 @@ class LanguageModel(Recipe):
 
     @property
     def identity(self) -> dict[str, str]:
-        """What an answer is an answer of: the model's name and revision, whoever serves it."""
+        """The model's name and revision, whoever serves it."""
         return {"name": self.name, **({"revision": self.revision} if self.revision else {})}
 
     @property
@@ -101,6 +163,13 @@ class LanguageModel(Recipe):
         }
         return {key: value for key, value in options.items() if value is not None} | self.extra
 
+    @property
+    def answer_key(self) -> str:
+        return self.max_tokens_key
+
+    def facts(self) -> dict[str, Any]:
+        return super().facts() | {"concurrency": self.concurrency}
+
     def headers(self) -> dict[str, str]:
         if self.key_from is None:
             return {}
@@ -111,16 +180,76 @@ class LanguageModel(Recipe):
             )
         return {"Authorization": f"Bearer {key}"}
 
-    def cost(self, tokens_in: int, tokens_out: int) -> float | None:
-        if self.price is None:
-            return None
-        return (tokens_in * self.price.input + tokens_out * self.price.output) / 1e6
+    def answer(self, conversation: "Conversation", transport: Any = None) -> None:
+        from adducir.judges.server import answer
+
+        answer(conversation, self, transport)
 
 
-def open_llm(path: Path | str) -> LanguageModel:
-    """Read a language model's file.
+class LocalModel(Answerer):
+    """A model that runs in this process with transformers; always its most probable answer.
+
+    Attributes:
+        base: Its weights: a folder, a GGUF file, or a name on the Hugging Face Hub.
+        template_options: What its chat template may be told, such as `enable_thinking: false`.
+        batch_tokens: Padded tokens per batch, which affect the last digits.
+        device: Where it runs.
+    """
+
+    base: str
+    template_options: dict[str, Any] = {}  # noqa: RUF012
+    batch_tokens: Annotated[int, Field(ge=1)] | None = None
+    device: str = "auto"
+    _folder: Path = PrivateAttr(default_factory=Path)
+
+    @property
+    def name(self) -> str:
+        return Path(self.base).name
+
+    @cached_property
+    def identity(self) -> dict[str, str]:
+        """The digest of its weights, wherever they are."""
+        return {"weights": weights_of(self.base, self._folder).identity()}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        options = {"template_options": self.template_options, "max_tokens": self.max_tokens}
+        return {key: value for key, value in options.items() if value}
+
+    def check(self) -> None:
+        source = weights_of(self.base, self._folder)
+        if isinstance(source, ModelSource):
+            source.local()
+            source.local_tokenizer()
+
+    @cached_property
+    def speaker(self) -> "Speaker":
+        """The network, which is loaded once."""
+        from adducir.judges.local import Speaker
+
+        return Speaker(self, weights_of(self.base, self._folder))
+
+    def answer(self, conversation: "Conversation", transport: Any = None) -> None:
+        self.speaker.answer(conversation)
+
+
+def open_llm(source: Path | str, folder: Path | None = None) -> Answerer:
+    """A language model by its file, or by the folder or GGUF file with its weights.
+
+    Args:
+        source: A YAML file, a folder, a ``.gguf`` file, or a name on the Hugging Face Hub.
+        folder: Where relative paths start.
 
     Raises:
         InputError: The file is missing or has a wrong key; with its line.
     """
-    return validate(load(Path(path)), LanguageModel)
+    text, start = str(source), folder or Path()
+    if Path(text).suffix not in RECIPES:
+        model: Answerer = LocalModel(base=text)
+    else:
+        document = load(start / Path(text).expanduser())
+        keys = document.data if isinstance(document.data, dict) else {}
+        model = validate(document, LocalModel if "base" in keys else LanguageModel)
+    if isinstance(model, LocalModel):
+        model._folder = start
+    return model

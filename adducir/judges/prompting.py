@@ -1,16 +1,18 @@
 """Prompts: files with what is asked, the answers that are allowed, and how long a text may be.
 
-Bundled are ``graded`` (0 to 3) and ``binary``. A text is fenced by markers that it cannot contain,
-and only texts are cut. An answer must be one of those allowed, whole: "I cannot grade this 3" is no
-3.
+About one document, ``graded`` (0 to 3) and ``binary`` are bundled: an answer must be one of those
+allowed, whole ("I cannot grade this 3" is not a 3). About several, ``listwise`` and ``choice``, and
+as published ``rankgpt`` and ``rankzephyr``. Texts are fenced by markers that they cannot contain;
+only they are cut.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import exp
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, TypeVar, overload
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import UsageError
@@ -20,7 +22,9 @@ from adducir.core.texts import nearest
 
 _HERE = Path(__file__).with_name("prompts")
 _FENCE = re.compile(r"<(/?)\s*document\s*>", re.IGNORECASE)
-_PLACES = re.compile(r"\{(query|description|narrative|text)\}")
+_PLACES = re.compile(r"\{(query|description|narrative|text|num|rank)\}")
+_IDENTIFIER = re.compile(r"\[(\w{1,9})\]")
+Messages = tuple[tuple[str, str], ...]
 
 
 class Prompt(Recipe):
@@ -60,16 +64,11 @@ class Prompt(Recipe):
     def identity(self) -> str:
         return fingerprint(self.model_dump(mode="json"))
 
-    def messages(
-        self, topic: Mapping[str, str], text: str
-    ) -> tuple[tuple[tuple[str, str], ...], bool]:
-        """The messages for a topic (query, description, narrative) and a text; was it cut?"""
-        words = text.split()
-        is_cut = len(words) > self.words
-        fenced = _FENCE.sub(r"(\1document)", " ".join(words[: self.words]) if is_cut else text)
-        filled = _PLACES.sub(lambda place: {**topic, "text": fenced}.get(place[1], ""), self.user)
-        user = ("user", re.sub(r"\n{3,}", "\n\n", filled))
-        return ((("system", self.system), user) if self.system else (user,)), is_cut
+    def messages(self, topic: Mapping[str, str], text: str, words: int | None = None) -> Messages:
+        """The messages for a topic (query, description, narrative) and a text, cut if longer."""
+        cut = cut_text(text, words or self.words)
+        user = _filled(self.user, {**topic, "text": _FENCE.sub(r"(\1document)", cut)})
+        return (*_system(self.system), ("user", re.sub(r"\n{3,}", "\n\n", user)))
 
     def grade(self, answer: str) -> int | None:
         """The grade of an answer that is, whole, one of those allowed; quotes are JSON's."""
@@ -84,15 +83,150 @@ class Prompt(Recipe):
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
-def open_prompt(source: str) -> Prompt:
+class ListPrompt(Recipe):
+    """The keys of a prompt about several passages; rank_llm's templates are read as well.
+
+    Attributes:
+        kind: Distinguishes this file from others.
+        version: Raised when the wording changes.
+        system: The system message; empty for none.
+        before: What is said first, with the places {query} and {num}.
+        passage: Each passage, with the places {rank} and {text}.
+        after: What is said last.
+        ready: The model's reply to ``before``: with it, each passage is a turn of its own.
+        received: The model's reply to a passage, with the place {rank}.
+        words: The longest text, in words; longer ones are cut there, and counted.
+    """
+
+    kind: Literal["list-prompt"] = "list-prompt"
+    version: str
+    system: str = ""
+    before: str
+    passage: str
+    after: str
+    ready: str | None = None
+    received: str = "Received."
+    words: int = Field(300, ge=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_rank_llm(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping) or "method" not in data:
+            return data
+        if data["method"] not in ("singleturn_listwise", "multiturn_listwise"):
+            raise ValueError(f"rank_llm's method {data['method']} is not listwise")
+        names = {new: key for key, new in _RANK_LLM.items() if key in data}
+        values = {
+            new: str(data[key]).replace("{candidate}", "{text}") for new, key in names.items()
+        }
+        others = {key: data[key] for key in data if key not in _RANK_LLM and key not in _UNUSED}
+        return {"version": "rank_llm", **values, **others}
+
+    @field_validator("passage")
+    @classmethod
+    def _has_places(cls, value: str) -> str:
+        if missing := [place for place in ("{rank}", "{text}") if place not in value]:
+            raise ValueError(f"lacks the place {missing[0]}")
+        return value
+
+    @property
+    def identity(self) -> str:
+        return fingerprint(self.model_dump(mode="json"))
+
+    def messages(
+        self, query: str, texts: Sequence[str], labels: Sequence[str], words: int | None = None
+    ) -> Messages:
+        """The messages for a query and labelled texts, cut if longer."""
+        cuts = [cut_text(text, words or self.words) for text in texts]
+        values = {"query": _unlabelled(query), "num": str(len(texts))}
+        before, after = _filled(self.before, values), _filled(self.after, values)
+        passages = [
+            (label, _filled(self.passage, {"rank": label, "text": _unlabelled(text)}))
+            for label, text in zip(labels, cuts, strict=True)
+        ]
+        if self.ready is None:
+            # As in rank_llm, a file's line breaks are the prompt's.
+            body = "".join([before, *(text for _, text in passages), after])
+            turns: Messages = (("user", body),)
+        else:
+            turns = (("user", before), ("assistant", self.ready))
+            for label, text in passages:
+                reply = _filled(self.received, {"rank": label})
+                turns = (*turns, ("user", text), ("assistant", reply))
+            turns = (*turns, ("user", after))
+        return (*_system(self.system), *turns)
+
+
+_RANK_LLM = {
+    "system_message": "system",
+    "prefix": "before",
+    "prefix_user": "before",
+    "body": "passage",
+    "body_user": "passage",
+    "suffix": "after",
+    "suffix_user": "after",
+    "prefix_assistant": "ready",
+    "body_assistant": "received",
+}
+_UNUSED = ("method", "output_validation_regex", "output_extraction_regex")
+
+
+def cut_text(text: str, words: int) -> str:
+    """A text, or the first words of a longer one."""
+    split = text.split()
+    return " ".join(split[:words]) if len(split) > words else text
+
+
+def _unlabelled(text: str) -> str:
+    """A text on one line that does not contain a passage's identifier."""
+    return _IDENTIFIER.sub(r"(\1)", " ".join(text.split()))
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    def value(place: re.Match[str]) -> str:
+        optional = place[1] in ("description", "narrative")
+        return values.get(place[1], "" if optional else place[0])
+
+    return _PLACES.sub(value, template)
+
+
+def _system(text: str) -> Messages:
+    return (("system", text),) if text else ()
+
+
+def masses(grades: Mapping[str, int], top: Mapping[str, float]) -> dict[int, float]:
+    """The probability of each grade's answers among a first token's spellings."""
+    folded = {answer.lower(): grade for answer, grade in grades.items()}
+    sums = dict[int, float]()
+    for spelling, value in top.items():
+        grade = folded.get(spelling.strip(" \n\t▁Ġ").lower())
+        if grade is not None:
+            sums[grade] = sums.get(grade, 0.0) + exp(value)
+    return sums
+
+
+P = TypeVar("P", Prompt, ListPrompt)
+
+
+@overload
+def open_prompt(source: str) -> Prompt: ...
+
+
+@overload
+def open_prompt(source: str, kind: type[P], folder: Path | None = None) -> P: ...
+
+
+def open_prompt(source: str, kind: Any = Prompt, folder: Path | None = None) -> Any:
     """A bundled prompt by name, or a file."""
-    bundled = sorted(path.stem for path in _HERE.glob("*.yaml"))
+    inside = _HERE / ("lists" if kind is ListPrompt else "")
+    bundled = sorted(path.stem for path in inside.glob("*.yaml"))
     if source in bundled:
-        return validate(load(_HERE / f"{source}.yaml"), Prompt)
-    if not Path(source).is_file():
+        return validate(load(inside / f"{source}.yaml"), kind)
+    path = (folder or Path()) / source
+    if not path.is_file():
         raise UsageError(
             f"{source!r} is neither a prompt's file nor one of the bundled prompts"
             f"{nearest(source, bundled) or '.'}",
             hint=f"Bundled are {', '.join(bundled)}.",
         )
-    return validate(load(Path(source)), Prompt)
+    return validate(load(path), kind)

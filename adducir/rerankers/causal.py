@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _PARTS = ("{query}", "{document}")
 
 
-class YesNoRecipe(RerankerRecipe):
-    """A language model's answer to whether a document is relevant.
+class Question(RerankerRecipe):
+    """What a language model is asked, and the tokens of its answers, as published or set.
 
     Attributes:
         template: The question, in pieces that are tokenised separately; it contains {query} and
@@ -38,22 +38,12 @@ class YesNoRecipe(RerankerRecipe):
         instruction: What {instruction} stands for.
         yes: The token of a relevant document.
         no: That of another; without it the score is the logit of ``yes``.
-        length: Tokens of an input; by default as published, or as many as the model reads.
     """
 
-    classes: ClassVar[tuple[str, ...]] = ("ForCausalLM", "LMHeadModel")
-    scores: ClassVar[str] = "log-odds of the answer yes"
-
-    model: Literal["yes-no"] = "yes-no"
     template: tuple[str, ...] | None = None
     instruction: str | None = None
     yes: str | None = None
     no: str | None = None
-    length: Length | None = None
-
-    @classmethod
-    def fits(cls, source: ModelSource) -> bool:
-        return look(source).kind == "causal-lm" and known(source, "rerankers") is not None
 
     def stated(self, source: ModelSource) -> tuple[dict[str, Any], str]:
         """Its values and what states them; an InputError where nothing does."""
@@ -62,7 +52,7 @@ class YesNoRecipe(RerankerRecipe):
         if published and self.template is None:  # tokens answer the question that was asked
             facts = dict(published.facts)
         keys = ("template", "instruction", "yes", "no", "length")
-        stated = {key: getattr(self, key) for key in keys if getattr(self, key) is not None}
+        stated = {key: value for key in keys if (value := getattr(self, key, None)) is not None}
         missing = [key for key in ("template", "yes") if key not in facts | stated]
         if missing:
             raise InputError(
@@ -78,6 +68,33 @@ class YesNoRecipe(RerankerRecipe):
             raise InputError(message, path=source.folder or source.name)
         origin = "set" if not facts else published.title if published else ""
         return facts_, origin + (" and set" if facts and stated else "")
+
+
+def pieces_of(stated: Mapping[str, Any], bos: str) -> list[str]:
+    """A question's pieces, with what does not depend on query and document filled in."""
+    instruction = stated.get("instruction") or ""
+    if instruction:
+        instruction = stated.get("instructed", "{}").replace("{}", instruction)
+    values = {"{instruction}": instruction, "{bos}": bos}
+    return [_filled(piece, values) for piece in stated["template"]]
+
+
+class YesNoRecipe(Question):
+    """A language model's answer to whether a document is relevant.
+
+    Attributes:
+        length: Tokens of an input; by default as published, or as many as the model reads.
+    """
+
+    classes: ClassVar[tuple[str, ...]] = ("ForCausalLM", "LMHeadModel")
+    scores: ClassVar[str] = "log-odds of the answer yes"
+
+    model: Literal["yes-no"] = "yes-no"
+    length: Length | None = None
+
+    @classmethod
+    def fits(cls, source: ModelSource) -> bool:
+        return look(source).kind == "causal-lm" and known(source, "rerankers") is not None
 
     def statement(self, source: ModelSource) -> str:
         facts, origin = self.stated(source)
@@ -95,11 +112,7 @@ class YesNo(Pointwise):
     def __init__(self, network: Any, tokenizer: Any, stated: dict[str, Any]) -> None:
         self.network, self.tokenizer = network, tokenizer
         self._answers = self._tokens(stated)
-        instruction = stated.get("instruction") or ""
-        if instruction:
-            instruction = stated.get("instructed", "{}").replace("{}", instruction)
-        values = {"{instruction}": instruction, "{bos}": tokenizer.bos_token or ""}
-        self._pieces = [_filled(piece, values) for piece in stated["template"]]
+        self._pieces = pieces_of(stated, tokenizer.bos_token or "")
         fixed = sum(len(self._ids(piece)) for piece in self._pieces if not _parts_in(piece))
         longest = longest_input(network.config.get_text_config(), tokenizer, stated.get("length"))
         room = longest - fixed

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import ArtifactError, InputError, MachineError
@@ -138,6 +138,10 @@ class RerankerRecipe(Recipe):
     def load(self, source: ModelSource) -> Pointwise:
         """The model, on the CPU; kinds with empty ``base`` ignore ``source``."""
 
+    def opened(self, name: str, folder: Path, running: Running) -> "Reranker":
+        """The reranker of this recipe, not yet loaded; relative paths start in ``folder``."""
+        return Reranker(name, self, source_of(self, folder), running)
+
     def statement(self, source: ModelSource) -> str:
         """How it reads a query and a text, and what states that, in a line; empty if fixed."""
         return ""
@@ -145,6 +149,27 @@ class RerankerRecipe(Recipe):
     def scale(self, source: ModelSource) -> str:
         """What its scores mean, briefly, without loading the model."""
         return self.scores
+
+
+class Windowed(RerankerRecipe):
+    """A reranker that orders windows of passages.
+
+    Attributes:
+        window: Passages ranked at once.
+        stride: Distance between successive windows.
+    """
+
+    is_listwise: ClassVar[bool] = True
+    scores: ClassVar[str] = "1 / rank"
+
+    window: Length = 20
+    stride: Length = 10
+
+    @model_validator(mode="after")
+    def _overlaps(self) -> Self:
+        if self.stride > self.window:
+            raise ValueError("`stride` must not exceed `window`: passages would be skipped")
+        return self
 
 
 def fitted(query: Numbers, text: Numbers, room: int) -> tuple[Numbers, Numbers]:
@@ -172,6 +197,10 @@ RERANKERS = Family(
         "colbert": "adducir.rerankers.colbert:ColBERTRecipe",
         "maxsim": "adducir.rerankers.colbert:MaxSimRecipe",
         "yes-no": "adducir.rerankers.causal:YesNoRecipe",
+        "llm-pointwise": "adducir.rerankers.asked_kinds:PointwiseRecipe",
+        "llm-listwise": "adducir.rerankers.asked_kinds:ListwiseRecipe",
+        "llm-setwise": "adducir.rerankers.asked_kinds:SetwiseRecipe",
+        "llm-pairwise": "adducir.rerankers.asked_kinds:PairwiseRecipe",
     },
     what="reranker",
 )
@@ -280,7 +309,10 @@ def open_reranker(
     text, start = str(name), folder or Path()
     path = start / Path(text).expanduser()
     kind, colon, rest = text.partition(":")
-    if path.suffix in RECIPES:
+    is_named = colon and kind in RERANKERS and not path.exists()
+    if is_named:
+        recipe = RERANKERS.make(kind, {"base": rest} if rest else {})
+    elif path.suffix in RECIPES:
         recipe, start = read_recipe(path), study_folder(path)
         if is_trained(recipe):
             return open_trained(path, path.with_suffix(""), running)
@@ -289,7 +321,7 @@ def open_reranker(
     elif text in RERANKERS and not path.exists():
         recipe = RERANKERS.make(text)
     elif colon and "/" not in kind and not path.exists():
-        recipe = RERANKERS.make(kind, {"base": rest} if rest else {})
+        recipe = RERANKERS.make(kind)  # which does not exist
     else:
         source = replace(model_source(text, start), offline=_OFFLINE)
         if source.folder is None and "/" not in text:  # the Hub has no reranker without an owner
@@ -303,7 +335,7 @@ def open_reranker(
                 what = f"{source.name} is an encoder ({seen.title}), not a reranker."
             raise InputError(what, path=source.folder, hint=seen.use)
         recipe = RERANKERS.make(found, {"base": text})
-    return Reranker(text, recipe, source_of(recipe, start), running)
+    return recipe.opened(text, start, running)
 
 
 def read_recipe(path: Path) -> RerankerRecipe:

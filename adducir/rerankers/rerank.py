@@ -27,7 +27,9 @@ from adducir.corpora.topics import Topics
 from adducir.indexes.documents import DocumentStore, DocumentWriter
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
+from adducir.models.running import Running
 from adducir.models.work import Arrays, ModelWork, tokens_for
+from adducir.rerankers.asked import AskedReranker
 from adducir.rerankers.once import scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.folding import Fold, PassageMap
@@ -148,6 +150,19 @@ def reranked_part(run: Run, depth: int, fold: str | None = None) -> Run:
     return Run(rows.select(run.frame.columns), run.tag, run.path)
 
 
+def questions_of(run: Run, best: Run, topics: Topics) -> list[_Topic]:
+    """Each topic's qid, query and the docnos to rerank."""
+    queries = dict(zip(topics.qids, topics.texts, strict=True))
+    if unknown := [qid for qid in run.qids if qid not in queries]:
+        raise InputError(
+            f"the run ranks documents for topic {unknown[0]}, which is not in {topics.source}.",
+            path=run.path,
+            hint="Give the topics that were searched.",
+        )
+    groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
+    return [(qid, queries[qid], docnos) for qid, docnos in groups]
+
+
 def rerank(
     run: Run,
     topics: Topics,
@@ -168,16 +183,7 @@ def rerank(
     reranker.check()
     if statement := reranker.statement:
         progress().note(f"{reranker.name}: {statement}")
-    began = time.perf_counter()
-    queries = dict(zip(topics.qids, topics.texts, strict=True))
-    if unknown := [qid for qid in run.qids if qid not in queries]:
-        raise InputError(
-            f"the run ranks documents for topic {unknown[0]}, which is not in {topics.source}.",
-            path=run.path,
-            hint="Give the topics that were searched.",
-        )
-    best = reranked_part(run, depth, fold)
-    groups = best.frame.group_by("qid", maintain_order=True).agg("docno").iter_rows()
+    began, best = time.perf_counter(), reranked_part(run, depth, fold)
     is_listwise, running = reranker.recipe.is_listwise, reranker.running
     tokens = running.tokens or reranker.recipe.batch_tokens
     work = _Reranking(
@@ -185,10 +191,17 @@ def rerank(
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
         running=replace(running, tokens=tokens),
         reranker=reranker,
-        topics=[(qid, queries[qid], docnos) for qid, docnos in groups],
+        topics=questions_of(run, best, topics),
         texts=texts,
     )
-    if reranker.recipe.is_late and work.topics:
+    asked: dict[str, Any] = {}
+    if isinstance(reranker, AskedReranker):
+        questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
+        verdicts = reranker.verdicts(questions, chunking.output)
+        progress().note(f"{reranker.name}: {verdicts.whole}")
+        values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
+        seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
+    elif reranker.recipe.is_late and work.topics:
         values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
     else:
         with chunking.made(work) as chunks:
@@ -228,11 +241,15 @@ def rerank(
             **({} if fold is None else {"fold": str(Fold.of(fold))}),
             "fields": list(texts.fields),
             "score scale": reranker.scale,
-            "batch": {"padded tokens": tokens or tokens_for(choose_device(running.device))},
+            **(asked or {"batch": {"padded tokens": tokens or _default_tokens(running)}}),
             "below the depth": "the order of the candidates, scores below the lowest",
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
     )
+
+
+def _default_tokens(running: Running) -> int:
+    return tokens_for(choose_device(running.device))
 
 
 @dataclass(frozen=True, kw_only=True)

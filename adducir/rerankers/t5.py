@@ -16,13 +16,12 @@ itself. Padding comes last, masked, because T5's positions are relative: padding
 ``Relevant:`` would make scores depend on the batch.
 """
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.models.folders import object_in
@@ -31,12 +30,14 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
+from adducir.rerankers.permutations import repaired, windows
 from adducir.rerankers.recipe import (
     Length,
     Pair,
     Pointwise,
     RerankerRecipe,
     Scores,
+    Windowed,
     fitted,
     fitted_pairs,
 )
@@ -135,35 +136,23 @@ class MonoT5(_T5):
         return answers.log_softmax(dim=-1)[:, 1]
 
 
-class LiT5Recipe(RerankerRecipe):
+class LiT5Recipe(Windowed):
     """A LiT5-Distill.
 
     Attributes:
         base: By default the first version in base size.
-        window: Passages ranked at once.
-        stride: Distance between successive windows.
         length: Tokens of one passage's input.
         answer_length: Maximum tokens of the answer; by default 140, or 7 per passage of a window.
     """
 
-    is_listwise: ClassVar[bool] = True
-    scores: ClassVar[str] = "1 / rank"
     classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration", "FiD")
     named: ClassVar[str] = "lit5"
 
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
-    window: Length = 20
-    stride: Length = 10
     length: Length = 150
     # A passage's number takes at most 7: "[", three digits, "]", a blank and ">".
     answer_length: Length = Field(default_factory=lambda data: 7 * max(20, data.get("window", 0)))
-
-    @model_validator(mode="after")
-    def _overlaps(self) -> "LiT5Recipe":
-        if self.stride > self.window:
-            raise ValueError("`stride` must not exceed `window`: passages would be skipped")
-        return self
 
     def load(self, source: ModelSource) -> "LiT5":
         # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would
@@ -247,19 +236,3 @@ class LiT5(_T5):
             answer = self.answer(query, [texts[number] for number in inside])
             order[first:end] = inside[repaired(answer, len(inside))]
         return order
-
-
-def windows(count: int, window: int, stride: int) -> list[tuple[int, int]]:
-    """Windows over this many texts, from bottom to top, ``stride`` apart."""
-    spans, end = list[tuple[int, int]](), count
-    while end > 0 and (not spans or spans[-1][0] > 0):
-        spans.append((max(0, end - window), end))
-        end -= stride
-    return spans
-
-
-def repaired(answer: str, count: int) -> NDArray[np.int64]:
-    """The order in ``3 > 1 > 2``, from 0; the rest follow in their old order."""
-    named = (int(digits) - 1 for digits in re.findall(r"[0-9]+", answer) if len(digits) < 10)
-    order = dict.fromkeys(number for number in named if 0 <= number < count)
-    return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)

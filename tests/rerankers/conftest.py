@@ -9,7 +9,7 @@ from rerank_texts import QUERIES, TEXTS
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
-    (tmp_path / "rerankers").mkdir()
+    (tmp_path / "rerankers").mkdir(exist_ok=True)
     (tmp_path / "runs").mkdir()
     lines = [json.dumps({"docno": f"d{n}", "text": text}) for n, text in enumerate(TEXTS)]
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -18,8 +18,9 @@ from adducir.core.errors import InputError
 from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource, model_source
+from adducir.rerankers.permutations import repaired, windows
 from adducir.rerankers.recipe import open_reranker
-from adducir.rerankers.t5 import MonoT5Recipe, repaired, windows
+from adducir.rerankers.t5 import MonoT5Recipe
 
 PAIRS = list(itertools.product(QUERIES, TEXTS))
 LONG = "should nuclear power be banned because energy plants run on and on " * 4

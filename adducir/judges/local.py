@@ -1,0 +1,190 @@
+"""Answers of a language model in this process: its chat template, always the likeliest token.
+
+Prompts are answered in batches of similar length, padded before, masked. A batch's composition
+changes log-probabilities in the last digits (3e-5 in single precision), as a server's load does.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adducir.core.errors import InputError, UsageError
+from adducir.judges.answers import Answer, Conversation, Request, Status, spellings
+from adducir.judges.server import without_thought
+from adducir.models.gguf import GGUF, load_causal
+from adducir.models.loading import longest_input
+from adducir.models.machine import choose_device
+from adducir.models.work import Numbers, padded, token_batches
+
+if TYPE_CHECKING:
+    import torch
+
+    from adducir.judges.llm import LocalModel
+    from adducir.models.sources import ModelSource
+
+_MOST_ANSWER = 1024
+"""Tokens of an answer that nothing else bounds."""
+
+
+class Speaker:
+    """A causal language model and its tokenizer."""
+
+    def __init__(self, model: "LocalModel", source: "GGUF | ModelSource") -> None:
+        self.model = model
+        self.network, self.tokenizer = load_causal(source)
+        self.network.to(choose_device(model.device))
+        stated = self.network.generation_config.eos_token_id
+        ends = stated if isinstance(stated, list) else [stated]
+        self.ends = sorted({end for end in (*ends, self.tokenizer.eos_token_id) if end is not None})
+        self.most = longest_input(self.network.config.get_text_config(), self.tokenizer)
+        self.filler = int(self.tokenizer.pad_token_id)
+        network: Any = self.network  # generate() falls back to the checkpoint's own settings
+        network.generation_config = self._settings(_MOST_ANSWER)
+
+    def _settings(self, longest: int) -> Any:
+        from transformers import GenerationConfig
+
+        return GenerationConfig(  # type: ignore[no-untyped-call]
+            do_sample=False,
+            num_beams=1,
+            eos_token_id=self.ends or None,
+            pad_token_id=self.filler,
+            max_new_tokens=longest,
+        )
+
+    def answer(self, conversation: Conversation) -> None:
+        """Answer whatever waits, until nothing does."""
+        while conversation.waiting:
+            waiting = [*conversation.waiting]
+            conversation.waiting.clear()
+            groups: dict[str, list[tuple[str, Request, Numbers]]] = {}
+            for key, request in waiting:
+                parameters = {**self.model.parameters, **request.parameters}
+                ids = self._ids(request)
+                longest = int(parameters.get("max_tokens") or _MOST_ANSWER)
+                if len(ids) + longest > self.most:
+                    message = f"{len(ids)} tokens and {longest} of the answer: {self.most} fit"
+                    conversation.resolve(key, request, _answer("too_long", message=message))
+                else:
+                    group = groups.setdefault(repr(sorted(parameters.items())), [])
+                    group.append((key, request, ids))
+            for group in groups.values():
+                lengths = [len(ids) for _, _, ids in group]
+                for batch in token_batches(lengths, self.model.batch_tokens, self.network.device):
+                    some = [group[number] for number in batch]
+                    parameters = {**self.model.parameters, **some[0][1].parameters}
+                    answers = self._answers([ids for _, _, ids in some], parameters)
+                    for (key, request, _), answer in zip(some, answers, strict=True):
+                        conversation.resolve(key, request, answer)
+
+    def _ids(self, request: Request) -> Numbers:
+        if request.raw is None:
+            messages = [{"role": role, "content": text} for role, text in request.messages]
+            try:
+                text = self.tokenizer.apply_chat_template(
+                    messages,
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    **self.model.template_options,
+                )
+            except Exception as error:  # jinja2's, and ValueErrors of transformers
+                raise InputError(
+                    f"its chat template cannot be filled: {str(error).splitlines()[0]}.",
+                    path=self.tokenizer.name_or_path,
+                    hint="It may lack one (an instruction-tuned model has one), or not take a "
+                    "system message: leave `system` out of a prompt of your own.",
+                ) from error
+        else:
+            text = request.raw
+        encoded = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return np.array(encoded, dtype=np.int64)
+
+    def _answers(self, rows: Sequence[Numbers], parameters: Mapping[str, Any]) -> list[Answer]:
+        import torch
+        from transformers import LogitsProcessorList
+
+        longest = int(parameters.get("max_tokens") or _MOST_ANSWER)
+        ids, mask = padded([row[::-1] for row in rows], self.filler, self.device)
+        steps = Steps(ids.shape[1], self._allowed(parameters))
+        with torch.inference_mode():
+            written = self.network.generate(
+                input_ids=ids.flip(1),
+                attention_mask=mask.flip(1),
+                generation_config=self._settings(longest),
+                logits_processor=LogitsProcessorList([steps]),
+            )
+        # Of a chat, or of a completion, whose parameter is their number.
+        top = int(parameters.get("top_logprobs") or parameters.get("logprobs") or 0)
+        values, tokens = steps.first.log_softmax(-1).topk(min(top, steps.first.shape[1]))
+        answers = []
+        for row, new in enumerate(written[:, ids.shape[1] :].tolist()):
+            count = next((n for n, token in enumerate(new) if token in self.ends), len(new))
+            text, thought = without_thought(
+                self.tokenizer.decode(new[:count], skip_special_tokens=True)
+            )
+            rows_of = zip(tokens[row].tolist(), values[row].tolist(), strict=True)
+            listed = [(self.tokenizer.decode([token]), value) for token, value in rows_of]
+            status: Status = "ok" if text.strip() else "empty"
+            status = "cut" if count == len(new) else status
+            answers.append(
+                _answer(
+                    status,
+                    text=text,
+                    reasoning=thought,
+                    top=spellings(listed),
+                    tokens_in=len(rows[row]),
+                    tokens_out=min(count + 1, len(new)),
+                )
+            )
+        return answers
+
+    @property
+    def device(self) -> "torch.device":
+        device: torch.device = self.network.device
+        return device
+
+    def _allowed(self, parameters: Mapping[str, Any]) -> list[list[int]]:
+        """The tokens of each answer that is allowed, and of its end; none if all are."""
+        if "response_format" not in parameters:
+            return []
+        try:
+            texts = parameters["response_format"]["json_schema"]["schema"]["enum"]
+        except (KeyError, TypeError) as error:
+            message = "a model in this process takes no other `response_format` than an enum."
+            raise UsageError(message) from error
+        if not self.ends:
+            raise InputError("it names no token that ends.", path=self.tokenizer.name_or_path)
+        encode = self.tokenizer
+        rows = [encode(str(text), add_special_tokens=False)["input_ids"] for text in texts]
+        return [[*row, self.ends[0]] for row in rows]
+
+
+class Steps:
+    """Keeps the first step's logits, and lets only allowed answers be written."""
+
+    def __init__(self, start: int, allowed: Sequence[Sequence[int]]) -> None:
+        self.start, self.allowed = start, allowed
+        self.first: Any = None  # (n, vocabulary)
+
+    def __call__(self, ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
+        if self.first is None:
+            self.first = scores.float().clone()
+        if not self.allowed:
+            return scores
+        limited = scores.new_full(scores.shape, float("-inf"))
+        for row, written in enumerate(ids[:, self.start :].tolist()):
+            place = len(written)
+            after = {
+                option[place]
+                for option in self.allowed
+                if option[:place] == written and len(option) > place
+            }
+            columns = sorted(after) or [self.allowed[0][-1]]
+            limited[row, columns] = scores[row, columns]
+        return limited
+
+
+def _answer(status: Status, **values: Any) -> Answer:
+    return Answer(status, date=datetime.now(UTC).isoformat(timespec="seconds"), **values)

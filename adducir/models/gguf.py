@@ -1,0 +1,75 @@
+"""Weights of a causal language model: a folder in Hugging Face layout, or one GGUF file.
+
+transformers reads llama.cpp's GGUF with the package gguf, and makes numbers of quantised weights.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from adducir.core.errors import InputError
+from adducir.core.fingerprint import source_digests
+from adducir.core.packages import required
+from adducir.models.loading import explaining, load_model, load_tokenizer, loading, with_padding
+from adducir.models.sources import ModelSource, model_source
+
+SUFFIX = ".gguf"
+
+
+@dataclass(frozen=True)
+class GGUF:
+    """A file of llama.cpp's format."""
+
+    path: Path
+
+    def identity(self) -> str:
+        return f"gguf:{source_digests([self.path])[0]}"
+
+
+def weights_of(name: str, folder: Path) -> "GGUF | ModelSource":
+    """The weights of a name: a GGUF file, or whatever else names a model.
+
+    Raises:
+        InputError: The file does not exist.
+    """
+    if not name.endswith(SUFFIX):
+        return model_source(name, folder)
+    path = folder / Path(name).expanduser()
+    if not path.is_file():
+        raise InputError("this file does not exist.", path=path, absent=True)
+    return GGUF(path)
+
+
+def load_causal(source: "GGUF | ModelSource") -> tuple[Any, Any]:
+    """A causal language model on the CPU in single precision, and its tokenizer.
+
+    Raises:
+        InputError: The files are damaged, or of another kind of model.
+        MachineError: The package gguf is not installed.
+    """
+    name = source.path.name if isinstance(source, GGUF) else source.name
+    with loading(f"the language model {name}"):
+        if isinstance(source, ModelSource):
+            network: Any = load_model(source, "AutoModelForCausalLM")
+            tokenizer: Any = load_tokenizer(source)
+        else:
+            network, tokenizer = _read(source.path)
+    with_padding(network, tokenizer)
+    return network, tokenizer
+
+
+def _read(path: Path) -> tuple[Any, Any]:
+    required("gguf")
+    import torch
+    import transformers
+
+    folder, how = str(path.parent), {"gguf_file": path.name}
+    with explaining("weights", path):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **how)
+        network: Any = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, **how, dtype=torch.float32
+        )
+    network.hf_quantizer = None  # its weights are numbers by now
+    if hasattr(network.config, "quantization_config"):
+        del network.config.quantization_config
+    return network.eval(), tokenizer

@@ -1,0 +1,297 @@
+"""Rerankers whose scores are a language model's answers: what all of them share.
+
+An answer that cannot be read never becomes a rank: each kind states what follows. Above a stated
+share of such answers, there is no run. Answers are kept in the cache of ``adducir judge``.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from adducir.core.errors import IncompleteError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.texts import counted
+from adducir.judges.answers import (
+    Answer,
+    Answering,
+    Asked,
+    Request,
+    Talk,
+    converse,
+    fitted,
+    plan_talks,
+)
+from adducir.judges.llm import Answerer, open_llm
+from adducir.judges.prompting import ListPrompt, Prompt
+from adducir.models.running import Running
+from adducir.models.sources import ModelSource
+from adducir.rerankers.permutations import Order
+from adducir.rerankers.recipe import Length, Pair, Pointwise, Reranker, RerankerRecipe, Scores
+
+_WORDS = 300
+_READ = ("ok", "repaired")
+_DEFAULT = Answering()
+Replies = Generator[Sequence[Request], Sequence[Answer], list[Answer]]
+Ordering = Generator[Sequence[Request], Sequence[Answer], Order]
+
+
+@dataclass
+class Verdict:
+    """What a topic's answers come to.
+
+    Attributes:
+        scores: (n,) of its texts; NaN where no answer could be read.
+        statuses: How many answers ended so: ok, repaired, unparsed, refused, ...
+        facts: What was repaired, cut, or is doubtful, and how often.
+        tokens_in: Of the prompts, when they were answered.
+        tokens_out: Of the answers.
+    """
+
+    scores: Scores = field(default_factory=lambda: np.zeros(0))
+    statuses: Counter[str] = field(default_factory=Counter)
+    facts: Counter[str] = field(default_factory=Counter)
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def count(self, answer: Answer, status: str) -> None:
+        self.statuses[status] += 1
+        self.tokens_in += answer.tokens_in
+        self.tokens_out += answer.tokens_out
+
+    @property
+    def unreadable(self) -> int:
+        """Answers that say nothing."""
+        return sum(count for name, count in self.statuses.items() if name not in _READ)
+
+    def add(self, other: "Verdict") -> None:
+        """Count another topic's answers, too."""
+        self.statuses.update(other.statuses)
+        self.facts.update(other.facts)
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+
+    def __str__(self) -> str:
+        statuses = ", ".join(f"{count:,} {name}" for name, count in self.statuses.most_common())
+        facts = ", ".join(f"{count:,} {name}" for name, count in self.facts.most_common() if count)
+        text = f"{counted(self.statuses.total(), 'answer')}: {statuses}"
+        return f"{text} ({facts})" if facts else text
+
+
+class AskedRecipe(RerankerRecipe):
+    """The keys of every language model that is asked to rank.
+
+    Attributes:
+        base: The language model: its file, such as llm/qwen.yaml, or the folder or GGUF file with
+            its weights.
+        prompt: What is asked: a bundled prompt's name, or a file.
+        words: The longest text, in words; by default the prompt's.
+        failures: The share of answers that may be unreadable; above it there is no run.
+    """
+
+    prompt: str | None = None
+    words: Length | None = None
+    failures: float = Field(0.01, ge=0, le=1)
+
+    def load(self, source: ModelSource) -> Pointwise:
+        raise NotImplementedError  # it is asked, not loaded
+
+    def opened(self, name: str, folder: Path, running: Running) -> Reranker:
+        return AskedReranker(name, self, ModelSource(self.base), running, folder)
+
+    def asker(self, llm: Answerer, folder: Path) -> "Asker":
+        """Asks a language model; relative paths start in ``folder``."""
+        raise NotImplementedError
+
+
+class Asker:
+    """Ranks a topic's texts by asking; kinds define ``orders`` or ``talk``, and ``bound``."""
+
+    prompt: Any
+
+    def __init__(self, recipe: Any, llm: Answerer, prompt: Prompt | ListPrompt | None) -> None:
+        self.recipe, self.llm, self.prompt = recipe, llm, prompt
+        self.words: int = recipe.words or (prompt.words if prompt else _WORDS)
+
+    @property
+    def statement(self) -> str:
+        name = self.recipe.prompt or "binary"  # the default of the kind without another
+        version = f", version {self.prompt.version}" if self.prompt else ""
+        return f"asks {self.llm.name} with the prompt {name}{version}; {self.words} words of a text"
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What decides its answers besides the recipe and the model."""
+        return {"prompt": self.prompt.identity} if self.prompt else {}
+
+    def talk(self, query: str, texts: Sequence[str]) -> Talk:
+        verdict = Verdict()
+        verdict.facts["cut texts"] = sum(len(text.split()) > self.words for text in texts)
+        order = np.arange(len(texts))
+        if len(texts) > 1:
+            order = yield from self.orders(query, texts, verdict)
+        verdict.scores = np.zeros(len(texts))
+        verdict.scores[order] = 1.0 / np.arange(1, len(texts) + 1)
+        return verdict
+
+    def orders(self, query: str, texts: Sequence[str], verdict: Verdict) -> Ordering:
+        """The numbers of texts, best first."""
+        raise NotImplementedError
+
+    def bound(self, query: str, texts: Sequence[str]) -> list[Request]:
+        """As many and as long requests as a topic may take."""
+        raise NotImplementedError
+
+    def replies(self, builders: Sequence[Callable[[int], Request]], verdict: Verdict) -> Replies:
+        pairs = yield from fitted(builders, self.words, verdict.facts)
+        return [answer for answer, _ in pairs]
+
+    def about(
+        self,
+        query: str,
+        texts: Sequence[str],
+        labels: Sequence[str],
+        parameters: dict[str, Any],
+        words: int,
+    ) -> Request:
+        """A request about several passages."""
+        return Request(self.prompt.messages(query, texts, labels, words), parameters)
+
+
+@dataclass(frozen=True)
+class AskedReranker(Reranker):
+    """A reranker that asks a language model.
+
+    Attributes:
+        folder: Where its recipe's relative paths start.
+        answering: The cache, and whether to use it alone.
+    """
+
+    folder: Path = Path()
+    answering: Answering = _DEFAULT
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = self.name, self.recipe, self.source, self.running, self.folder, self.answering
+        return AskedReranker, values
+
+    @cached_property
+    def llm(self) -> Answerer:
+        return open_llm(self.recipe.base, self.folder)
+
+    @cached_property
+    def asker(self) -> Asker:
+        recipe: Any = self.recipe
+        asker: Asker = recipe.asker(self.llm, self.folder)
+        return asker
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        whole = {"parameters": self.llm.parameters, "constrains": self.llm.constrains}
+        return {
+            "weights": f"answers:{fingerprint({**self.llm.identity, **whole})}",
+            "settings": self.recipe.fingerprint_inputs,
+            **self.asker.identity,
+            "read": self.statement,
+        }
+
+    @property
+    def model(self) -> Pointwise:  # there is nothing to load
+        raise NotImplementedError
+
+    def check(self) -> None:
+        self.llm.check()
+        _ = self.asker
+
+    @property
+    def scale(self) -> str:
+        return self.recipe.scores
+
+    @property
+    def statement(self) -> str:
+        return self.asker.statement
+
+    def scores(self, pairs: Sequence[Pair]) -> Scores:
+        """(n,) scores of pairs; those of a query are one topic."""
+        numbers: dict[str, list[int]] = {}
+        for number, (query, _) in enumerate(pairs):
+            numbers.setdefault(query, []).append(number)
+        topics = [(query, [pairs[n][1] for n in some]) for query, some in numbers.items()]
+        scores = np.zeros(len(pairs))
+        for verdict, some in zip(self.verdicts(topics).verdicts, numbers.values(), strict=True):
+            scores[some] = verdict.scores
+        return scores
+
+    def verdicts(
+        self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None
+    ) -> "Verdicts":
+        """Ask about the texts of queries.
+
+        Args:
+            topics: Queries with their texts, best first.
+            beside: The output beside which answers are kept, unless a cache is stated.
+
+        Raises:
+            IncompleteError: More answers than ``failures`` could not be read.
+        """
+        began, whole = time.perf_counter(), Verdict()
+        talks = [self.asker.talk(query, texts) for query, texts in topics]
+        with closing(self.answering.opened(self.llm, beside, self.folder)) as cache:
+            verdicts, record = converse(
+                self.llm,
+                talks,
+                cache,
+                offline=self.answering.offline,
+                transport=self.answering.transport,
+            )
+        for verdict in verdicts:
+            whole.add(verdict)
+            verdict.scores = _completed(verdict.scores)
+        share = whole.unreadable / max(1, whole.statuses.total())
+        most = float(getattr(self.recipe, "failures", 0))
+        if share > most:
+            raise IncompleteError(
+                f"{share:.1%} of the answers cannot be read, more than {most:.1%} ({whole}); "
+                "nothing was ranked.",
+                path=cache.path,
+                hint="Answers are kept: run it again to ask only for failed ones, or raise "
+                "`failures` in the recipe.",
+            )
+        return Verdicts(verdicts, whole, record, time.perf_counter() - began)
+
+    def plan(self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None) -> str:
+        """What asking would take, in a sentence, before anything is sent."""
+        talks = [self.asker.talk(query, texts) for query, texts in topics]
+        bounds = [self.asker.bound(query, texts) for query, texts in topics]
+        with closing(self.answering.opened(self.llm, beside, self.folder)) as cache:
+            return plan_talks(self.llm, talks, bounds, cache)
+
+
+@dataclass
+class Verdicts:
+    """What all topics' answers come to."""
+
+    verdicts: list[Verdict]
+    whole: Verdict
+    record: Asked
+    seconds: float
+
+    def facts(self, llm: Answerer) -> dict[str, Any]:
+        """For a run's metadata."""
+        counts = {name: count for name, count in self.whole.facts.items() if count}
+        answers = {"answers": dict(self.whole.statuses), **({"of these": counts} if counts else {})}
+        return {"language model": llm.facts(), **answers, **self.record.usage(llm)}
+
+
+def _completed(scores: Scores) -> Scores:
+    """Scores in which texts without one follow the others, in their order."""
+    absent = np.isnan(scores)
+    lowest = scores[~absent].min() if not absent.all() else 0.0
+    scores[absent] = lowest - np.arange(1, absent.sum() + 1)
+    return scores
