@@ -42,13 +42,7 @@ SETTINGS_FILE = "reranker.json"
 """How a trained reranker reads texts: stored beside its weights."""
 _OFFLINE = "maxsim:minilm"
 _OF_TRAINING = {
-    "kind",
-    "description",
-    "base",
-    "tokenizer",
-    "examples",
-    "loss",
-    "held_out",
+    *("kind", "description", "base", "tokenizer", "examples", "loss", "lora", "held_out"),
     "training",
 }
 

@@ -32,6 +32,7 @@ from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
+from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.training.data import HeldOut, same_number
 from adducir.training.example_files import ExampleFile, FileExample
 from adducir.training.example_recipe import ExamplesPart
@@ -416,9 +417,19 @@ def _texts(
 
 
 def _scores(paths: Iterable[Path]) -> Mapping[str, Mapping[str, float]]:
-    """A teacher's scores by qid and docno; the first run that has a document counts."""
+    """A teacher's scores by qid and docno; the first run that has a document counts.
+
+    What a reranked run has below the depth of reranking is not the reranker's.
+    """
     scores: dict[str, dict[str, float]] = {}
     for path in paths:
-        for qid, docno, score in read_run(path).frame.iter_rows():
+        run = read_run(path)
+        facts = read_metadata(path) if metadata_for(path).is_file() else {}
+        stages = part_of(facts, "method").get("reranking")
+        depth = part_of(stages, len(stages) - 1).get("depth") if isinstance(stages, list) else None
+        if isinstance(depth, int) and 0 < depth < run.depth:
+            run = run.top(depth)
+            progress().note(f"{path}: a teacher's scores are of the {depth:,} reranked documents")
+        for qid, docno, score in run.frame.iter_rows():
             scores.setdefault(qid, {}).setdefault(docno, score)
     return scores

@@ -47,12 +47,25 @@ class TrainingRecipe(Recipe):
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0  # for order, dropout, new weights
 
 
+class LoraPart(Recipe):
+    """Train low-rank changes of matrices instead of all weights (Hu et al., 2022), and merge them.
+
+    Heads and poolers are trained as usual.
+    """
+
+    r: Annotated[int, Field(ge=1)] = 16  # the rank
+    alpha: Annotated[int, Field(ge=1)] = 32  # the change is scaled by alpha / r
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    targets: Several = "all-linear"  # names of the layers, such as q_proj and v_proj
+
+
 class ModelRecipe(Recipe):
     """The keys of every trained model."""
 
     description: str = ""  # for readers
     base: str = MINILM
     tokenizer: str | None = None  # another model's, if the base lacks one
+    lora: LoraPart | None = None  # None: all weights are trained
     training: TrainingRecipe = TrainingRecipe()
 
     @field_validator("*", mode="before")
@@ -70,7 +83,8 @@ class ModelRecipe(Recipe):
     def fingerprinted(self, exclude: Mapping[str, Any]) -> dict[str, Any]:
         """The keys that determine the weights; ``exclude`` are those that only name sources."""
         named = {"description": True, "base": True, "tokenizer": True}
-        return self.model_dump(mode="json", exclude={**named, **exclude})
+        unset = {} if self.lora else {"lora": True}
+        return self.model_dump(mode="json", exclude={**named, **unset, **exclude})
 
 
 def kind_of(document: Document, family: Family[K], *keys: str) -> type[K]:

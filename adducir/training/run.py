@@ -32,6 +32,7 @@ def train_model(
         )
     import torch
 
+    from adducir.training.lora import adapt, merge
     from adducir.training.trainer import (
         arguments_of,
         checkpoints_in,
@@ -42,6 +43,7 @@ def train_model(
     )
 
     recipe, chosen = trainable.recipe.training, choose_device(device)
+    lora = trainable.recipe.lora
 
     def trained() -> "tuple[torch.nn.Module, TrainingData, dict[str, Any]]":
         work = parts_folder(output, trainable.fingerprint)
@@ -51,11 +53,15 @@ def train_model(
         progress().note(trainable.summary(data))
         torch.manual_seed(recipe.seed)
         model = trainable.model()
+        if lora is not None:
+            adapt(model, lora, recipe.seed)
         rows = [
             part.with_format("numpy", columns=trainable.columns)
             for part in (data.train, data.validation)
         ]
         history = fit(trainable, model, rows[0], rows[1], recipe, checkpoints, chosen)
+        if lora is not None:
+            merge(model)
         return model, data, history
 
     def make(folder: Path) -> dict[str, Any]:

@@ -1,11 +1,17 @@
 """Examples from judged topics: which negatives, a teacher's scores, and what learns from them."""
 
 import json
+import math
 
 import numpy as np
 import pytest
+import torch
+from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
+from adducir.encoders.kinds import encoder_source
+from adducir.encoders.model import DualEncoder
+from adducir.rerankers.recipe import open_reranker
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
 
@@ -76,6 +82,11 @@ def test_negatives_are_of_ranks_and_not_what_a_teacher_finds_relevant(study):
     scored = training(study, *teacher, "loss=margin-mse").examples
     assert all(np.isfinite(example.scores).all() for example in scored)
     assert scored.counts["without_score"] == 8
+    # Below the depth of reranking, scores are not the reranker's.
+    metadata = study / "teacher.trec.ir-metadata.yml"
+    metadata.write_text("method:\n  reranking:\n  - depth: 9\n")
+    reranked = training(study, *teacher, "loss=margin-mse").examples
+    assert {len(example.scores) for example in reranked} == {2 + 1, 2 + 2}
 
 
 @pytest.mark.parametrize("loss", ["in-batch-negatives", "kl-divergence"])
@@ -94,6 +105,77 @@ def test_a_dual_encoder_learns_from_judged_topics(loss, study):
         peer.encode_document(["cats run 3", "dogs run 3"]),
     )
     assert np.diff(queries @ documents.T)[0] > 0
+
+
+def written(study, kind, **keys):
+    """A recipe of a file of examples."""
+    is_paired = kind != "dual-encoder"  # a tiny one learns that cats are better than dogs
+    rows = [
+        {"query": f"{a} energy {n}", "pos": [f"{a} run {n % 4}"], "neg": [f"{b} run {n % 4}"]}
+        for n in range(8)
+        for a, b in (ANIMALS, ANIMALS if is_paired else ANIMALS[::-1])
+    ]
+    (study / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    recipe = {"kind": kind, "examples": {"files": "train.jsonl"}, "held_out": {"share": 0.25}}
+    recipe["training"] = {"epochs": 8, "batch_size": 4, "learning_rate": 0.01, "patience": None}
+    path = study / "encoders" / "file.yaml"
+    path.write_text(json.dumps({**recipe, **keys}))
+    return open_training(path)
+
+
+PAIRS = [("cats energy 1", "cats run 3"), ("cats energy 1", "dogs run 3")]
+
+
+@pytest.mark.parametrize("kind", ["Qwen3Model", "GPT2Model"])
+def test_a_decoder_learns_by_lora_and_is_merged(kind, study):
+    from safetensors.torch import load_file
+    from sentence_transformers import SentenceTransformer
+
+    base = tiny_decoder(study / "decoder", kind=kind, initializer_range=0.05)
+    plan = written(
+        study, "dual-encoder", base=str(base), towers="shared", similarity="cosine", lora={"r": 4}
+    )
+    manifest = train_model(plan, study / "model")
+    assert manifest.counts["validation_loss"] < math.log(4) - 0.2
+    assert not (study / "model" / "adapter_config.json").exists()
+    before, after = (
+        load_file(base / "model.safetensors"),
+        load_file(study / "model" / "model.safetensors"),
+    )
+    assert before.keys() == after.keys()
+    changed = {name for name, weight in before.items() if not torch.equal(weight, after[name])}
+    assert changed
+    assert not any("norm" in name or "embed" in name or "wte" in name for name in changed)
+    encoder = DualEncoder.load(encoder_source(str(study / "model")))
+    texts = [text for _, text in PAIRS]
+    ours = encoder.encode_documents(texts)
+    assert np.abs(ours[0] - ours[1]).max() > 0.05
+    peer = SentenceTransformer(str(study / "model"), device="cpu")
+    np.testing.assert_allclose(ours, peer.encode_document(texts), atol=1e-5)
+    with pytest.raises(InputError, match=r"lora\.targets"):
+        train_model(
+            written(study, "dual-encoder", base=str(base), lora={"targets": "nosuch"}),
+            study / "other",
+        )
+
+
+@pytest.mark.parametrize("loss", ["cross-entropy", "pairwise"])
+def test_a_cross_encoder_learns_lists_and_is_read_by_sentence_transformers(loss, study, tiny):
+    from sentence_transformers import CrossEncoder
+
+    lora = {"lora": {"r": 2, "targets": ["query", "value"]}} if loss == "pairwise" else {}
+    kind = "monobert" if loss == "pairwise" else "cross-encoder"
+    plan = written(study, kind, base=str(tiny), loss=loss, length=40, **lora)
+    train_model(plan, study / "model")
+    history = json.loads((study / "model" / "training.json").read_text())["validations"]
+    assert history[-1]["training_loss"] < 0.8 * history[0]["training_loss"]
+    scores = open_reranker(study / "model").model.scores(PAIRS)
+    assert scores[0] > scores[1]
+    peer = CrossEncoder(str(study / "model"), device="cpu")
+    theirs = peer.predict(PAIRS, activation_fn=torch.nn.Identity())
+    if theirs.ndim > 1:
+        theirs = torch.tensor(theirs).log_softmax(1)[:, 1].numpy()
+    np.testing.assert_allclose(scores, theirs, atol=1e-5)
 
 
 @pytest.mark.parametrize(
