@@ -15,7 +15,7 @@ import pytest
 import yaml
 from every_command import COMMANDS, GROUPS, load_command
 from plugin_package import install
-from pydantic import BaseModel
+from pydantic import BaseModel, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -39,9 +39,10 @@ from adducir.runs.fusion import FUSION
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
 from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
-from adducir.training.data import CorpusPart
+from adducir.training.data import CorpusPart, HeldOut
+from adducir.training.example_recipe import ExamplesPart
 from adducir.training.leaks import WithoutPart
-from adducir.training.recipe import TrainingRecipe
+from adducir.training.recipe import LoraPart, TrainingRecipe
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(
@@ -170,8 +171,8 @@ KINDS = {
 }
 
 ELSEWHERE = {
-    "docs/deepct.md": (CorpusPart, TrainingRecipe, WithoutPart),
-    "docs/evidence-sets.md": (TrainingRecipe,),
+    "docs/deepct.md": (CorpusPart, LoraPart, TrainingRecipe, WithoutPart),
+    "docs/evidence-sets.md": (LoraPart, TrainingRecipe),
     "docs/hindsight.md": (ComparisonRecipe, TableRecipe, TrainingRecipe),
 }
 """Sections of a file whose keys stand on another page."""
@@ -189,7 +190,19 @@ RECIPES: dict[str, tuple[str, type[BaseModel]]] = {
     "deepct": ("docs/deepct.md", DeepCTRecipe),
     "complementary": ("docs/evidence-sets.md", ComplementaryRecipe),
     "hindsight": ("docs/hindsight.md", GroundedGeneration),
+    "training": (
+        "docs/training.md",
+        create_model(
+            "Shared",
+            examples=(ExamplesPart, ...),
+            held_out=(HeldOut, ...),
+            lora=(LoraPart, ...),
+            training=(TrainingRecipe, ...),
+        ),
+    ),
 }
+HEADS = {"training": {"examples", "held_out", "lora", "training", "without"}}
+"""Keys that stand above their own tables."""
 
 
 NAMED = {"experiment": FEEDBACK}
@@ -218,8 +231,11 @@ def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
     keys = dict.fromkeys(key for key, _ in keys_of(recipe, page)) | dict.fromkeys(
         NAMED.get(kind, ())
     )
-    assert sorted(set(keys) ^ set(rows)) == []
+    heads = HEADS.get(kind, set())
+    assert sorted((set(keys) - heads) ^ set(rows)) == []
     for key, field in keys_of(recipe, page):
+        if key in heads:
+            continue
         default = field.default
         if default is PydanticUndefined:
             expected = ["required", ""] if field.is_required() else [""]

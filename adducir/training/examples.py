@@ -161,11 +161,13 @@ class Examples:
             self.counts.update(queries=1, positives=positives, negatives=negatives)
             yield example
         if not self.counts["queries"]:
-            lacking = (
-                "both a positive and a negative" if self._loss.needs_negatives else "a positive"
-            )
+            name, needed = LOSSES.name_of(type(self._loss)), "a positive"
+            if self._loss.needs_negatives:
+                needed = f"a positive and a negative, which the loss {name} needs"
+            if self._loss.needs_teacher:
+                needed = f"a teacher's scores of {needed}"
             raise InputError(
-                f"none of the queries has {lacking} to train on.",
+                f"none of the queries has {needed}.",
                 path=self._corpus.source if self._corpus else self._paths["files"][0],
                 hint="Do all sources belong to one collection, and is the query's field text? "
                 f"Counts: {dict(self.counts)}.",
