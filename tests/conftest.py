@@ -94,6 +94,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         item.add_marker(_tier(item.path))
+    # The longest first, so that no worker is left alone with one of them at the end.
+    longest = [item for item in items if item.path.name == "test_full_recipes.py"]
+    items[:] = [*reversed(longest), *(item for item in items if item not in longest)]
 
 
 @pytest.fixture(autouse=True)
