@@ -254,15 +254,10 @@ class Index(ABC):
             counts, docs, scores = self._rank(some, model, None, threads)
             ends = np.cumsum(counts)
             for place, end in enumerate(ends.tolist()):
-                start = end - int(counts[place])
-                order = np.argsort(docs[start:end])
-                hits, values = docs[start:end][order], scores[start:end][order]
-                sought = numbers[first + place]
-                places = np.minimum(np.searchsorted(hits, sought), max(0, len(hits) - 1))
-                held = hits[places] == sought if len(hits) else np.zeros(len(sought), dtype=bool)
-                kept = np.zeros(len(sought), dtype=np.float64)
-                kept[held] = values[places[held]]
-                scored.append(kept)
+                part = slice(end - int(counts[place]), end)
+                of_all = np.zeros(len(self), dtype=np.float64)
+                of_all[docs[part]] = scores[part]
+                scored.append(of_all[numbers[first + place]])
         return scored
 
     def term(self, term: str) -> TermFacts:
