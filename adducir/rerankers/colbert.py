@@ -35,6 +35,7 @@ from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
 from adducir.rerankers.late_reading import PUNCTUATION, LateReading, stated_reading
 from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, Scores
+from adducir.training.retrievers import RetrieverRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -73,11 +74,17 @@ class MaxSimRecipe(RerankerRecipe):
         return LateInteraction.load(source, self)
 
 
-class ColBERTRecipe(MaxSimRecipe):
-    """A ColBERT; what is not set is as its files state it.
+class ColBERTRecipe(MaxSimRecipe, RetrieverRecipe):
+    """A ColBERT, pretrained or to be trained; what is not set is as its files state it.
 
     Attributes:
         base: By default the authors' second version.
+        dimensions: Of vectors, if a new projection is trained.
+        examples: Training data; a recipe with examples trains a model.
+        held_out: The validation data: a share of the queries.
+        loss: What is minimised; by default in-batch negatives.
+        batches: How batches are formed.
+        training: How to train.
         query_length: Tokens of a query, which is padded to this number if queries are expanded.
         document_length: Maximum tokens of a text.
         markers: The tokens before a query and a text.
@@ -86,6 +93,7 @@ class ColBERTRecipe(MaxSimRecipe):
         skip_punctuation: Whether to ignore a text's punctuation.
     """
 
+    kind: Literal["colbert", "reranker"] = "colbert"  # type: ignore[assignment]
     model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
     base: str = "colbert-ir/colbertv2.0"
     query_length: Length | None = None  # type: ignore[assignment]
@@ -94,13 +102,18 @@ class ColBERTRecipe(MaxSimRecipe):
     expand_queries: bool | None = None
     attend_to_masks: bool | None = None
     skip_punctuation: bool | None = None  # type: ignore[assignment]
+    dimensions: Length = 128
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
         return look(source).kind == "colbert"
 
     def reading(self, source: ModelSource) -> LateReading:
-        reading, length = stated_reading(source), self.query_length
+        return self.changed(stated_reading(source))
+
+    def changed(self, reading: LateReading) -> LateReading:
+        """A reading with what is set here."""
+        length = self.query_length
         if self.expand_queries is not None:
             expanded = reading.expanded or reading.lengths[0] or 32 if self.expand_queries else None
             reading = replace(reading, expanded=expanded)
@@ -124,14 +137,14 @@ class ColBERTRecipe(MaxSimRecipe):
 
 @dataclass(frozen=True)
 class Tokens:
-    """An input: its ids, which of them are attended to, and which vectors count."""
+    """An input: its ids, its side (0: query, 1: text), and its tokens with a query's padding."""
 
     ids: Numbers
-    attended: Numbers
-    counts: Numbers
+    side: int
+    length: int
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return self.length
 
 
 class LateInteraction(Pointwise):
@@ -168,24 +181,22 @@ class LateInteraction(Pointwise):
             message = f"the vocabulary lacks the token that pads queries: {filler or 'a mask'}."
             raise InputError(message, path=tokenizer.name_or_path)
         self._filler = vocabulary[filler] if reading.expanded else 0
-        self._skipped = np.zeros(0, dtype=np.int64)
-        if reading.skipped:
-            # ColBERT's own list has the first piece of each mark; sentence-transformers' the token
-            # of that name, which for a vocabulary of words is the same.
-            skipped = [word for word in reading.skipped if word in vocabulary]
-            marks = np.array([vocabulary[word] for word in skipped], dtype=np.int64)
-            self._skipped = marks[marks != tokenizer.unk_token_id]
+        # ColBERT's own list has the first piece of each mark; sentence-transformers' the token of
+        # that name, which for a vocabulary of words is the same.
+        unknown = tokenizer.unk_token_id
+        marks = {word: vocabulary[word] for word in reading.skipped if word in vocabulary}
+        self._skipped = {word: mark for word, mark in marks.items() if mark != unknown}
         longest = longest_input(network.config, tokenizer)
         query, document = reading.lengths
         if reading.expanded and (reading.is_fixed or query):
             query = max(reading.expanded, 0 if reading.is_fixed else query or 0)
-        self._lengths = min(query or longest, longest), min(document or longest, longest)
+        self.lengths = min(query or longest, longest), min(document or longest, longest)
         room = [
             self.room(
                 length, len(self._opening) + (marker is not None) + len(self._closing), key, 1
             )
             for length, marker, key in zip(
-                self._lengths, self._markers, ("query_length", "document_length"), strict=True
+                self.lengths, self._markers, ("query_length", "document_length"), strict=True
             )
         ]
         self.room_of_queries, self._rooms = room[0], room
@@ -261,32 +272,57 @@ class LateInteraction(Pointwise):
         return self._read(texts, 1)
 
     def _read(self, texts: Sequence[str], side: int) -> list[Tokens]:
+        least = self.reading.expanded or 0 if side == 0 else 0
+        every = self.token_ids(texts, side)
+        return [Tokens(ids, side, max(least, len(ids))) for ids in every]
+
+    def token_ids(self, texts: Sequence[str], side: int) -> list[Numbers]:
+        """Ids with marker and special tokens, before a query's padding."""
         marker = [number for number in self._markers[side : side + 1] if number is not None]
         opening = np.append(self._opening, marker).astype(np.int64)
-        tokens, prompted = [], [self._prompts[side] + text for text in texts]
-        for inner in token_ids(self.tokenizer, prompted, self._rooms[side]):
-            ids = np.concatenate((opening, inner, self._closing))
-            attended, counts = np.ones_like(ids), np.ones_like(ids)
-            if not self.is_colbert:
-                counts[: len(self._opening)] = 0
-                counts[len(ids) - len(self._closing) :] = 0
-            elif side == 0 and self.reading.expanded:
-                behind = (0, max(0, self.reading.expanded - len(ids)))
-                ids = np.pad(ids, behind, constant_values=self._filler)
-                attended = np.pad(attended, behind, constant_values=self.reading.attend)
-                counts = np.pad(counts, behind, constant_values=1)
-            if self.reading.skips[side]:
-                counts[np.isin(ids, self._skipped)] = 0
-            tokens.append(Tokens(ids, attended, counts))
-        return tokens
+        prompted = [self._prompts[side] + text for text in texts]
+        inner = token_ids(self.tokenizer, prompted, self._rooms[side])
+        return [np.concatenate((opening, ids, self._closing)) for ids in inner]
 
-    def vectors(self, batch: Sequence[Tokens]) -> "torch.Tensor":
-        """(n, longest, dimensions) unit vectors of tokens, including padding."""
+    def features(
+        self, ids: "torch.Tensor", mask: "torch.Tensor", side: int
+    ) -> "dict[str, torch.Tensor]":
+        """What the network reads of padded ids (n, T), and which vectors count.
+
+        The names are those of sentence-transformers; ``counts`` is (n, T).
+        """
+        import torch
+        from torch.nn.functional import pad
+
+        counts, more = mask.bool(), dict[str, torch.Tensor]()
+        places = torch.arange(ids.shape[1], device=ids.device)
+        if not self.is_colbert:
+            closing = mask.sum(1, keepdim=True) - len(self._closing)
+            counts = (places >= len(self._opening)) & (places < closing)
+        elif side == 0 and (expanded := self.reading.expanded):
+            behind = (0, max(0, expanded - ids.shape[1]))
+            ids, mask, counts = (pad(values, behind) for values in (ids, mask, counts))
+            places = torch.arange(ids.shape[1], device=ids.device)
+            added = ~counts & (places < expanded)
+            ids, counts = ids.masked_fill(added, self._filler), counts | added
+            mask = mask.masked_fill(added, int(self.reading.attend))
+            more["query_expansion_positions"] = added
+        if self.reading.skips[side]:
+            skipped = torch.tensor([*self._skipped.values()], dtype=ids.dtype, device=ids.device)
+            counts = counts & ~torch.isin(ids, skipped)
+        return {"input_ids": ids, "attention_mask": mask, "counts": counts, **more}
+
+    def read(self, batch: Sequence[Tokens]) -> "dict[str, torch.Tensor]":
+        """The features of a side's inputs."""
+        filler = self.tokenizer.pad_token_id or 0
+        ids, mask = padded([tokens.ids for tokens in batch], filler, self.network.device)
+        return self.features(ids, mask, batch[0].side)
+
+    def vectors(self, features: "dict[str, torch.Tensor]") -> "torch.Tensor":
+        """(n, T, dimensions) unit vectors of tokens, including padding."""
         import torch
 
-        device = self.network.device
-        ids, _ = padded([tokens.ids for tokens in batch], self.tokenizer.pad_token_id or 0, device)
-        mask, _ = padded([tokens.attended for tokens in batch], 0, device)
+        ids, mask = features["input_ids"], features["attention_mask"]
         states = self.network(input_ids=ids, attention_mask=mask).last_hidden_state.float()
         if self.projection is not None:
             states = states @ self.projection.T
@@ -298,11 +334,29 @@ class LateInteraction(Pointwise):
         """(T, dimensions) vectors of each text's tokens that count."""
 
         def compute(numbers: Numbers) -> list[Floats]:
-            some = [read[number] for number in numbers]
-            rows = zip(self.vectors(some).cpu().numpy(), some, strict=True)
-            return [row[: len(tokens)][tokens.counts > 0] for row, tokens in rows]
+            features = self.read([read[number] for number in numbers])
+            rows, counts = self.vectors(features).cpu().numpy(), features["counts"].cpu().numpy()
+            return [row[counted] for row, counted in zip(rows, counts, strict=True)]
 
         return computed(self.network, list(map(len, read)), compute, self.running)
+
+    def stated_by_pylate(self) -> dict[str, Any]:
+        """The settings that PyLate reads from a model's folder."""
+        reading = self.reading
+        sides = ("query", "document")
+        return {
+            "model_type": "ColBERT",
+            "prompts": dict(zip(sides, reading.prompts, strict=True)),
+            "default_prompt_name": None,
+            "similarity_fn_name": "meanmaxsim" if reading.is_mean else "MaxSim",
+            "query_prefix": reading.markers[0] or "",
+            "document_prefix": reading.markers[1] or "",
+            "query_length": self.lengths[0],
+            "document_length": self.lengths[1],
+            "attend_to_expansion_tokens": reading.attend,
+            "skiplist_words": [*self._skipped],
+            "do_query_expansion": reading.expanded is not None,
+        }
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """Each distinct query and text is encoded once."""

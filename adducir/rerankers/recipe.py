@@ -43,6 +43,7 @@ SETTINGS_FILE = "reranker.json"
 _OFFLINE = "maxsim:minilm"
 _OF_TRAINING = {
     *("kind", "description", "base", "tokenizer", "examples", "loss", "lora", "held_out"),
+    *("batches", "dimensions"),
     "training",
 }
 

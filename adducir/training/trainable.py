@@ -46,6 +46,7 @@ class Trainable(ABC, Generic[R]):
     card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
     base: Any  # the source of the pretrained model
     epoch: int | None = None  # of the batch being collated; None for validation
+    done: float = 1.0  # the share of the steps before the one being computed; 1 for validation
 
     def __init__(self, recipe: R, folder: Path) -> None:
         self.recipe, self.folder = recipe, folder  # the study's, where relative paths start
@@ -151,6 +152,8 @@ KINDS: Family[Trainable[Any]] = Family(
         "dual-encoder": "adducir.encoders.training:EncoderTraining",
         "cross-encoder": "adducir.rerankers.training:CrossEncoderTraining",
         "monobert": "adducir.rerankers.training:MonoBERTTraining",
+        "colbert": "adducir.rerankers.late_training:ColBERTTraining",
+        "splade": "adducir.encoders.sparse_training:SpladeTraining",
     },
     what="kind of model",
 )

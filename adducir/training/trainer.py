@@ -264,6 +264,7 @@ class _Trainer(Trainer):
 
     def training_step(self, model: torch.nn.Module, *inputs: Any, **more: Any) -> torch.Tensor:
         # The backward pass is inside, because it must recompute in the same precision.
+        self.objective.done = self.state.global_step / self.state.max_steps
         with computing_in(self.recipe.precision, model):
             loss = super().training_step(model, *inputs, **more)
         if _processes() > 1 and self.accelerator.sync_gradients:
@@ -278,6 +279,7 @@ class _Trainer(Trainer):
         return self.objective.loss(self.accelerator.unwrap_model(model), inputs)
 
     def prediction_step(self, model: torch.nn.Module, inputs: Any, *_: Any, **__: Any) -> Any:
+        self.objective.done = 1.0
         with torch.no_grad(), computing_in(self.recipe.precision, model):
             network = self.accelerator.unwrap_model(model)
             loss = self.objective.loss(network, self._prepare_inputs(inputs))

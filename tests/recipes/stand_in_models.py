@@ -12,7 +12,7 @@ TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_to
 
 
 def hub(folder: Path) -> Path:
-    """Fill a ``HF_HOME``; ``colbert-nq``, a local folder in the recipes, lies beside the cache."""
+    """Fill a ``HF_HOME``."""
     plain = tiny_bert(folder / "made/bert", positions=512)
     bert = tiny_bert(_place(folder, "bert-base-uncased"), kind="BertForPreTraining", positions=512)
     _renamed(bert, _tensorflow)
@@ -25,7 +25,6 @@ def hub(folder: Path) -> Path:
         name = f"facebook/dpr-{tower}_encoder-single-nq-base"
         _dpr(plain, _place(folder, name), "question" if tower == "question" else "context")
     tiny_colbert(plain, _place(folder, "colbert-ir/colbertv2.0"))
-    tiny_colbert(plain, folder / "colbert-nq")
     _distilbert(plain, _place(folder, "sentence-transformers/msmarco-distilbert-base-tas-b"))
     tiny_roberta(_place(folder, "roberta-base"), positions=514)
     _bart(folder)

@@ -182,6 +182,17 @@ def hindsight_nlgen(study: Path) -> None:
                 table.setdefault(name, {})[str(number)] = value
         data = json.dumps(table).encode()
         (folder / f"{part}_v2.1.json.gz").write_bytes(gzip.compress(data))
+    folder = study / ".ir_datasets/dpr-w100"
+    folder.mkdir(parents=True)
+    rows = ["id\ttext\ttitle", *(f"{n}\t{one}\tA title" for n, one in enumerate(passages))]
+    (folder / "docs.tsv.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
+    questions = []
+    for _ in range(40):
+        some = [{"passage_id": str(n), "score": 1000} for n in draw.sample(range(150), 4)]
+        parts = {"positive_ctxs": some[:1], "hard_negative_ctxs": some[1:3]}
+        parts["negative_ctxs"] = some[3:]
+        questions.append({"question": text(draw, 1, 5), "answers": ["cat"], **parts})
+    (folder / "nq-train.json.gz").write_bytes(gzip.compress(json.dumps(questions).encode()))
 
 
 def touche(study: Path) -> None:

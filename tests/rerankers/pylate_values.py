@@ -23,6 +23,43 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
+# Saved by a training of ours, from bases with and without ColBERT's markers, or any.
+TRAINED: dict[str, dict[str, Any]] = {
+    "trained from BERT": {},
+    "trained from BERT with markers": {"attend_to_masks": True},
+    "trained from ModernBERT": {"expand_queries": False, "query_length": 20},
+    "trained from Qwen3": {"skip_punctuation": False},
+}
+
+
+def trained(folder: Path, name: str) -> Path:
+    """What a training saves, with weights that numpy draws."""
+    from test_late_reading import bert_with_markers
+    from tiny import tiny_bert, tiny_decoder
+
+    from adducir.rerankers.colbert import ColBERTRecipe
+    from adducir.rerankers.late_training import ColBERTTraining
+
+    ends = {"cls_token_id": 2, "sep_token_id": 3, "bos_token_id": 2, "eos_token_id": 3}
+    options: dict[str, Any] = {"kind": "ModernBertForMaskedLM", "pad_token_id": 0, **ends}
+    base = folder / "base"
+    if "Qwen" in name:
+        tiny_decoder(base)
+    elif "markers" in name:
+        bert_with_markers(base)
+    else:
+        tiny_bert(base, **(options if "Modern" in name else {}))
+    (folder / "corpus.jsonl").write_text('{"docno": "d", "text": "a cat", "title": "cats"}\n')
+    settings = {"query_length": 16, "document_length": 30, "dimensions": 12, **TRAINED[name]}
+    examples = {"corpus": {"source": "corpus.jsonl"}, "query_field": "title"}
+    recipe = ColBERTRecipe.model_validate({"base": "base", "examples": examples, **settings})
+    training = ColBERTTraining(recipe, folder)
+    model = training.model()
+    (folder / "saved").mkdir()
+    training.save(model, folder / "saved")
+    return fixed(folder / "saved")
+
+
 def fixed(folder: Path, scale: float = 0.3) -> Path:
     """A model whose weights numpy draws, by their names."""
     import numpy as np
@@ -39,12 +76,15 @@ def fixed(folder: Path, scale: float = 0.3) -> Path:
     return folder
 
 
-def score(folder: Path) -> list[list[float]]:
+def score(folder: Path, *, by_pair: bool = False) -> list[list[float]]:
+    """PyLate's scores, or of its vectors: its ranker's padding with zeros beats maxima below 0."""
     from pylate import models, rank
 
     model = models.ColBERT(model_name_or_path=str(folder), device="cpu")
     queries = model.encode(QUERIES, is_query=True, show_progress_bar=False)
     documents = model.encode(TEXTS, is_query=False, show_progress_bar=False)
+    if by_pair:
+        return [[float((q @ d.T).max(1).sum()) for d in documents] for q in queries]
     numbers = [list(range(len(TEXTS)))] * len(QUERIES)
     ranked = rank.rerank(
         documents_ids=numbers,
@@ -61,6 +101,7 @@ def main() -> None:
         from importlib.metadata import version
 
         scores = {name: score(place / name) for name in CASES}
+        scores |= {name: score(place / name / "saved", by_pair=True) for name in TRAINED}
         json.dump({"pylate": version("pylate"), "scores": scores}, sys.stdout, indent=1)
         return
     sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
@@ -70,6 +111,9 @@ def main() -> None:
     base = bert_with_markers(place / "bert")
     for name, settings in CASES.items():
         fixed(pylate(base, place / name, **settings))
+    for name in TRAINED:
+        (place / name).mkdir()
+        trained(place / name, name)
 
 
 if __name__ == "__main__":

@@ -102,10 +102,14 @@ def test_pylate_s_saves(settings, bert, tmp_path):
     agree(pylate(bert, tmp_path / "colbert", **settings))
 
 
-@pytest.mark.parametrize("name", list(pylate_values.CASES))
+@pytest.mark.parametrize("name", [*pylate_values.CASES, *pylate_values.TRAINED])
 def test_the_scores_of_pylate_itself(name, bert, tmp_path):
-    folder = pylate(bert, tmp_path / "colbert", **pylate_values.CASES[name])
-    reranker = open_reranker(str(pylate_values.fixed(folder)))
+    if name in pylate_values.TRAINED:
+        folder = pylate_values.trained(tmp_path, name)
+    else:
+        folder = pylate(bert, tmp_path / "colbert", **pylate_values.CASES[name])
+        pylate_values.fixed(folder)
+    reranker = open_reranker(str(folder))
     found = [reranker.score(query, pylate_values.TEXTS) for query in pylate_values.QUERIES]
     stored = json.loads(Path(pylate_values.__file__).with_suffix(".json").read_text())
     np.testing.assert_allclose(found, stored["scores"][name], atol=1e-4)

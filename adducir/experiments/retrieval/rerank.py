@@ -99,11 +99,12 @@ class Rerank(System):
         place, planner = ("systems", trial.system), study.planner
         with planner.at(*place, "by"):
             if self.is_trained(study.folder):
+                from adducir.rerankers.late_training import ColBERTTraining
                 from adducir.rerankers.training import CrossEncoderTraining
 
                 path = file_path(self.by, study.folder)
-                kind = CrossEncoderTraining, "a cross-encoder"
-                model = study.training(self.by, trial.seed, *kind, place)
+                kinds = CrossEncoderTraining, ColBERTTraining
+                model = study.training(self.by, trial.seed, kinds, "a reranker", place)
                 recipe: Any = model.plan.recipe
                 opener = partial(open_trained, path, model.path)
                 identity = identity_of(recipe, model.fingerprint)

@@ -184,7 +184,7 @@ class RetrievalStudy(Study):
         self,
         reference: str,
         seed: int | None,
-        kind: "type[Trainable[Any]]",
+        kind: "type[Trainable[Any]] | tuple[type[Trainable[Any]], ...]",
         model: str,
         place: KeyPath,
     ) -> ModelStep:

@@ -93,11 +93,8 @@ class Network(torch.nn.Module):
         if not self._late:
             states = self._dual.forward(inputs, side)[:, None]
             return states, states.new_ones(len(inputs), 1)
-        vectors = self._late[side].vectors(inputs)
-        mask = torch.zeros(vectors.shape[:2], device=vectors.device)
-        for row, text_vectors in enumerate(inputs):
-            mask[row, : len(text_vectors)] = torch.from_numpy(text_vectors.counts).to(mask)
-        return vectors, mask
+        features = self._late[side].read(inputs)
+        return self._late[side].vectors(features), features["counts"].float()
 
 
 def _endings(tokenizer: Any, texts: Sequence[str], room: int) -> list[str]:

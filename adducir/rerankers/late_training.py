@@ -1,0 +1,172 @@
+"""The training of a ColBERT: from a recipe in ``rerankers/`` to a model's folder.
+
+The score of a query and a text is :mod:`late interaction's <adducir.rerankers.colbert>`, for every
+query of a batch with every candidate. An encoder gets markers and a projection; a ColBERT keeps
+its own. The folder is in PyLate's format, which sentence-transformers' MultiVectorEncoder reads,
+too.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adducir.core.errors import InputError
+from adducir.models.folders import SENTENCE_SETTINGS, Side, look, modules_of
+from adducir.models.loading import encoder_class, load_model, load_tokenizer, with_padding
+from adducir.models.machine import seed_of
+from adducir.models.work import Numbers
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
+from adducir.rerankers.late_reading import LateReading
+from adducir.training.retrievers import RetrieverTraining
+
+if TYPE_CHECKING:
+    import torch
+
+_SIDES: dict[Side, int] = {"query": 0, "document": 1}
+_BASES = ("encoder", "transformer", "masked-lm", "causal-lm", "seq2seq")
+_ADDED = ("[Q] ", "[D] ")
+"""PyLate's markers, for a vocabulary without ColBERT's."""
+
+
+class ColBERTTraining(RetrieverTraining[ColBERTRecipe]):
+    """A ColBERT: a vector per token, compared by MaxSim."""
+
+    recipe_type = ColBERTRecipe
+    artifact = "reranker"
+    card = """A ColBERT (Khattab and Zaharia, 2020): it encodes queries and texts into a vector per
+token and scores them by MaxSim.
+
+## Use
+
+```sh
+adducir rerank --run RUN --topics TOPICS --index INDEX --model {name} --output reranked.trec.gz
+```
+
+PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
+`sentence_transformers.MultiVectorEncoder("{name}")`."""
+
+    def __init__(self, recipe: ColBERTRecipe, folder: Path) -> None:
+        super().__init__(recipe, folder)
+        if recipe.examples is None:
+            what = "the recipe lacks `examples`, so nothing can be trained."
+            raise InputError(what, hint="Use it without training: adducir rerank --model RECIPE.")
+        self.base = recipe.source(folder)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        of_use = {"kind", "precision", "batch_tokens"}  # read from the current recipe
+        return {key: value for key, value in super().settings.items() if key not in of_use}
+
+    @cached_property
+    def late(self) -> LateInteraction:
+        """The network with its layers on each token's vector, as modules that can be trained."""
+        import torch
+        from sentence_transformers.base.modules.dense import Dense
+
+        torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
+        late = self._further() if look(self.base).kind == "colbert" else self._new()
+        with_padding(late.network, late.tokenizer)
+        if not late.layers:
+            weight, width = late.projection, int(late.network.config.hidden_size)
+            size = self.recipe.dimensions if weight is None else len(weight)
+            names: Any = {"module_input_name": "token_embeddings"}
+            late.layers = [Dense(width, size, False, torch.nn.Identity(), weight, **names)]
+        late.projection = None
+        return late
+
+    def _further(self) -> LateInteraction:
+        late = LateInteraction.load(self.base, self.recipe)
+        reading = late.reading
+        if reading.filler or not reading.is_fixed or reading.skips != (False, True):
+            raise InputError(
+                f"{self.base.name} reads texts as PyLate's format cannot state: {reading.shown()}.",
+                path=self.base.folder,
+                hint="Start from its base model, or from a ColBERT that PyLate saved.",
+            )
+        return late
+
+    def _new(self) -> LateInteraction:
+        source, seen = self.base, look(self.base)
+        if seen.kind not in _BASES:
+            message = f"a ColBERT cannot be trained from a {seen.title}."
+            raise InputError(message, path=source.folder, hint=seen.use)
+        if modules := modules_of(source.described()):
+            source = replace(source, folder=modules[0][1])
+        network: Any = load_model(source, encoder_class(source))
+        tokenizer = load_tokenizer(source)
+        markers, vocabulary = self.recipe.markers, tokenizer.get_vocab()
+        sample = tokenizer.backend_tokenizer.encode("a")
+        if not sample.special_tokens_mask[0]:  # PyLate inserts a marker behind the first token
+            if markers is not None:
+                message = "this tokenizer begins texts without a special token, which markers need."
+                raise InputError(message, path=source.folder, hint="Leave `markers` out.")
+            return self._late(network, tokenizer, (None, None))
+        published = "[unused0]", "[unused1]"
+        is_known = all(marker in vocabulary for marker in published)
+        chosen = markers or (published if is_known else _ADDED)
+        split = [marker for marker in chosen if tokenizer.tokenize(marker) != [marker]]
+        tokenizer.add_tokens(split, special_tokens=True)
+        if len(tokenizer) > network.get_input_embeddings().num_embeddings:
+            network.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        return self._late(network, tokenizer, chosen)
+
+    def _late(
+        self, network: Any, tokenizer: Any, markers: tuple[str | None, str | None]
+    ) -> LateInteraction:
+        reading = replace(self.recipe.changed(LateReading()), markers=markers)
+        return LateInteraction(network, tokenizer, None, reading)
+
+    def model(self) -> "torch.nn.Module":
+        from torch import nn
+
+        layers = nn.ModuleList(self.late.layers)
+        return nn.ModuleDict({"network": self.late.network, "layers": layers})
+
+    def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
+        return self.late.token_ids(texts, _SIDES[side])
+
+    def padding(self, side: Side) -> int:
+        return int(self.late.tokenizer.pad_token_id or 0)
+
+    def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
+        return self.late.features(ids, mask, _SIDES[side])
+
+    def embed(self, model: "torch.nn.Module", features: dict[str, Any]) -> Any:
+        """(n, T, dimensions) vectors, zeros for tokens that do not count."""
+        vectors = self.late.vectors(features) * features["counts"][..., None]
+        return {"sentence_embedding": vectors}
+
+    def score(self, queries: "torch.Tensor", texts: "torch.Tensor") -> "torch.Tensor":
+        from sentence_transformers.util import maxsim
+
+        is_mean = self.late.reading.is_mean
+        return maxsim(queries, texts, queries.any(-1), texts.any(-1), length_normalize=is_mean)
+
+    def save(self, model: Any, folder: Path) -> None:
+        late: Any = self.late
+        late.network.save_pretrained(folder)
+        late.tokenizer.save_pretrained(folder)
+        modules = [("", "sentence_transformers.models.Transformer")]
+        for number, layer in enumerate(late.layers, 1):
+            place = folder / f"{number}_Dense"
+            place.mkdir()
+            layer.save(str(place))
+            modules.append((place.name, "pylate.models.Dense.Dense"))
+            config = json.loads((place / "config.json").read_text(encoding="utf-8"))
+            old = {key: value for key, value in config.items() if not key.startswith("module_")}
+            (place / "config.json").write_text(json.dumps(old, indent=2), encoding="utf-8")
+        listed = [
+            {"idx": number, "name": f"{number}", "path": path, "type": kind}
+            for number, (path, kind) in enumerate(modules)
+        ]
+        longest = {"max_seq_length": max(late.lengths), "do_lower_case": False}
+        for name, value in {
+            "modules.json": listed,
+            "sentence_bert_config.json": longest,
+            SENTENCE_SETTINGS: late.stated_by_pylate(),
+        }.items():
+            (folder / name).write_text(json.dumps(value, indent=2), encoding="utf-8")
+        self.recipe.save(folder)
