@@ -70,9 +70,10 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
         default=None,
         rare=True,
     )
-    people: Path | None = option(
-        "The sheet of `adducir sample` with people's grades, to correct the model's.",
-        default=None,
+    people: Annotated[tuple[Path, ...], BeforeValidator(common.items)] = option(
+        "The sheets of `adducir sample` with people's grades, or what its page saved, to correct "
+        "the model's.",
+        default=(),
         reads=True,
         rare=True,
     )
@@ -113,9 +114,22 @@ def evaluate(settings: Evaluate) -> None:
         parse_measures,
     )
     from adducir.evaluation.scores import Scores, system_of
-    from adducir.judges.corrected import CORRECTED_MEASURES, CorrectedEvaluator
-    from adducir.judges.notes import alone_note, corrected_notes, judge_of, titled
-    from adducir.judges.sheets import read_sheet
+    from adducir.judges.agreement import agreement_of
+    from adducir.judges.corrected import (
+        CORRECTED_MEASURES,
+        CorrectedEvaluator,
+        outside,
+        whole_topics,
+        whole_topics_measures,
+    )
+    from adducir.judges.notes import (
+        alone_note,
+        corrected_notes,
+        judge_of,
+        titled,
+        whole_topics_note,
+    )
+    from adducir.judges.sheets import read_grades, settled
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
@@ -138,17 +152,24 @@ def evaluate(settings: Evaluate) -> None:
                 hint="Let people judge a sample (adducir sample), and give it with "
                 "--set people=SHEET; or use --set uncorrected=true.",
             )
-        default = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
+        design, grades = read_grades(settings.people) if settings.people else (None, None)
+        is_whole = design is not None and design.topics is not None
+        default: Sequence[str] = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
+        if design is not None and is_whole:
+            default = whole_topics_measures(design)
         negative, measures = settings.negative_grades, settings.measures or default
         read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
         judged = read(settings.qrels)
         by_model = read(settings.model_qrels) if settings.model_qrels else None
+        agreement = agreement_of(judged, grades) if grades is not None else None
+        if is_whole and design is not None and grades is not None:
+            judged, by_model = whole_topics(design, settled(grades), judged, measures)
         if by_model is not None:
-            check_judged(judged, by_model, str(settings.judge))
+            check_judged(judged, by_model, str(judge))
         topics = settings.read_topics(settings.topics) if settings.topics else None
         evaluator: Evaluator | CorrectedEvaluator
-        if settings.people:
-            evaluator = CorrectedEvaluator.of(judged, *read_sheet(settings.people), measures)
+        if design is not None and grades is not None and not is_whole:
+            evaluator = CorrectedEvaluator.of(judged, design, settled(grades), measures)
         else:
             evaluator = Evaluator(judged, measures, negative=negative)
         model = Evaluator(by_model, measures, negative=negative) if by_model else None
@@ -177,6 +198,10 @@ def evaluate(settings: Evaluate) -> None:
                     raise
                 note(f"left out: {error}")
                 continue
+            if is_whole and design is not None:
+                top = run.top(design.depth).frame.select("qid", "docno")
+                drawn = top.join(design.drawn.select("qid").unique(), on="qid", how="semi")
+                outside(design, drawn, system, design.depth)
             scores_of_runs.append(evaluator.score(run, system=system))
             if isinstance(evaluator, CorrectedEvaluator):
                 by_model_alone[system] = evaluator.by_model(run)
@@ -193,9 +218,12 @@ def evaluate(settings: Evaluate) -> None:
         )
         names = _shown(settings.names, comparison.systems)
         by_whom: list[str] = []
-        if isinstance(evaluator, CorrectedEvaluator):
-            style = settings.style
-            by_whom = [*corrected_notes(evaluator, str(judge), by_model_alone, names, style)]
+        if isinstance(evaluator, CorrectedEvaluator) and agreement is not None:
+            words = by_model_alone, agreement, names, settings.style
+            by_whom = [*corrected_notes(evaluator, str(judge), *words)]
+        elif design is not None and agreement is not None:
+            said = agreement.sentence(str(judge), settings.style)
+            by_whom = [whole_topics_note(design, str(judge)), said]
         elif judge and is_alone:
             by_whom = [alone_note(judge, tested=settings.uncorrected)]
         layout = settings.layout(
@@ -203,7 +231,8 @@ def evaluate(settings: Evaluate) -> None:
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
             **({"judge": judge} if judge else {}),
-            **({"people": digests([settings.people])} if settings.people else {}),
+            **({"people": digests(settings.people)} if settings.people else {}),
+            **({"agreement": agreement.facts} if agreement is not None else {}),
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
                 for path, name in systems.items()
@@ -215,7 +244,7 @@ def evaluate(settings: Evaluate) -> None:
             layout,
             title=title,
             system_names=names,
-            evaluated=settings.people is None,
+            evaluated=not settings.people,
             powered=facts.powered(comparison),
         )
         table = build_table(comparison, layout)

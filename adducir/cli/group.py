@@ -61,7 +61,9 @@ COMMANDS = {
         CORE,
     ),
     "check": Entry("Validate run files.", CORE),
-    "judge": Entry("Let a language model judge the top documents of runs.", CORE),
+    "judge": Entry(
+        "Let a language model judge the top documents of runs, or people on a page.", CORE
+    ),
     "sample": Entry("Draw documents for people to judge, to correct a model's judgements.", CORE),
     "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
     "experiment": Entry(

@@ -1,33 +1,48 @@
 """``adducir judge``."""
 
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
-from adducir.core.errors import AdducirError, IncompleteError
+from adducir.core.errors import IncompleteError, UsageError
+from adducir.core.recipe import needs, without
 from adducir.core.texts import counted
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
 from adducir.runs.reading import RunReading
 
 
+def _written(path: Path, recipe: "Judge") -> list[Path]:
+    return [path] if recipe.by_hand else [path, judgements_for(path)]
+
+
 class Judge(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
-        "The qrels; judgements and metadata are beside them.",
+        "The qrels; judgements and metadata are beside them. Or the page, .html.",
         "-o",
-        writes=Writes("file", (".qrels", ".txt"), lambda path, _: [path, judgements_for(path)]),
+        writes=Writes("file", (".qrels", ".txt", ".html"), _written),
     )
-    llm: str = option(
+    by_hand: bool = option(
+        "Write a page on which people judge a sheet of `adducir sample`, given as RUN.",
+        default=False,
+    )
+    llm: Annotated[str | None, without("by_hand")] = option(
         "The language model's file, or the folder or GGUF file with its weights.",
         "-l",
         metavar="FILE",
+        default=None,
     )
-    topics: common.Topics
+    topics: Annotated[str | None, without("by_hand")] = option(
+        "An ir_datasets id, or a file with the topics.", "-t", default=None, reads=True
+    )
     depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
     prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")
     repeat: int = option(
@@ -39,20 +54,43 @@ class Judge(Asking, TextSources, QueryReading, RunReading):
     failures: float = option(
         "The share of pairs that may end without a grade.", default=0.01, ge=0, le=1
     )
+    choices: Annotated[str | None, needs("by_hand")] = option(
+        "Grades and their labels on the page.",
+        default=None,
+        rare=True,
+        shown="0=off the topic,1=related,2=answers in part,3=answers fully",
+    )
+    question: Annotated[str | None, needs("by_hand")] = option(
+        "What the page asks.", default=None, rare=True
+    )
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> "Judge":
+        if not self.by_hand and (self.llm is None or self.topics is None):
+            lacking = "llm" if self.llm is None else "topics"
+            raise ValueError(f"`{lacking}` is missing; or use `by_hand`")
+        if self.by_hand != (self.output.suffix.lower() == ".html"):
+            raise ValueError("`by_hand` writes .html, and a model's judgements .qrels or .txt")
+        return self
 
 
 def judge(settings: Judge) -> None:
-    """Let a language model judge the top documents of runs.
+    """Let a language model judge the top documents of runs, or people on a page.
 
     The texts of topics and documents are sent to the server that the file names. Answers are kept
     in a cache: killed work goes on where it stopped, and a second call costs nothing. A pair
     without a readable answer stays unjudged. A table from such qrels needs people's judgements of
-    a sample to be believed: see `adducir sample`.
+    a sample to be believed: see `adducir sample`. With --by-hand they judge it on a page, which
+    works offline and by keyboard, and saves what `adducir evaluate --set people=...` reads.
 
     Examples:
         adducir judge runs/*.trec.gz -t bundled:topics -c bundled:arguments -l llm/qwen.yaml \
 -o model.qrels --dry-run
+        adducir judge people.csv --by-hand -o people.html
     """
+    if settings.by_hand:
+        _write_page(settings)
+        return
     settings.check_source()
 
     from adducir.cli.console import near, open_progress
@@ -62,6 +100,8 @@ def judge(settings: Judge) -> None:
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import open_prompt
 
+    if settings.llm is None or settings.topics is None:
+        return  # refused by the recipe
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
     answering = settings.answering()
     with (
@@ -74,11 +114,8 @@ def judge(settings: Judge) -> None:
         queries = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
         }
-        for name in ("description", "narrative"):
-            with suppress(AdducirError):  # many topics do not have them
-                more_text = settings.read_topics(settings.topics, name)
-                for qid, text in zip(more_text.qids, more_text.queries, strict=True):
-                    queries[qid][name] = text
+        for qid, more_text in settings.about(settings.topics).items():
+            queries[qid] |= more_text
         pairs = pooled(runs, topics.qids, settings.depth)
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
         texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
@@ -112,3 +149,22 @@ def judge(settings: Judge) -> None:
             f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
             f"{judged.asked.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
         )
+
+
+def _write_page(settings: Judge) -> None:
+    from adducir.cli.console import near, note
+    from adducir.judges.by_hand import page_for
+
+    if len(settings.runs) > 1:
+        raise UsageError(
+            "--by-hand takes one sheet.",
+            hint="Draw documents of all runs with adducir sample; -n as large as the pool takes "
+            "all.",
+        )
+    (sheet,) = settings.runs
+    page = page_for(sheet, settings.choices, settings.question, common.stem(settings.output))
+    page.write(settings.output)
+    note(
+        f"{near(settings.output)}: {counted(len(page.items), 'text')} to rate; it works offline, "
+        "in any browser, for several people"
+    )

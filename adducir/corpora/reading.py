@@ -1,11 +1,13 @@
 """The recipes of reading corpora, topics and qrels, which commands and experiments share."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
@@ -100,6 +102,16 @@ class QueryReading(TopicReading):
 
     def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
         return super().read_topics(source, field or self.query_field)
+
+    def about(self, source: str | Path) -> dict[str, dict[str, str]]:
+        """Descriptions and narratives by qid, as far as topics have them."""
+        texts: dict[str, dict[str, str]] = {}
+        for name in ("description", "narrative"):
+            with suppress(AdducirError):
+                more = self.read_topics(source, name)
+                for qid, text in zip(more.qids, more.queries, strict=True):
+                    texts.setdefault(qid, {})[name] = text
+        return texts
 
 
 class QrelsReading(TableReading):

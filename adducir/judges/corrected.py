@@ -1,7 +1,8 @@
 """Scores per topic from a model's judgements, corrected by people's judgements of a sample."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -16,13 +17,30 @@ from adducir.evaluation.formulas import MEASURES, Linear
 from adducir.evaluation.lists import Floats
 from adducir.evaluation.measures import kind_of, leaves_unjudged_out, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
-from adducir.judges.correction import corrected_gains
+from adducir.judges.correction import expected_gains
+from adducir.judges.planning import Sampled
 from adducir.judges.sheets import Design
 from adducir.runs.run import Run
 
 CORRECTED_MEASURES = ("P@10",)
 """The measures of a corrected table, by default."""
 LINEAR = "P@10, RBP(p=0.8,rel=1)@10, DCG@10, SDCG(max_rel=3)@10"
+EXTEND = (
+    "Let people judge some of the new ones, too: adducir sample RUN --extend SHEET -n 20 -o "
+    "more.csv (with -t and -c, as before); then give both sheets, --set people=SHEET,more.csv, and "
+    "let the model judge all runs again."
+)
+
+
+def outside(design: Design, ranked: pl.DataFrame, name: str, depth: int) -> None:
+    """Refuse a run whose top ``depth`` has documents that are not in the frame."""
+    new = ranked.join(design.pairs, on=["qid", "docno"], how="anti")
+    if len(new):
+        raise UsageError(
+            f"{counted(len(new), 'document')} in the top {depth} of {name} were not in the pool "
+            f"that the sample was drawn from, such as {new['docno'][0]} of topic {new['qid'][0]}.",
+            hint=EXTEND,
+        )
 
 
 def linear_kind(measure: Measure) -> Linear:
@@ -32,7 +50,8 @@ def linear_kind(measure: Measure) -> Linear:
         raise UsageError(
             f"{measure} cannot be corrected: it is not a sum of the documents' gains, because what "
             "one document adds depends on the grades of others.",
-            hint=f"Use a measure that is, such as {LINEAR}.",
+            hint=f"Use a measure that is, such as {LINEAR}; or let people judge whole topics: "
+            "adducir sample --whole-topics.",
         )
     formula = MEASURES.make(str(measure.NAME), measure.params)
     if not isinstance(formula, Linear) or formula.cutoff is None:
@@ -59,6 +78,8 @@ class CorrectedEvaluator:
     design: Design
     people: pl.DataFrame
     measures: tuple[Measure, ...]
+    _samples: dict[Measure, Sampled] = field(default_factory=dict)
+    _weights: dict[tuple[str, Measure], Floats] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -89,8 +110,10 @@ class CorrectedEvaluator:
         pairs = self.design.pairs.join(self.judged.frame, on=["qid", "docno"], how="anti")
         return len(pairs)
 
-    def _gains(self, kind: Linear) -> pl.DataFrame:
-        """Columns qid, docno and gain, corrected, of every pair of the frame."""
+    def _sample(self, measure: Measure) -> Sampled:
+        """Every pair of the frame as the correction of a measure needs it."""
+        if measure in self._samples:
+            return self._samples[measure]
         keys = ["qid", "docno"]
         pairs = self.design.pairs.join(
             self.judged.frame.rename({"grade": "model"}), on=keys, how="left", maintain_order="left"
@@ -99,46 +122,77 @@ class CorrectedEvaluator:
         level = np.array([levels.get(grade, -1) for grade in pairs["model"]], dtype=np.int64)
         grade = pairs["grade"]
         gain = np.where(
-            grade.is_null().to_numpy(), np.nan, kind.gains(grade.fill_null(0).to_numpy())
+            grade.is_null().to_numpy(),
+            np.nan,
+            linear_kind(measure).gains(grade.fill_null(0).to_numpy()),
         )
-        probability = pairs["probability"].to_numpy()
-        corrected = corrected_gains(topic_numbers(pairs["qid"]), level, gain, probability)
-        return pairs.select(keys).with_columns(gain=corrected)
+        topic, probability = topic_numbers(pairs["qid"]), pairs["probability"].to_numpy()
+        expected = expected_gains(topic, level, gain, probability)
+        self._samples[measure] = Sampled(topic, expected, gain, probability)
+        return self._samples[measure]
 
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
         """Values per topic; a document of the run that is not in the frame is an error."""
         name, qids = run.tag if system is None else system, self.qids
-        number = {qid: place for place, qid in enumerate(qids)}
         ranked = run.to_polars().filter(pl.col("qid").is_in(qids))
         columns: list[Floats] = []
         for measure in self.measures:
             kind = linear_kind(measure)
             top = ranked.filter(pl.col("rank") < kind.cutoff)
-            graded = top.join(
-                self._gains(kind), on=["qid", "docno"], how="left", maintain_order="left"
+            outside(self.design, top, name, kind.cutoff or 0)
+            placed = self.design.pairs.join(
+                top, on=["qid", "docno"], how="left", maintain_order="left"
             )
-            outside = graded.filter(pl.col("gain").is_null())
-            if len(outside):
-                raise UsageError(
-                    f"{counted(len(outside), 'document')} in the top {kind.cutoff} of {name} "
-                    f"were not in the pool that the sample was drawn from, such as "
-                    f"{outside['docno'][0]} of topic {outside['qid'][0]}.",
-                    hint="Draw a sample for all runs, including this one: adducir sample.",
-                )
-            gained = graded["gain"].to_numpy() * kind.discounts(graded["rank"].to_numpy())
-            topic = np.array([number[qid] for qid in graded["qid"]], dtype=np.int64)
-            columns.append(np.bincount(topic, gained, minlength=len(qids)).astype(np.float64))
+            rank = placed["rank"]
+            weight = np.where(
+                rank.is_null().to_numpy(), 0.0, kind.discounts(rank.fill_null(0).to_numpy())
+            )
+            self._weights[name, measure] = weight
+            columns.append(self._sample(measure).values(weight))
         scores = Scores.of(name, qids, self.measures, np.column_stack(columns), topic_set=topic_set)
         retrieved = set(ranked["qid"].unique())
         evaluation = Evaluation(
             topic_set,
             name,
             missing=tuple(qid for qid in qids if qid not in retrieved),
-            extra=tuple(qid for qid in run.qids if qid not in number),
+            extra=tuple(qid for qid in run.qids if qid not in set(qids)),
         )
         return replace(scores, evaluations=(evaluation,))
+
+    def widths(self, measure: Measure) -> dict[int, float]:
+        """The widest 95 % interval of two systems' difference, by documents that people judge."""
+        pairs = combinations([w for (_, one), w in self._weights.items() if one == measure], 2)
+        widest: dict[int, float] = {}
+        for first, second in pairs:
+            for size, width in self._sample(measure).widths(first - second).items():
+                widest[size] = max(width, widest.get(size, 0.0))
+        return widest
 
     def by_model(self, run: Run) -> dict[str, float]:
         """The means that the model's grades alone give, by measure."""
         scores = Evaluator(self.judged, self.measures).score(run)
         return {str(measure): scores.mean(measure) for measure in self.measures}
+
+
+def whole_topics_measures(design: Design) -> tuple[str, ...]:
+    """The measures of a table of whole topics, by default."""
+    return f"nDCG@{min(10, design.depth)}", "AP"
+
+
+def whole_topics(
+    design: Design,
+    people: pl.DataFrame,
+    judged: Qrels,
+    measures: str | Measure | Iterable[str | Measure],
+) -> tuple[Qrels, Qrels]:
+    """People's judgements of the drawn topics, and the model's of all, both within the pool."""
+    for measure in parse_measures(measures):
+        cutoff = measure.params.get("cutoff")
+        if isinstance(cutoff, int) and cutoff > design.depth:
+            raise UsageError(
+                f"{measure} needs the top {cutoff}, but the pools are the top {design.depth}.",
+                hint="Use a smaller cutoff, or draw topics with --depth.",
+            )
+    pairs = design.pairs.select("qid", "docno")
+    model = judged.frame.join(pairs, on=["qid", "docno"], how="semi", maintain_order="left")
+    return Qrels(people, "people"), Qrels(model, judged.source)

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adducir.core.texts import counted
+from adducir.judges.agreement import Agreement
 from adducir.judges.corrected import CorrectedEvaluator
+from adducir.judges.sheets import Design
 from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.tables.style import Style
 
@@ -41,6 +43,7 @@ def corrected_notes(
     evaluator: CorrectedEvaluator,
     judge: str,
     by_model: Mapping[str, Mapping[str, float]],
+    agreement: Agreement,
     names: Mapping[str, str],
     style: Style,
 ) -> Iterator[str]:
@@ -59,3 +62,24 @@ def corrected_notes(
             for system, values in by_model.items()
         )
         yield f"{measure} by {judge} alone: {means}."
+    yield agreement.sentence(judge, style)
+    first = evaluator.measures[0]
+    if widths := evaluator.widths(first):
+        (now, reach), *more = widths.items()
+        sentence = f"The widest 95% interval of a difference in {first}: {style.number(reach)}"
+        sizes = [
+            f"{style.number(one)} with {'all ' if size == pairs else ''}{size:,}"
+            for size, one in more
+        ]
+        told = f"; about {', '.join(sizes)}" if sizes else ""
+        yield f"{sentence} with {counted(now, 'document')} by people{told}."
+
+
+def whole_topics_note(design: Design, judge: str) -> str:
+    """What a table of topics that people judged completely rests on."""
+    topics = design.pairs["qid"].n_unique()
+    return (
+        f"People judged the pools (top {design.depth}) of {counted(design.topics or 0, 'topic')}, "
+        f"drawn at random from {topics:,}; {judge} judged all. Documents outside the pools count "
+        "as not relevant."
+    )

@@ -3,13 +3,15 @@
 ``people.csv`` has a row per drawn pair, in random order, blind to the systems and to the model's
 grade. ``people.design.json`` beside it holds the frame: every pair in the top k of the runs, its
 probability to be drawn, and whether it was. Without it a sample is no sample, so it has a digest.
+Drawn are documents within topics, or topics with their whole pools. A pool that grows by new runs
+keeps what was drawn; documents are drawn from the new pairs alone.
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,14 @@ from adducir.core.files import writing_text
 from adducir.core.json_lines import json_document
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
+from adducir.corpora.qrels import load_qrels
+from adducir.judges.by_hand import read_ratings
 from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
 from adducir.runs.run import Run
 
 COLUMNS = ("qid", "query", "docno", "text", "grade")
+ABOUT = ("description", "narrative")
 FORMAT = 1
 _PAIRS = {"qid": pl.String, "docno": pl.String, "probability": pl.Float64, "drawn": pl.Boolean}
 
@@ -40,12 +45,14 @@ class Design:
         depth: How deep the runs were pooled.
         runs: The digest of each pooled run by name.
         seed: What the sample was drawn with.
+        topics: How many whole topics were drawn; None if documents were.
     """
 
     pairs: pl.DataFrame
     depth: int
     runs: Mapping[str, str]
     seed: int
+    topics: int | None = None
 
     @classmethod
     def of(
@@ -57,11 +64,12 @@ class Design:
         seed: int = 0,
         between: Sequence[str] = (),
         digests: Mapping[str, str] | None = None,
+        whole_topics: bool = False,
     ) -> "Design":
         """Draw from the top ``depth`` of runs by name.
 
         ``between``: the systems whose differences matter most; by default all documents of a topic
-        are equally probable.
+        are equally probable. ``whole_topics``: ``documents`` is how many topics are drawn.
         """
         tops = {
             name: run.top(depth).to_polars().select("qid", "docno", pl.col("rank"))
@@ -71,17 +79,71 @@ class Design:
         pairs = pairs.unique().sort("qid", "docno")
         if not len(pairs):
             raise UsageError("the runs do not contain any documents.")
+        sources = dict(digests or dict.fromkeys(runs, ""))
+        if whole_topics:
+            qids = pairs["qid"].unique(maintain_order=True)
+            if not 0 < documents <= len(qids):
+                message = f"{documents} topics cannot be drawn from {len(qids):,}."
+                raise UsageError(message, hint="Draw at least one, and at most all.")
+            places = np.random.default_rng(seed).choice(len(qids), documents, replace=False)
+            chosen = qids[sorted(places.tolist())].implode()
+            pairs = pairs.with_columns(
+                probability=pl.lit(documents / len(qids)), drawn=pl.col("qid").is_in(chosen)
+            )
+            return cls(pairs, depth, sources, seed, documents)
         topic, weight = topic_numbers(pairs["qid"]), None
         if between:
             weight = pair_weights([_discounts(pairs, tops[name]) for name in between])
         probability = inclusion_probabilities(topic, documents, weight)
         drawn = draw(topic, probability, np.random.default_rng(seed))
         pairs = pairs.with_columns(probability=probability, drawn=drawn)
-        return cls(pairs, depth, dict(digests or dict.fromkeys(runs, "")), seed)
+        return cls(pairs, depth, sources, seed)
+
+    def with_runs(
+        self,
+        runs: Mapping[str, Run],
+        documents: int,
+        *,
+        seed: int = 0,
+        digests: Mapping[str, str] | None = None,
+    ) -> tuple["Design", "Design"]:
+        """The design of a pool with more runs, and that of its new pairs alone.
+
+        Of these, ``documents`` are drawn (of whole topics, all of the topics that were drawn).
+        """
+        qids = self.pairs["qid"].unique()
+        tops = [run.top(self.depth).frame.select("qid", "docno") for run in runs.values()]
+        pairs = pl.concat(tops).unique().filter(pl.col("qid").is_in(qids.implode()))
+        pairs = pairs.join(self.pairs, on=["qid", "docno"], how="anti").sort("qid", "docno")
+        if not len(pairs):
+            raise UsageError(
+                f"all documents in the top {self.depth} of these runs are in the pool already.",
+                hint="Evaluate the runs with the sample that you have.",
+            )
+        if self.topics is None:
+            topic = topic_numbers(pairs["qid"])
+            probability = inclusion_probabilities(topic, documents)
+            drawn = draw(topic, probability, np.random.default_rng(seed))
+            pairs = pairs.with_columns(probability=probability, drawn=drawn)
+        else:
+            whole = self.drawn["qid"].unique().implode()
+            chance = self.pairs["probability"][0]
+            pairs = pairs.with_columns(probability=pl.lit(chance), drawn=pl.col("qid").is_in(whole))
+        sources = {**self.runs, **(digests or dict.fromkeys(runs, ""))}
+        new = Design(pairs, self.depth, sources, seed, self.topics)
+        return replace(new, pairs=pl.concat([self.pairs, pairs]).sort("qid", "docno")), new
+
+    def extends(self, other: "Design") -> bool:
+        """Whether every pair of another design is here, with its probability and fate."""
+        keys = list(_PAIRS)
+        return other.topics == self.topics and not len(
+            other.pairs.join(self.pairs, on=keys, how="anti")
+        )
 
     @cached_property
     def digest(self) -> str:
         lines = self.pairs.write_csv(separator=" ", quote_style="never")
+        lines += "" if self.topics is None else f"whole topics {self.topics}"
         return hashlib.sha256(lines.encode()).hexdigest()
 
     @cached_property
@@ -96,6 +158,7 @@ class Design:
             "depth": self.depth,
             "seed": self.seed,
             "runs": dict(self.runs),
+            **({} if self.topics is None else {"whole topics": self.topics}),
             "pairs": self.pairs.rows(),
         }
         with writing_text(design_for(sheet)) as file:
@@ -114,9 +177,11 @@ class Design:
         facts: Any = json_document(path)
         try:
             pairs = pl.DataFrame(facts["pairs"], schema=_PAIRS, orient="row")
-            design = cls(pairs, int(facts["depth"]), dict(facts["runs"]), int(facts["seed"]))
+            topics = facts.get("whole topics")
+            numbers = int(facts["depth"]), dict(facts["runs"]), int(facts["seed"])
+            design = cls(pairs, *numbers, None if topics is None else int(topics))
             is_whole = facts["format"] == FORMAT and facts["digest"] == design.digest
-        except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
+        except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
             is_whole = False
         if not is_whole:
             raise InputError(
@@ -135,54 +200,127 @@ def _discounts(pairs: pl.DataFrame, top: pl.DataFrame) -> np.ndarray:
 
 
 def write_sheet(
-    design: Design, sheet: Path, queries: Mapping[str, str], texts: Mapping[str, str]
+    design: Design,
+    sheet: Path,
+    queries: Mapping[str, str],
+    texts: Mapping[str, str],
+    *,
+    about: Mapping[str, Mapping[str, str]] | None = None,
+    rows: pl.DataFrame | None = None,
 ) -> None:
-    """Write the sheet and its design; ``texts`` by docno."""
-    rows = design.drawn.sample(fraction=1.0, shuffle=True, seed=design.seed)
+    """Write the sheet and its design.
+
+    Args:
+        design: How documents were drawn.
+        sheet: The file.
+        queries: By qid.
+        texts: By docno.
+        about: Descriptions and narratives by qid, under these names.
+        rows: The pairs to judge (qid, docno), by default all drawn.
+    """
+    drawn = design.drawn if rows is None else rows
+    shuffled = drawn.sample(fraction=1.0, shuffle=True, seed=design.seed)
+    more = [name for name in ABOUT if any(name in one for one in (about or {}).values())]
     design.write(sheet)
     with writing_text(sheet) as file:
         writer = CsvWriter(file)
-        writer.row(COLUMNS)
-        for qid, docno in rows.iter_rows():
-            writer.row((qid, queries.get(qid, ""), docno, texts.get(docno, ""), ""))
+        writer.row((*COLUMNS[:2], *more, *COLUMNS[2:]))
+        for qid, docno in shuffled.iter_rows():
+            topic = (about or {}).get(qid, {})
+            said = [queries.get(qid, ""), *(topic.get(name, "") for name in more)]
+            writer.row((qid, *said, docno, texts.get(docno, ""), ""))
 
 
-def read_sheet(sheet: Path) -> tuple[Design, pl.DataFrame]:
+GRADES = {
+    "qid": pl.String,
+    "docno": pl.String,
+    "grade": pl.Int64,
+    "person": pl.String,
+    "characters": pl.Int64,
+}
+
+
+def read_grades(sheets: Sequence[Path]) -> tuple[Design, pl.DataFrame]:
+    """The design, and each person's grades: qid, docno, grade, person, characters (-1: unknown).
+
+    Sheets are CSV, as ``adducir sample`` writes them, or what a page saves: JSON, CSV or qrels.
+    Every drawn pair must be graded in one of them.
+    """
+    designs = {design_for(sheet): Design.read(sheet) for sheet in sheets}
+    design = max(designs.values(), key=lambda one: len(one.pairs))
+    for sheet in sheets:
+        if not design.extends(designs[design_for(sheet)]):
+            raise InputError("this sheet belongs to another sample.", path=sheet)
+    expected = set(design.drawn.iter_rows())
+    rows = reduce(list.__add__, (_graded(sheet, expected, len(sheets) > 1) for sheet in sheets))
+    if absent := sorted(expected - {row[:2] for row in rows}):
+        raise InputError(
+            f"{counted(len(absent), 'drawn document')} of {len(expected)} are not in the sheet, "
+            f"such as {absent[0][1]} of topic {absent[0][0]}.",
+            path=sheets[0],
+            hint="Grade all of them: those left out are not a random choice.",
+        )
+    return design, pl.DataFrame(rows, schema=GRADES, orient="row")
+
+
+def settled(grades: pl.DataFrame) -> pl.DataFrame:
+    """One grade per pair (qid, docno, grade): the lower median of all who judged it."""
+    middle = pl.col("grade").sort().get((pl.len() - 1) // 2)
+    return grades.group_by("qid", "docno", maintain_order=True).agg(middle)
+
+
+def read_sheet(*sheets: Path) -> tuple[Design, pl.DataFrame]:
     """The design, and people's grades: a frame qid, docno and grade (Int64) of every drawn pair."""
-    design = Design.read(sheet)
-    expected, graded = set(design.drawn.iter_rows()), dict[tuple[str, str], int]()
+    design, grades = read_grades(sheets)
+    return design, settled(grades)
+
+
+def _graded(
+    sheet: Path, expected: set[tuple[str, str]], is_part: bool
+) -> list[tuple[str, str, int, str, int]]:
+    """A sheet's grades; in one of several, rows may be empty."""
+    person = sheet.name.partition(".")[2].rpartition(".")[0] or sheet.stem
+    cells: list[tuple[int | None, str, str, str, int]]
+    if sheet.suffix.lower() == ".json":
+        person, ratings = read_ratings(sheet)
+        cells = [(None, qid, docno, str(grade), n) for qid, docno, grade, n in ratings]
+    elif sheet.suffix.lower() in (".qrels", ".txt"):
+        frame = load_qrels(sheet).frame
+        cells = [(None, qid, docno, str(grade), -1) for qid, docno, grade in frame.iter_rows()]
+    else:
+        cells = list(_cells(sheet))
+    rows = dict[tuple[str, str], tuple[str, str, int, str, int]]()
+    for line, qid, docno, text, length in cells:
+        if (qid, docno) not in expected:
+            raise InputError(
+                f"document {docno} of topic {qid} was not drawn.",
+                path=sheet,
+                line=line,
+                hint="Remove it: only documents of the random sample can correct a model.",
+            )
+        if (qid, docno) in rows:
+            raise InputError(f"document {docno} is graded twice.", path=sheet, line=line)
+        if not text and is_part:
+            continue
+        if not text.removeprefix("-").isdecimal():
+            wrong = f"the grade {text!r} is not an integer." if text else "the grade is missing."
+            raise InputError(wrong, path=sheet, line=line, hint="Grade every row, such as 0 or 1.")
+        rows[qid, docno] = (qid, docno, int(text), person, length)
+    return [*rows.values()]
+
+
+def _cells(sheet: Path) -> Iterator[tuple[int | None, str, str, str, int]]:
+    """Line, qid, docno, the grade's text and the document's length of each row."""
     lines = csv_rows(sheet)
     _, header = next(lines, (1, []))
     if missing := {"qid", "docno", "grade"} - set(header):
         raise InputError(f"the column {sorted(missing)[0]} is missing.", path=sheet, line=1)
-    qid_at, docno_at, grade_at = map(header.index, ("qid", "docno", "grade"))
     for line, cells in lines:
         if not any(cells):
             continue
         if len(cells) != len(header):
             message = f"this row has {counted(len(cells), 'cell')}, not {len(header)}."
             raise InputError(message, path=sheet, line=line)
-        pair, grade = (cells[qid_at], cells[docno_at]), cells[grade_at].strip()
-        if pair not in expected:
-            raise InputError(
-                f"document {pair[1]} of topic {pair[0]} was not drawn.",
-                path=sheet,
-                line=line,
-                hint="Remove it: only documents of the random sample can correct a model.",
-            )
-        if pair in graded:
-            raise InputError(f"document {pair[1]} is graded twice.", path=sheet, line=line)
-        if not grade.removeprefix("-").isdecimal():
-            wrong = f"the grade {grade!r} is not an integer." if grade else "the grade is missing."
-            raise InputError(wrong, path=sheet, line=line, hint="Grade every row, such as 0 or 1.")
-        graded[pair] = int(grade)
-    if absent := sorted(expected - graded.keys()):
-        raise InputError(
-            f"{counted(len(absent), 'drawn document')} of {len(expected)} are not in the sheet, "
-            f"such as {absent[0][1]} of topic {absent[0][0]}.",
-            path=sheet,
-            hint="Grade all of them: those left out are not a random choice.",
-        )
-    rows = [(*pair, grade) for pair, grade in graded.items()]
-    schema = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
-    return design, pl.DataFrame(rows, schema=schema, orient="row")
+        row = dict(zip(header, cells, strict=True))
+        length = len(row["text"]) if "text" in row else -1
+        yield line, row["qid"], row["docno"], row["grade"].strip(), length

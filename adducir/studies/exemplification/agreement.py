@@ -5,11 +5,8 @@ or text if it is a category), ``rank`` (from 1; equal ranks are ties) or both; e
 missing values. Items are independent observations, raters of one answer are not: an answer's
 ratings are averaged first, and mean, standard deviation and t interval are over the item means.
 
-The unit of agreement is one system's answer to one item. Krippendorff's alpha (2011) allows any
-number of raters and missing ratings: 1 - D_o / D_e, the disagreement within units over that between
-all ratings. For squared differences of ranks r the sum over all pairs of a unit's m ratings is
-2 (m sum r^2 - (sum r)^2), which needs no matrix of pairs per sample. Cohen's kappa follows Cohen
-(1960). Intervals are percentiles over samples of items, with all answers to an item kept together.
+The unit of agreement is one system's answer to one item. Intervals are percentiles over samples of
+items, with all answers to an item kept together.
 """
 
 import re
@@ -28,15 +25,22 @@ from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
+from adducir.statistics.agreement import (
+    Floats,
+    Level,
+    Statistic,
+    cohens_kappa,
+    estimated,
+    fleiss_kappa,
+    krippendorffs_alpha,
+)
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Testing
-from adducir.studies.agreement import Floats, Statistic, estimated, fleiss_kappa
 from adducir.studies.options import Bootstrap
 from adducir.tables.build import Figure, build_table, figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
 Integers: TypeAlias = NDArray[np.int64]
-Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 _WORD = re.compile(r"[a-z0-9]+")
 ALL = "all systems"
 What: TypeAlias = Literal["rating", "rank"]
@@ -193,16 +197,18 @@ def agreement_of(
     figures: dict[str, float | None] = {}
 
     def add(name: str, statistic: Statistic, items: Integers) -> None:
-        ends = estimated(statistic, items, drawing) or (None, None, None)
+        drawn = drawing.samples, drawing.seed, drawing.confidence
+        ends = estimated(statistic, items, *drawn) or (None, None, None)
         figures.update(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
 
-    add("alpha", alpha(several, level), several.items)
+    add("alpha", krippendorffs_alpha(several.table, several.values, level), several.items)
     add("kappa", fleiss_kappa(same.table), same.items)
     highest = same.table.max(axis=1, initial=0)
     for name, votes in (("all agree", usual), ("none agree", 1)):
         figures[name] = float((highest == votes).mean()) if highest.size else None
     if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, kind, level)).height:
-        add("Cohen's kappa", cohens_kappa(pairs), _items(pairs))
+        labels = (pairs[str(rater)].to_numpy() for rater in (0, 1))
+        add("Cohen's kappa", cohens_kappa(*labels), _items(pairs))
     if unigrams:
         units = frame.group_by("item", "system", maintain_order=True).agg("label")
         units = units.filter(pl.col("label").list.len() > 1)
@@ -253,35 +259,6 @@ def _items(frame: pl.DataFrame) -> Integers:
     return frame["item"].to_physical().to_numpy().astype(np.int64)
 
 
-def alpha(counts: Counts, level: Level) -> Statistic:
-    """Krippendorff's alpha; every unit has at least two ratings."""
-    table, values = counts.table, counts.values
-    size = table.sum(axis=1)
-    apart = (values[:, None] - values) ** 2
-    if level == "nominal":
-        apart = np.sign(apart)
-    elif level == "ratio":
-        sums = values[:, None] + values
-        apart /= np.where(sums == 0, 1.0, sums) ** 2
-    within_units = ((table @ apart) * table).sum(axis=1) / (size - 1)
-
-    def of(weights: Floats) -> Floats:
-        totals = weights @ table
-        number = totals.sum(axis=1)
-        if level == "ordinal":
-            ranks = np.cumsum(totals, axis=1) - totals / 2 - number[:, None] / 2
-            pairs = 2 * (size * (ranks**2 @ table.T) - (ranks @ table.T) ** 2)
-            within = (weights * pairs / (size - 1)).sum(axis=1)
-            squares, sums = (totals * ranks**2).sum(axis=1), (totals * ranks).sum(axis=1)
-            between = 2 * (number * squares - sums**2)
-        else:
-            within, between = weights @ within_units, ((totals @ apart) * totals).sum(axis=1)
-        varied = (totals > 0).sum(axis=1) > 1
-        return np.asarray(1 - (number - 1) * within / np.where(varied, between, np.nan))
-
-    return of
-
-
 def _pairs(frame: pl.DataFrame, kind: What, level: Level) -> pl.DataFrame:
     """The units that both raters rated, with both ratings: columns item, 0 and 1."""
     is_text = kind == "rating" and level == "nominal"
@@ -292,22 +269,6 @@ def _pairs(frame: pl.DataFrame, kind: What, level: Level) -> pl.DataFrame:
     )
     whole = by_unit.filter(pl.col("label").list.len() == 2)
     return whole.select("item", *(pl.col("label").list.get(n).alias(str(n)) for n in (0, 1)))
-
-
-def cohens_kappa(pairs: pl.DataFrame) -> Statistic:
-    names = np.unique(np.concatenate([pairs["0"].to_numpy(), pairs["1"].to_numpy()]))
-    codes = [np.searchsorted(names, pairs[str(rater)].to_numpy()) for rater in (0, 1)]
-    same = codes[0] == codes[1]
-
-    def of(weights: Floats) -> Floats:
-        total = weights.sum(axis=1)
-        first, second = (
-            weights @ np.eye(len(names))[rater_codes] / total[:, None] for rater_codes in codes
-        )
-        expected, observed = (first * second).sum(axis=1), weights @ same / total
-        return np.asarray((observed - expected) / np.where(expected < 1, 1 - expected, np.nan))
-
-    return of
 
 
 def unigram_overlap(first_text: str, two: str) -> float:

@@ -30,7 +30,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
-from adducir.studies.agreement import estimated, fleiss_kappa
+from adducir.statistics.agreement import estimated, fleiss_kappa
 from adducir.studies.options import Bootstrap
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
@@ -276,7 +276,8 @@ def _notes(key: Key, judges: Sequence[Chosen], drawing: Bootstrap) -> list[str]:
     table = counts[counts.sum(axis=1) == usual]
 
     shown = "undefined"
-    if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), drawing):
+    drawn = drawing.samples, drawing.seed, drawing.confidence
+    if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), *drawn):
         shown = f"{kappa[0]:.3f} ({percent} interval {kappa[1]:.3f} to {kappa[2]:.3f})"
     # Options are shuffled per item, which suits the free-marginal kappa best.
     agreeing = (table * (table - 1)).sum() / (len(table) * usual * (usual - 1))

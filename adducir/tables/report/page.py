@@ -50,10 +50,8 @@ class HTML(TableFormat):
             "Training": "training" if data["curves"] else "",
             "Provenance": "provenance" if facts or plan else "",
         }
-        style, script = _asset("page.css"), _asset("page.js")
-        allowed = f"style-src {_digest(style)}; script-src {_digest(script)}"
-        page = _environment().get_template("page.html.j2")
-        return page.render(
+        return self_contained(
+            "page",
             table=table,
             sections=sections,
             data=data,
@@ -62,11 +60,17 @@ class HTML(TableFormat):
             facts=facts,
             plan=plan,
             testing=testing,
-            policy=f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'",
-            style=style,
-            script=script,
             block=block(data) if data["rated"] else "",
         )
+
+
+def self_contained(name: str, **values: Any) -> str:
+    """The page of a template and the script of its name, whose policy forbids loading anything."""
+    style, script = _asset("page.css"), _asset(f"{name}.js")
+    allowed = f"style-src {_digest(style)}; script-src {_digest(script)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
+    page = _environment().get_template(f"{name}.html.j2")
+    return page.render(policy=policy, style=style, script=script, **values)
 
 
 def fragment(table: ResultTable) -> str:
