@@ -27,29 +27,31 @@ def answer(conversation: Conversation, model: "LanguageModel", transport: Any = 
 
 
 async def _answer(conversation: Conversation, model: "LanguageModel", transport: Any) -> None:
-    httpx2, running = required("httpx2"), set[asyncio.Task[Any]]()
+    httpx2, news, busy = required("httpx2"), asyncio.Event(), 0
     limits = httpx2.Limits(max_connections=model.concurrency)
     async with httpx2.AsyncClient(
         headers=model.headers(), timeout=model.timeout, transport=transport, limits=limits
     ) as client:
+
+        async def work() -> None:
+            nonlocal busy
+            while conversation.waiting or busy:
+                if not conversation.waiting:  # an answer may bring more
+                    news.clear()
+                    await news.wait()
+                    continue
+                key, request = conversation.waiting.popleft()
+                busy += 1
+                conversation.resolve(key, request, await _ask_one(client, model, request))
+                busy -= 1
+                news.set()
+
         try:
-            while conversation.waiting or running:
-                while conversation.waiting and len(running) < model.concurrency:
-                    key, request = conversation.waiting.popleft()
-                    running.add(asyncio.create_task(_ask(client, model, key, request)))
-                done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-                for task in done:
-                    conversation.resolve(*task.result())
-        finally:  # the first error stops the others
-            for task in running:
-                task.cancel()
-            await asyncio.gather(*running, return_exceptions=True)
-
-
-async def _ask(
-    client: Any, model: "LanguageModel", key: str, request: Request
-) -> tuple[str, Request, Answer]:
-    return key, request, await _ask_one(client, model, request)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(model.concurrency):
+                    group.create_task(work())
+        except BaseExceptionGroup as several:  # the first stopped the others
+            raise several.exceptions[0] from None
 
 
 async def _ask_one(client: Any, model: "LanguageModel", request: Request) -> Answer:
