@@ -48,7 +48,12 @@ COMMANDS = {
     "index": Entry("Build an index from a corpus.", CORE),
     "search": Entry("Show the best documents for a query, or write a TREC run for topics.", CORE),
     "show": Entry("Show the hits of a topic, of two runs side by side; or what a model is.", CORE),
-    "rerank": Entry("Rerank the top documents of a run with a neural model.", CORE),
+    "rerank": Entry(
+        "Rerank the top documents of a run with a neural model, or by asking a language model.",
+        CORE,
+    ),
+    "requests": Entry("Write a run's documents with their texts as rank_llm's requests.", CORE),
+    "query2doc": Entry("Expand queries by passages that a language model writes.", CORE),
     "fuse": Entry("Fuse several runs into one.", CORE),
     "filter": Entry(
         "Drop what an evaluation must not count from a run, or fold passages to documents.",

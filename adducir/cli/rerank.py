@@ -1,5 +1,6 @@
 """``adducir rerank``."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,6 +30,14 @@ class Rerank(Asking, Computing, Reading, TextSources, RunReading, QueryReading):
     device: common.Device = "auto"
     threads: common.Threads = None
     tag: common.Tag = None
+    costs: Path | None = option(
+        "What a language model took per topic (requests, tokens, seconds, cost), for `compare`.",
+        default=None,
+        metavar="FILE",
+        rare=True,
+        flag=True,
+        writes=common.LINES,
+    )
     allow_code: common.AllowCode = False
 
 
@@ -46,7 +55,7 @@ def rerank(settings: Rerank) -> None:
 
     from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
-    from adducir.core.files import is_stream, scratch_folder
+    from adducir.core.files import is_stream, scratch_folder, writing_text
     from adducir.models.machine import using_threads
     from adducir.rerankers.asked import AskedReranker
     from adducir.rerankers.recipe import open_reranker
@@ -71,7 +80,7 @@ def rerank(settings: Rerank) -> None:
         texts = settings.texts(best.frame["docno"], scratch, reranker.fields)
         if isinstance(reranker, AskedReranker):
             reranker = replace(reranker, answering=settings.answering())
-        elif asking := sorted({"cache", "offline", "dry_run"} & settings.model_fields_set):
+        elif asking := sorted({"cache", "costs", "dry_run", "offline"} & settings.model_fields_set):
             raise UsageError(f"`{asking[0]}` has no effect: {reranker.name} asks nobody.")
         if settings.dry_run and isinstance(reranker, AskedReranker):
             rows = questions_of(candidates, best, topics)
@@ -94,6 +103,9 @@ def rerank(settings: Rerank) -> None:
         if "topics" in part_of(facts, "data"):
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(reranked.run, output, metadata, topics=topics.qids)
+        if settings.costs is not None:
+            with writing_text(settings.costs) as file:
+                file.writelines(f"{json.dumps(row)}\n" for row in reranked.costs)
         rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
         progress.note(
             f"{near(output)}: {len(reranked.run.qids):,} topics, {reranked.pairs:,} pairs, "

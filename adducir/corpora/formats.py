@@ -24,6 +24,7 @@ from adducir.corpora.documents import Document, check_docno, fields_of
 from adducir.corpora.field_choice import default_fields_of
 from adducir.corpora.ids import DOCNO_FIELDS, QID_FIELDS, id_column_of, id_field, is_header
 from adducir.corpora.pages import PACKAGES, read_page
+from adducir.corpora.rank_llm import documents_of, is_request
 from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records
 
 Documents = Iterator[tuple[int, Document]]
@@ -82,6 +83,10 @@ def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     is_over_lines = head[:1] == "{" and not head.split("\n", 1)[0].rstrip().endswith("}")
     by_line = not (is_array or (is_over_lines and "\n" in head))
     records = json_objects(path) if by_line else read_objects(path, wrapped=is_array)
+    first = list(islice(records, 1))
+    records = chain(first, records)
+    if first and is_request(first[0][1]):
+        records, docno_field = documents_of(records, path), "docid"
     for number, docno, record in with_docnos(records, path, docno_field):
         is_text = set(map(type, record.values())) == {str}  # the usual case is cheap
         yield number, Document(docno, record if is_text else fields_of(record))

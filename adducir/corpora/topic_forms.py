@@ -20,6 +20,7 @@ from adducir.corpora.documents import as_text, fields_of
 from adducir.corpora.formats import tsv_records
 from adducir.corpora.ids import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
 from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
+from adducir.corpora.rank_llm import candidate_list, is_request
 from adducir.corpora.tables import Quotes, cells_of, table_records
 from adducir.corpora.token_weights import weights_in
 
@@ -153,6 +154,9 @@ def _from_json(path: Path, qid_field: str | None) -> list[RawTopic]:
             return [RawTopic(qid, {"query": query}, line) for qid, query in record.items()]
     if records and any(isinstance(records[0][1].get(name), list) for name in _TURNS):
         return list(_turns(records, path, qid_field))
+    if records and is_request(records[0][1]):
+        requests = [(candidate_list(record, path, line), line) for line, record in records]
+        return [RawTopic(each.qid, {"query": each.query}, line) for each, line in requests]
     return _from_records(records, path, qid_field)
 
 

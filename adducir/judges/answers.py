@@ -85,6 +85,7 @@ class Answer:
         model: What the server says it is, with its fingerprint.
         message: Why there is no answer.
         date: When, in UTC.
+        seconds: From the request to the answer; in this process, its share of the batch's.
     """
 
     status: Status
@@ -96,6 +97,7 @@ class Answer:
     model: str = ""
     message: str = ""
     date: str = ""
+    seconds: float = 0.0
 
 
 def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:

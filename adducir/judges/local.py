@@ -4,6 +4,7 @@ Prompts are answered in batches of similar length, padded before, masked. A batc
 changes log-probabilities in the last digits (3e-5 in single precision), as a server's load does.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ class Speaker:
         import torch
         from transformers import LogitsProcessorList
 
-        longest = int(parameters.get("max_tokens") or _MOST_ANSWER)
+        longest, began = int(parameters.get("max_tokens") or _MOST_ANSWER), time.perf_counter()
         ids, mask = padded([row[::-1] for row in rows], self.filler, self.device)
         steps = Steps(ids.shape[1], self._allowed(parameters))
         with torch.inference_mode():
@@ -118,7 +119,7 @@ class Speaker:
         # Of a chat, or of a completion, whose parameter is their number.
         top = int(parameters.get("top_logprobs") or parameters.get("logprobs") or 0)
         values, tokens = steps.first.log_softmax(-1).topk(min(top, steps.first.shape[1]))
-        answers = []
+        answers, seconds = list[Answer](), (time.perf_counter() - began) / len(rows)
         for row, new in enumerate(written[:, ids.shape[1] :].tolist()):
             count = next((n for n, token in enumerate(new) if token in self.ends), len(new))
             text, thought = without_thought(
@@ -136,6 +137,7 @@ class Speaker:
                     top=spellings(listed),
                     tokens_in=len(rows[row]),
                     tokens_out=min(count + 1, len(new)),
+                    seconds=round(seconds, 3),
                 )
             )
         return answers

@@ -168,6 +168,7 @@ _RANK_LLM = {
     "prefix_assistant": "ready",
     "body_assistant": "received",
 }
+_FOLDERS = {"list-prompt": "lists", "query-prompt": "queries"}
 _UNUSED = ("method", "output_validation_regex", "output_extraction_regex")
 
 
@@ -205,7 +206,7 @@ def masses(grades: Mapping[str, int], top: Mapping[str, float]) -> dict[int, flo
     return sums
 
 
-P = TypeVar("P", Prompt, ListPrompt)
+P = TypeVar("P", bound=Recipe)
 
 
 @overload
@@ -218,7 +219,7 @@ def open_prompt(source: str, kind: type[P], folder: Path | None = None) -> P: ..
 
 def open_prompt(source: str, kind: Any = Prompt, folder: Path | None = None) -> Any:
     """A bundled prompt by name, or a file."""
-    inside = _HERE / ("lists" if kind is ListPrompt else "")
+    inside = _HERE / _FOLDERS.get(kind.model_fields["kind"].default, "")
     bundled = sorted(path.stem for path in inside.glob("*.yaml"))
     if source in bundled:
         return validate(load(inside / f"{source}.yaml"), kind)

@@ -3,6 +3,8 @@
 import asyncio
 import random
 import re
+import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,10 @@ async def _answer(conversation: Conversation, model: "LanguageModel", transport:
                     continue
                 key, request = conversation.waiting.popleft()
                 busy += 1
-                conversation.resolve(key, request, await _ask_one(client, model, request))
+                began = time.perf_counter()
+                answer = await _ask_one(client, model, request)
+                seconds = round(time.perf_counter() - began, 3)
+                conversation.resolve(key, request, replace(answer, seconds=seconds))
                 busy -= 1
                 news.set()
 

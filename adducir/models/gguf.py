@@ -3,7 +3,9 @@
 transformers reads llama.cpp's GGUF with the package gguf, and makes numbers of quantised weights.
 """
 
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,8 @@ def _read(path: Path) -> tuple[Any, Any]:
     import transformers
 
     folder, how = str(path.parent), {"gguf_file": path.name}
-    with explaining("weights", path):
+    # transformers counts the tensors on standard error, whatever one asks.
+    with explaining("weights", path), redirect_stderr(StringIO()):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **how)
         network: Any = transformers.AutoModelForCausalLM.from_pretrained(
             folder, **how, dtype=torch.float32

@@ -53,6 +53,7 @@ class Verdict:
         facts: What was repaired, cut, or is doubtful, and how often.
         tokens_in: Of the prompts, when they were answered.
         tokens_out: Of the answers.
+        seconds: Until the answers came, in all; requests at the same time each count theirs.
     """
 
     scores: Scores = field(default_factory=lambda: np.zeros(0))
@@ -60,9 +61,11 @@ class Verdict:
     facts: Counter[str] = field(default_factory=Counter)
     tokens_in: int = 0
     tokens_out: int = 0
+    seconds: float = 0.0
 
     def count(self, answer: Answer, status: str) -> None:
         self.statuses[status] += 1
+        self.seconds += answer.seconds
         self.tokens_in += answer.tokens_in
         self.tokens_out += answer.tokens_out
 
@@ -77,6 +80,7 @@ class Verdict:
         self.facts.update(other.facts)
         self.tokens_in += other.tokens_in
         self.tokens_out += other.tokens_out
+        self.seconds += other.seconds
 
     def __str__(self) -> str:
         statuses = ", ".join(f"{count:,} {name}" for name, count in self.statuses.most_common())
@@ -287,6 +291,26 @@ class Verdicts:
         counts = {name: count for name, count in self.whole.facts.items() if count}
         answers = {"answers": dict(self.whole.statuses), **({"of these": counts} if counts else {})}
         return {"language model": llm.facts(), **answers, **self.record.usage(llm)}
+
+
+def costs_per_topic(
+    verdicts: Sequence[Verdict], qids: Sequence[str], llm: Answerer
+) -> list[dict[str, Any]]:
+    """What each topic took when it was answered; the cost if the price is stated."""
+    rows = []
+    for qid, verdict in zip(qids, verdicts, strict=True):
+        cost = llm.cost(verdict.tokens_in, verdict.tokens_out)
+        rows.append(
+            {
+                "qid": qid,
+                "requests": verdict.statuses.total(),
+                "tokens_in": verdict.tokens_in,
+                "tokens_out": verdict.tokens_out,
+                "seconds": round(verdict.seconds, 3),
+                **({} if cost is None else {"cost": cost}),
+            }
+        )
+    return rows
 
 
 def _completed(scores: Scores) -> Scores:

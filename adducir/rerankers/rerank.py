@@ -9,7 +9,7 @@ the documents.
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +29,7 @@ from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.running import Running
 from adducir.models.work import Arrays, ModelWork, tokens_for
-from adducir.rerankers.asked import AskedReranker
+from adducir.rerankers.asked import AskedReranker, costs_per_topic
 from adducir.rerankers.once import scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.folding import Fold, PassageMap
@@ -131,6 +131,7 @@ class Reranked:
     seconds: float  # elapsed here
     work_seconds: float  # total over chunks, wherever computed
     settings: dict[str, Any]
+    costs: list[dict[str, Any]] = field(default_factory=list)  # per topic, of a model that is asked
 
 
 def reranked_part(run: Run, depth: int, fold: str | None = None) -> Run:
@@ -194,13 +195,14 @@ def rerank(
         topics=questions_of(run, best, topics),
         texts=texts,
     )
-    asked: dict[str, Any] = {}
+    asked, costs = dict[str, Any](), list[dict[str, Any]]()
     if isinstance(reranker, AskedReranker):
         questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
         verdicts = reranker.verdicts(questions, chunking.output)
         progress().note(f"{reranker.name}: {verdicts.whole}")
         values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
         seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
+        costs = costs_per_topic(verdicts.verdicts, [qid for qid, *_ in work.topics], reranker.llm)
     elif reranker.recipe.is_late and work.topics:
         values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
     else:
@@ -245,6 +247,7 @@ def rerank(
             "below the depth": "the order of the candidates, scores below the lowest",
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
+        costs,
     )
 
 

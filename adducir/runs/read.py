@@ -12,6 +12,7 @@ Where a file does not state what its columns are, how they are understood is a n
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,8 +35,9 @@ from adducir.corpora.columns import (
     tabbed,
 )
 from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
+from adducir.corpora.rank_llm import candidate_list
 from adducir.corpora.tables import Quotes, json_table, read_table
-from adducir.runs.run import SCHEMA, Run, Ties, ordered
+from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"
@@ -291,16 +293,28 @@ def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
 def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
     """The objects of sentence-transformers and rank_llm: a query with its ranked documents."""
     for line, record in read_objects(path):
+        if "candidates" in record:
+            each = candidate_list(record, path, line)
+            rows = [(hit.docno, hit.score) for hit in each.candidates]
+            yield line, each.qid, _in_order(rows)
+            continue
         try:
-            if "candidates" in record:
-                qid, listed = record["query"]["qid"], record["candidates"]
-                ranked = [(hit["docid"], hit["score"]) for hit in listed]
-            else:
-                qid, listed = record["query_id"], record["results"]
-                ranked = [(hit["corpus_id"], hit["score"]) for hit in listed]
+            qid, listed = record["query_id"], record["results"]
+            ranked = [(hit["corpus_id"], hit["score"]) for hit in listed]
         except (KeyError, TypeError):
             raise _refused(path, "this is not a prediction", line) from None
         yield line, qid, ranked
+
+
+def _in_order(rows: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """Candidates of equal scores, which rank_llm gives by place: their order is the ranking."""
+    scores = [score for _, score in rows]
+    if not all(type(score) in (int, float) and math.isfinite(score) for score in scores):
+        return rows  # refused by its name
+    if any(lower > higher for higher, lower in pairwise(scores)):
+        return rows
+    falling = strictly_decreasing(np.array(scores, dtype=float)).tolist() if rows else []
+    return [(docno, score) for (docno, _), score in zip(rows, falling, strict=True)]
 
 
 def _refused(path: Path, reason: str, line: int | None = None) -> InputError:

@@ -9,12 +9,20 @@ import polars as pl
 import pytest
 from fake_llm import NOW, Server, said
 
-from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
-from adducir.judges.answers import AnswerCache, Request, ask, plan
+from adducir.core.errors import (
+    ArtifactError,
+    IncompleteError,
+    InputError,
+    MachineError,
+    UsageError,
+)
+from adducir.corpora.topics import Topics
+from adducir.judges.answers import AnswerCache, Answering, Request, ask, plan
 from adducir.judges.files import judgements_for
 from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel, open_llm
 from adducir.judges.prompting import open_prompt
+from adducir.judges.query2doc import QueryPrompt, expand
 from adducir.runs.write import read_metadata
 
 
@@ -292,3 +300,27 @@ def test_answers_of_a_killed_run_are_in_the_cache(cache, tmp_path):
         graded(cache, (200, said("1")), (400, {"error": {"message": "bad seed"}}), seed=1)
     with sqlite3.connect(tmp_path / "answers.sqlite") as database:
         assert database.execute("SELECT count(*) FROM answers").fetchone() == (1,)
+
+
+def test_query2doc_keeps_the_query_s_weight_and_what_is_unreadable(cache, tmp_path):
+    topics = Topics.of({"1": "cats [SEP]", "2": "dogs"})
+    server = Server(
+        (200, said("Cats\nare\tsmall.", finish="length")), (200, said("", finish="content_filter"))
+    )
+    answering = Answering(cache.path, transport=server.transport)
+    prompt = open_prompt("query2doc", QueryPrompt)
+    own = model(concurrency=1)
+    options = {"failures": 0.5}
+    expanded = expand(topics, own, prompt, answering, **options)
+    assert expanded.topics.queries == [f"{'cats [SEP] ' * 5}Cats are small.", "dogs"]
+    assert expanded.facts["answers"] == {"cut": 1, "refused": 1}
+    dense = expand(topics, own, prompt, answering, is_dense=True, **options)
+    assert dense.topics.queries == ["cats [SEP] [SEP] Cats are small.", "dogs"]
+    assert len(server.bodies) == 2
+    assert "Query: cats [SEP]\nPassage:" in server.bodies[0]["messages"][-1]["content"]
+    with pytest.raises(IncompleteError, match=r"50\.0% of the queries"):
+        expand(topics, own, prompt, answering)
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: a\nuser: Write something.\n")
+    with pytest.raises(InputError, match="lacks the place"):
+        open_prompt(str(path), QueryPrompt)

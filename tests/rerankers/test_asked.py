@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
@@ -486,8 +487,19 @@ def test_the_command_plans_asks_and_repeats_offline(study, opened, monkeypatch, 
     assert not (study / "runs" / "llm.trec").exists()
     server = chooses(len)
     monkeypatch.setattr("httpx2.AsyncClient", client_of(server))
-    assert main(words.split()) == 0
+    assert main([*words.split(), "--costs", "costs.jsonl"]) == 0
     count = len(server.bodies)
+    costs = [json.loads(line) for line in (study / "costs.jsonl").read_text().splitlines()]
+    assert [row["qid"] for row in costs] == ["1", "2", "3"]
+    assert sum(row["requests"] for row in costs) == count
+    assert sum(row["tokens_in"] for row in costs) == 11 * count
+    assert (
+        main(
+            ["compare", "costs.jsonl", "--lower-is-better", "requests tokens_in tokens_out seconds"]
+        )
+        == 0
+    )
+    assert "tokens_in" in capsys.readouterr().out
     assert count <= 9 and (study / "kept.sqlite").is_file()
     first = (study / "runs" / "llm.trec").read_text()
     assert main([*words.split(), "--force", "--offline"]) == 0
@@ -516,3 +528,43 @@ def test_a_kind_takes_a_model_after_its_name(opened, tmp_path):
     assert named.llm.name == "m" and named.recipe.window == 20
     with pytest.raises((UsageError, InputError)):
         open_reranker("llm-listwise:llm/absent.yaml", tmp_path).check()
+
+
+EXPERIMENT = """\
+topics: {pets: {source: topics.tsv, qrels: judged.qrels}}
+corpora: {all: {source: corpus.jsonl}}
+indexes: {main: {corpus: all, engine: memory}}
+systems:
+  BM25: {index: main}
+  Listwise: {rerank: BM25, by: rerankers/r.yaml, depth: 5}
+  ceiling: {oracle: BM25, depth: 5}
+measures: [nDCG@5, AP]
+comparison: {baseline: BM25, equivalence: 0.5}
+depth: 7
+"""
+
+
+def test_an_experiment_file_ends_in_the_same_table_offline(study, opened, monkeypatch, capsys):
+    opened({"model": "llm-listwise"}, None, cache="kept.sqlite")
+    monkeypatch.chdir(study)
+    (study / "experiments").mkdir()
+    (study / "experiments" / "llm.yaml").write_text(EXPERIMENT)
+    server = sorts(len)
+    monkeypatch.setattr("httpx2.AsyncClient", client_of(server))
+    words = ["experiment", "experiments/llm.yaml"]
+    assert main(words) == 0
+    table = capsys.readouterr().out
+    assert "Listwise" in table and "ceiling" in table
+    rows = re.finditer(r"^(BM25|Listwise|ceiling)\b[^:\n]*?(\d?\.\d{3})", table, re.MULTILINE)
+    values = {row[1]: float(row[2]) for row in rows}
+    assert len(values) == 3
+    assert values["ceiling"] >= max(values.values())
+    (costs,) = study.rglob("*.costs.jsonl")
+    assert json.loads(costs.read_text().splitlines()[0])["requests"] == 1
+    for folder in ("runs", "experiments/llm"):
+        shutil.rmtree(study / folder)
+    count = len(server.bodies)
+    stated = json.loads((study / "llm" / "m.yaml").read_text()) | {"offline": True}
+    (study / "llm" / "m.yaml").write_text(json.dumps(stated))
+    assert main(words) == 0
+    assert capsys.readouterr().out == table and len(server.bodies) == count

@@ -7,11 +7,15 @@ import json
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from adducir.cli.app import main
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.progress import Progress
+from adducir.corpora.sources import open_corpus
+from adducir.corpora.topics import load_topics
 from adducir.runs.check import check
 from adducir.runs.read import read_run
 
@@ -132,6 +136,68 @@ TIRA = [
     for q, d, n in (("1", "c", 3), ("1", "b", 2), ("1", "a", 1), ("2", "c", 1))
 ]
 IRDS = [{"query_id": q, "doc_id": d, "score": -n} for n, (q, d) in enumerate(ABC)]
+
+
+def test_rank_llm_s_ties_are_in_the_order_of_its_candidates(write):
+    def record(*hits):
+        rows = [{"docid": docid, "score": score, "doc": "x"} for docid, score in hits]
+        return {"query": {"text": "q", "qid": "1"}, "candidates": rows}
+
+    path = write(
+        lines(record(("a", 2), ("c", 1.5), ("b", 1.5), ("d", 1.5), ("e", 0.25))), "r.jsonl"
+    )
+    run = read_run(path)
+    assert run.frame["docno"].to_list() == ["a", "c", "b", "d", "e"]
+    assert np.float32(run.frame["score"].to_numpy()).tolist() == pytest.approx(
+        [2, 1.5, 1.5, 1.5, 0.25]
+    )
+    # Requests that are not sorted are ranked by their scores.
+    path = write(lines(record(("a", 1), ("b", 3), ("c", 2))), "r.jsonl")
+    assert read_run(path).frame["docno"].to_list() == ["b", "c", "a"]
+    for wrong in (
+        {"query": {"qid": 1.5}, "candidates": []},
+        {"query": {}, "candidates": [{"docid": "a"}]},
+    ):
+        with pytest.raises(InputError) as caught:
+            read_run(write(lines(record(("a", 1)), wrong), "r.jsonl"))
+        assert caught.value.line == 2
+
+
+def test_rank_llm_s_requests_are_topics_and_a_corpus_too(write, tmp_path):
+    rows = [{"docid": 7, "score": 2, "doc": {"title": "T", "contents": "cats run"}}]
+    rows.append({"docid": "b", "score": 1, "doc": "dogs"})
+    path = write(
+        lines(
+            *(
+                {"query": {"text": f"query {n}", "qid": n}, "candidates": rows[: n + 1]}
+                for n in (1, 2)
+            )
+        ),
+        "r.jsonl",
+    )
+    topics = load_topics(str(path))
+    assert dict(zip(topics.qids, topics.queries, strict=True)) == {"1": "query 1", "2": "query 2"}
+    documents = {d.docno: dict(d.fields) for d in open_corpus(str(path))}
+    assert documents == {"7": {"title": "T", "contents": "cats run"}, "b": {"text": "dogs"}}
+    again = tmp_path / "again.jsonl"
+    words = [
+        "requests",
+        str(path),
+        "-t",
+        str(path),
+        "-c",
+        str(path),
+        "-o",
+        str(again),
+        "--fields",
+        "contents,text",
+    ]
+    assert main(words) == 0
+    first = json.loads(again.read_text().splitlines()[0])
+    assert first["query"] == {"text": "query 1", "qid": "1"}
+    docs = [(row["docid"], row["score"], row["doc"]["contents"]) for row in first["candidates"]]
+    assert docs == [("7", 2.0, "cats run"), ("b", 1.0, "dogs")]
+    assert read_run(again).frame.equals(read_run(path).frame)
 
 
 @pytest.mark.parametrize("records", [RANK_LLM, LIGHTNING, TIRA, IRDS])

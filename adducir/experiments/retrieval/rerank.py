@@ -1,10 +1,13 @@
-"""``rerank:`` reorders the best documents of another system's run."""
+"""``rerank:`` reorders the best documents of another system's run, ``oracle:`` by their grades."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import polars as pl
 
 from adducir.core.chunks import Chunking
 from adducir.core.recipe import as_tuple
@@ -27,6 +30,7 @@ from adducir.rerankers.recipe import (
 )
 from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.folding import FoldName
+from adducir.runs.run import Run
 from adducir.runs.write import reranked_method
 
 if TYPE_CHECKING:
@@ -165,9 +169,45 @@ class Rerank(System):
             f"{step.counted(reranked.run)}, the best {reranked.settings['depth']:,} reranked in "
             f"{reranked.seconds:.1f} s ({reranked.pairs:,} pairs)"
         )
-        return Answer(reranked.run, note, method, reranked.seconds)
+        return Answer(reranked.run, note, method, reranked.seconds, costs=reranked.costs)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
         text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
         return f"{text} reranked by {self.by}."
+
+
+class Oracle(System):
+    """The ceiling of reranking: another system's best documents in the order of their grades."""
+
+    verb: ClassVar[str] = "oracle"
+    references: ClassVar[Mapping[str, str]] = {"oracle": "systems"}
+    oracle: Name  # the other system
+    depth: Natural = 100  # documents per topic to reorder
+
+    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
+        return RunStep(self, trial, study, self.parts(trial, study))
+
+    def identity(self, step: RunStep) -> Mapping[str, Any]:
+        qrels = step.study.topic_set(step.trial.data).qrels
+        return {"depth": self.depth, **qrels.identity()}
+
+    def answer(self, step: RunStep, context: "Context") -> Answer:
+        run = of_topics(step.parts["oracle"].read(), step.topics)
+        grades = step.study.topic_set(step.trial.data).qrels.frame
+        judged = run.frame.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
+        values = judged["grade"].fill_null(0).to_numpy().astype(float)
+        values[run.ranks >= self.depth] = -np.inf  # they follow
+        order = np.lexsort((run.ranks, -values, run.topics))
+        sizes = np.bincount(run.topics, minlength=len(run.qids))
+        scores = pl.Series((sizes[run.topics] - run.ranks).astype(float))
+        # Ranks of a run count from 0 within its topics, in order: so do those of the new one.
+        frame = run.frame[order].with_columns(score=scores)
+        candidates = named(step.parts["oracle"], context)
+        method = {"oracle": {"depth": self.depth, "candidates": candidates}}
+        return Answer(Run(frame, step.tag), f"{step.counted(run)}, by their grades", method)
+
+    def remark(self, name: str, names: Mapping[str, str]) -> str:
+        base = names.get(self.oracle, self.oracle)
+        text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
+        return f"{text} in the order of their grades; no system could know them."

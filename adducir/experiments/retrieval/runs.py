@@ -3,6 +3,7 @@
 The metadata beside a run show whether its step is up to date.
 """
 
+import json
 import time
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from pydantic import AfterValidator, Field
 
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.files import file_digest
+from adducir.core.files import file_digest, writing_text
 from adducir.core.fingerprint import canonical, fingerprint, is_known
 from adducir.core.packages import required
 from adducir.core.planning import reads
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 _RUN_VERSION = 2
 
 
+def costs_for(run: Path) -> Path:
+    """Beside a run of a language model: what each topic took."""
+    return run.with_name(f"{run.name.partition('.')[0]}.costs.jsonl")
+
+
 @dataclass
 class Answer:
     run: Run
@@ -52,6 +58,7 @@ class Answer:
     data: dict[str, Any] = field(default_factory=dict)  # more for that section of the metadata
     engines: Mapping[str, str] | None = None  # versions of the engines used
     qids: Sequence[str] | None = None  # the expected topics; None: the topic set's
+    costs: Sequence[Mapping[str, Any]] = ()  # per topic, of a language model
 
 
 class System(SystemEntry):
@@ -108,6 +115,7 @@ SYSTEMS = Family(
         "index": f"{_HERE}.search:Search",
         "fuse": f"{_HERE}.search:Fusion",
         "rerank": f"{_HERE}.rerank:Rerank",
+        "oracle": f"{_HERE}.rerank:Oracle",
         "python": f"{_HERE}.runs:Python",
         "run": f"{_HERE}.runs:Given",
     },
@@ -192,6 +200,9 @@ class RunStep(Step):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         qids = topics.qids if answer.qids is None else answer.qids
         write_run(answer.run, self.path, metadata, topics=qids)
+        if answer.costs:
+            with writing_text(costs_for(self.path)) as file:
+                file.writelines(f"{json.dumps(row)}\n" for row in answer.costs)
 
     def read(self) -> Run:
         return read_run(self.path, allow_empty=True)

@@ -1,0 +1,76 @@
+"""``adducir query2doc``."""
+
+from pathlib import Path
+
+from adducir.cli import common
+from adducir.cli.asking import Asking
+from adducir.cli.command import Writes, option
+from adducir.corpora.reading import QueryReading
+
+
+class Query2doc(Asking, QueryReading):
+    topics: common.Topics
+    llm: str = option(
+        "The language model's file, or the folder or GGUF file with its weights.",
+        "-l",
+        metavar="FILE",
+    )
+    output: Path = option(
+        "The expanded topics.", "-o", writes=Writes("file", (".tsv",)), metavar="FILE"
+    )
+    dense: bool = option(
+        "For vectors: the query once, [SEP], and the passage; otherwise the query repeated.",
+        default=False,
+    )
+    repeats: int = option("How often the query stands before the passage.", default=5, ge=1)
+    prompt: str = option("The bundled prompt, or a file.", "-p", default="query2doc")
+    failures: float = option(
+        "The share of queries that may stay unexpanded.", default=0.01, ge=0, le=1
+    )
+    allow_code: common.AllowCode = False
+
+
+def query2doc(settings: Query2doc) -> None:
+    """Expand queries by passages that a language model writes.
+
+    The queries are sent to the server that the model's file names; answers are kept.
+
+    Examples:
+        adducir query2doc -t bundled:topics -l llm/qwen.yaml -o topics.query2doc.tsv
+    """
+    from contextlib import closing
+
+    from adducir.cli.console import near, open_progress
+    from adducir.core.files import publishing, writing_text
+    from adducir.judges.answers import Request, plan
+    from adducir.judges.llm import open_llm
+    from adducir.judges.prompting import open_prompt
+    from adducir.judges.query2doc import QueryPrompt, expand
+    from adducir.runs.write import metadata_for, metadata_text
+
+    model, answering = open_llm(settings.llm), settings.answering()
+    prompt = open_prompt(settings.prompt, QueryPrompt)
+    with open_progress() as progress:
+        topics = settings.read_topics(settings.topics)
+        if settings.dry_run:
+            requests = [Request(prompt.messages(query)) for query in topics.queries]
+            with closing(answering.opened(model, settings.output, Path())) as cache:
+                progress.note(plan(model, requests, cache))
+            return
+        expanded = expand(
+            topics,
+            model,
+            prompt,
+            answering,
+            is_dense=settings.dense,
+            repeats=settings.repeats,
+            failures=settings.failures,
+            beside=settings.output,
+        )
+        with publishing(metadata_for(settings.output)) as hidden:
+            hidden.write_text(metadata_text({"query2doc": expanded.facts}), encoding="utf-8")
+        with writing_text(settings.output) as file:
+            for qid, query in zip(topics.qids, expanded.topics.queries, strict=True):
+                file.write(f"{qid}\t{query}\n")
+        written = sum(map(bool, expanded.passages))
+        progress.note(f"{near(settings.output)}: {written:,} of {len(topics):,} queries expanded")

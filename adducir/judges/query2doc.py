@@ -1,0 +1,134 @@
+"""query2doc: queries expanded by a passage that a language model writes (Wang et al., EMNLP 2023).
+
+For a lexical search, the query is repeated, five times as in the paper, before the passage, so that
+its own words keep their weight; for a dense one it stands once, before a separator, ``[SEP]``. A
+query without a readable passage stays as it is, and is counted.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from adducir.core.errors import IncompleteError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.recipe import Recipe
+from adducir.corpora.topics import Topics
+from adducir.judges.answers import Answering, Request, ask
+from adducir.judges.llm import Answerer
+from adducir.judges.prompting import Messages
+
+REPEATS = 5
+
+
+class QueryPrompt(Recipe):
+    """The keys of a prompt about a query alone.
+
+    Attributes:
+        kind: Distinguishes this file from others.
+        version: Raised when the wording changes.
+        system: The system message; empty for none.
+        user: The user's message, with the place {query}; examples may stand before it.
+    """
+
+    kind: Literal["query-prompt"] = "query-prompt"
+    version: str
+    system: str = ""
+    user: str = Field(..., min_length=1)
+
+    @field_validator("user")
+    @classmethod
+    def _has_its_place(cls, value: str) -> str:
+        if "{query}" not in value:
+            raise ValueError("lacks the place {query}")
+        return value
+
+    @property
+    def identity(self) -> str:
+        return fingerprint(self.model_dump(mode="json"))
+
+    def messages(self, query: str) -> Messages:
+        user = ("user", self.user.replace("{query}", query))
+        return (("system", self.system), user) if self.system else (user,)
+
+
+@dataclass
+class Expanded:
+    """Expanded topics.
+
+    Attributes:
+        topics: The same qids, with longer queries.
+        passages: What was written, by topic; empty where nothing readable was.
+        facts: For metadata: who wrote, counts, tokens.
+    """
+
+    topics: Topics
+    passages: Sequence[str]
+    facts: dict[str, Any]
+
+
+def expand(
+    topics: Topics,
+    model: Answerer,
+    prompt: QueryPrompt,
+    answering: Answering,
+    *,
+    is_dense: bool = False,
+    repeats: int = REPEATS,
+    separator: str = "[SEP]",
+    failures: float = 0.01,
+    beside: Path | None = None,
+    folder: Path | None = None,
+) -> Expanded:
+    """Expand the queries of topics.
+
+    Args:
+        topics: Topics with a query in words.
+        model: Who writes.
+        prompt: What is asked.
+        answering: Where answers are kept.
+        is_dense: Whether vectors are searched: the query once, then ``separator``.
+        repeats: How often the query stands before the passage, for words.
+        separator: Between query and passage, for vectors.
+        failures: The share of queries that may stay unexpanded.
+        beside: The output beside which answers are kept, unless a cache is stated.
+        folder: Where the model's relative paths start.
+
+    Raises:
+        IncompleteError: More queries stay unexpanded.
+    """
+    requests = [Request(prompt.messages(query)) for query in topics.queries]
+    with closing(answering.opened(model, beside, folder or Path())) as cache:
+        options: dict[str, Any] = {"transport": answering.transport}
+        asked = ask(model, requests, cache, offline=answering.offline, **options)
+    # A passage that is cut at its longest is one, too.
+    passages = [
+        " ".join(answer.text.split()) if answer.status in ("ok", "cut") else ""
+        for answer in asked.answers
+    ]
+    statuses = Counter(answer.status for answer in asked.answers)
+    share = passages.count("") / max(1, len(passages))
+    if share > failures:
+        raise IncompleteError(
+            f"{share:.1%} of the queries have no passage, more than {failures:.1%} "
+            f"({', '.join(f'{count:,} {name}' for name, count in statuses.most_common())}).",
+            path=cache.path,
+            hint="Answers are kept: run it again to ask only for failed ones.",
+        )
+    queries = []
+    for query, passage in zip(topics.queries, passages, strict=True):
+        parts = [query, separator] if is_dense else [query] * repeats
+        queries.append(" ".join([*parts, passage]) if passage else query)
+    form = {"separator": separator} if is_dense else {"repeats": repeats}
+    facts = {
+        **form,
+        "prompt": {"digest": prompt.identity, **prompt.model_dump(mode="json")},
+        "language model": model.facts(),
+        "answers": dict(statuses),
+        **asked.usage(model),
+    }
+    return Expanded(replace(topics, queries=queries), passages, facts)
