@@ -118,7 +118,8 @@ def complementary(study: Path) -> None:
         _lines(study / f"multinli_1.0_{part}.jsonl", pairs)
 
 
-def hindsight_wow(study: Path) -> None:
+def _kilt(study: Path, task: str, **counts: int) -> None:
+    """KILT's knowledge source and a task's files; the test part has no output."""
     draw = random.Random(4)
     folder = study / "data/hindsight"
     pages = []
@@ -134,7 +135,7 @@ def hindsight_wow(study: Path) -> None:
             }
         )
     _lines(folder / "kilt_knowledgesource.json", pages)
-    for part, count in (("train", 60), ("dev", 8)):
+    for part, count in counts.items():
         records = []
         for number in range(count):
             page = draw.choice(pages)
@@ -149,11 +150,23 @@ def hindsight_wow(study: Path) -> None:
                 "bleu_score": 1.0,
             }
             answer = {"answer": page["text"][where][:40], "provenance": [place]}
-            turns = f"{text(draw)}\n{text(draw)}"
-            records.append(
-                {"id": f"{part}{number // 2}_{number % 2}", "input": turns, "output": [answer]}
-            )
-        _lines(folder / f"wow-{part}-kilt.jsonl", records)
+            # With these ids some of the few training contexts fall into validation.
+            name, input_ = str(number - 15 * 10**17 - 1000 * (part != "train")), text(draw)
+            if task == "wow":
+                name, input_ = f"turns-{part}{number // 2}_{number % 2}", f"{input_}\n{text(draw)}"
+            record = {"id": name, "input": input_, "output": [answer], "meta": {}}
+            if part.startswith("test"):
+                del record["output"]
+            records.append(record)
+        _lines(folder / f"{task}-{part}-kilt.jsonl", records)
+
+
+def hindsight_wow(study: Path) -> None:
+    _kilt(study, "wow", train=24, dev=8, test_without_answers=3)
+
+
+def hindsight_nq(study: Path) -> None:
+    _kilt(study, "nq", train=24, dev=8)
 
 
 def hindsight_nlgen(study: Path) -> None:

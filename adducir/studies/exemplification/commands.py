@@ -217,4 +217,43 @@ def agreement(settings: Agreement) -> None:
     )
 
 
-COMMANDS = (examples, cloze, rouge, agreement)
+class Annotations(TableOptions):
+    file: Path = option(
+        "A CSV file or JSON lines, one annotation each, with a column item.",
+        metavar="ANNOTATIONS",
+        argument=True,
+    )
+    labels: common.Names = option(
+        "Columns with categories, such as type,personal.", default=(), shown="none"
+    )
+    texts: common.Names = option(
+        "Columns with marked texts, such as anchor,example.", default=(), shown="none"
+    )
+    group: str | None = option("A column such as dataset: a row for each value.", default=None)
+    valid: str | None = option(
+        "A column that says yes or no: whether the item is an example at all.", default=None
+    )
+
+
+def annotations(settings: Annotations) -> None:
+    """Distributions of annotated labels, and lengths of marked texts.
+
+    For each group, for all, and for each label: the number of items, the shares of the labels, and
+    the mean sentences and words of the texts. An item with several annotations counts once.
+
+    Examples:
+        adducir exemplification annotations a.csv --labels type,personal --texts anchor,example
+        adducir exemplification annotations a.csv --labels type --group dataset --valid valid
+    """
+    if not settings.labels and not settings.texts:
+        raise UsageError("give --labels or --texts, or both.")
+
+    from adducir.studies.exemplification import annotations as data
+
+    columns = data.Annotated(settings.labels, settings.texts, settings.group, settings.valid)
+    frame = data.read_annotations(settings.file, columns)
+    layout = settings.layout(files=digests([settings.file]))
+    settings.print(data.annotation_table(frame, columns, layout))
+
+
+COMMANDS = (examples, cloze, rouge, agreement, annotations)

@@ -16,7 +16,7 @@ from adducir.studies.options import LINES_IN_PARTS, Shares, counted, in_parts, s
 
 GOLD_QRELS = "Also write the gold passages as qrels: X.qrels, X.txt."
 QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
-Group = Literal["answers", "grounding", "knowledge", "kilt"]
+Group = Literal["answers", "grounding", "knowledge", "kilt", "ranks", "without-gold"]
 
 
 class Passages(Recipe):
@@ -180,11 +180,11 @@ class GeneratedTexts(Tabled, DocnoReading):
         metavar="FILE",
     )
     measures: Annotated[tuple[Group, ...], BeforeValidator(common.items)] = option(
-        "answers, grounding, knowledge, kilt; comma-separated or repeated.",
+        "answers, grounding, knowledge, kilt, ranks, without-gold; comma-separated or repeated.",
         "-m",
         default=(),
         metavar="GROUP",
-        shown="those with data",
+        shown="the first four, with data",
     )
     corpus: str | None = option(
         "The corpus with the texts of passages.",
@@ -201,7 +201,9 @@ class GeneratedTexts(Tabled, DocnoReading):
     mass: float = option(
         "Share of all words that the common words make up.", default=0.5, ge=0, le=1, rare=True
     )
-    depth: int = option("Add the best of this many texts per input.", default=1, ge=1)
+    depth: int = option(
+        "Add the best of this many texts per input; of ranks, their number.", default=1, ge=1
+    )
 
 
 def generated(settings: GeneratedTexts) -> None:
@@ -231,7 +233,8 @@ def generated(settings: GeneratedTexts) -> None:
     if settings.corpus:
         corpus = settings.opened(settings.corpus)
         passages = texts.passages_of(corpus, right, systems.values())
-    named = settings.measures or measures.with_data(right, systems.values(), passages)
+    have_data = measures.with_data(right, systems.values(), passages)
+    named = settings.measures or [name for name in have_data if name not in measures.ON_REQUEST]
     groups = measures.groups(common_ones, passages, settings.depth)
     used = [groups[name] for name in dict.fromkeys(named)]
     runs = {name: {name: generated} for name, generated in systems.items()}

@@ -41,6 +41,7 @@ from adducir.studies.grounded_generation.texts import (
     System,
 )
 
+ON_REQUEST = ("ranks", "without-gold")
 CUTOFFS = (1, 2, 5, 10, 20, 50, 100)
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:an?|the)\b")
@@ -88,6 +89,7 @@ class TextMeasures:
     names: tuple[str, ...]
     counts: Callable[[Reference], bool]
     values: Callable[[Reference, Generated], list[float]]
+    are_descriptive: bool = False
 
     def counted(self, references: References) -> list[Reference]:
         counted = [reference for reference in references.values() if self.counts(reference)]
@@ -104,11 +106,12 @@ class TextMeasures:
         )
         missing = tuple(reference.id for reference in counted if reference.id not in generated)
         extra = tuple(name for name in generated if name not in references)
-        qids, measures = [reference.id for reference in counted], [*map(NamedMeasure, self.names)]
+        qids = [reference.id for reference in counted]
+        measures = [NamedMeasure(name, is_descriptive=self.are_descriptive) for name in self.names]
         return Scores.of(system, qids, measures, values, missing=missing, extra=extra)
 
 
-def _by_rank(
+def _first_and_best(
     name: str,
     names: tuple[str, ...],
     counts: Callable[[Reference], bool],
@@ -141,7 +144,7 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
         return [max(column) for column in zip(*values, strict=True)]
 
     names = ("F1", "Novel-F1", "ROUGE-L")
-    return _by_rank(
+    return _first_and_best(
         "answers",
         names,
         lambda reference: bool(reference.answers) and not reference.unanswerable,
@@ -150,11 +153,10 @@ def answers(common: Collection[str], depth: int = 1) -> TextMeasures:
     )
 
 
-def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
-    """F1 and Novel-F1 of outputs against the passages they were generated from, gold or not.
-
-    ``passages`` are texts by docno, for outputs that only name their passages.
-    """
+def _grounded(
+    common: Collection[str], passages: Mapping[str, str]
+) -> Callable[[Reference, Output], list[float]]:
+    """F1 and Novel-F1 of an output against the passage that it was generated from."""
     words = frozenset(common)
 
     def row(reference: Reference, output: Output) -> list[float]:
@@ -170,7 +172,59 @@ def grounding(common: Collection[str], passages: Mapping[str, str], depth: int =
         excluded = words.union(words_of(reference.input))
         return [f1(output.text, passage), f1(output.text, passage, excluded)]
 
-    return _by_rank("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
+    return row
+
+
+def grounding(common: Collection[str], passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
+    """F1 and Novel-F1 of outputs against the passages they were generated from, gold or not.
+
+    ``passages`` are texts by docno, for outputs that only name their passages.
+    """
+    row = _grounded(common, passages)
+    return _first_and_best("grounding", ("F1", "Novel-F1"), lambda _: True, row, depth)
+
+
+def grounding_by_rank(
+    common: Collection[str], passages: Mapping[str, str], depth: int
+) -> TextMeasures:
+    """Novel-F1 of each of the first outputs against its own passage (Hindsight, figure 3)."""
+    row = _grounded(common, passages)
+
+    def values(reference: Reference, generated: Generated) -> list[float]:
+        figures = [row(reference, output)[1] for output in generated.outputs[:depth]]
+        return [*figures, *[0.0] * (depth - len(figures))]
+
+    names = tuple(f"Novel-F1 rank {rank}" for rank in range(1, depth + 1))
+    return TextMeasures("ranks", names, lambda _: True, values, are_descriptive=True)
+
+
+def without_gold(common: Collection[str], depth: int) -> TextMeasures:
+    """Overlap with the target that needs no knowledge of it (Hindsight, appendix A.2).
+
+    The mean over the first outputs whose passage is not gold, 0 if there is none: F1, F1 without
+    common words, and Novel-F1. Inputs whose gold passages or target are not known are skipped.
+    """
+    words = frozenset(common)
+
+    def values(reference: Reference, generated: Generated) -> list[float]:
+        outputs = [out for out in generated.outputs[:depth] if out.docno not in reference.gold]
+        excluded = ((), words, words.union(words_of(reference.input)))
+        rows = [
+            [
+                max(f1(output.text, answer, some) for answer in reference.answers)
+                for some in excluded
+            ]
+            for output in outputs
+        ]
+        return np.mean(rows, axis=0).tolist() if rows else [0.0] * len(excluded)
+
+    return TextMeasures(
+        "without-gold",
+        ("F1", "F1 without common", "Novel-F1"),
+        lambda reference: bool(reference.gold and reference.answers),
+        values,
+        are_descriptive=True,
+    )
 
 
 def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
@@ -184,7 +238,7 @@ def knowledge(passages: Mapping[str, str], depth: int = 1) -> TextMeasures:
         return [max(f1(output.text, text) for text in gold)]
 
     docnos = passages.keys()
-    return _by_rank(
+    return _first_and_best(
         "knowledge",
         ("Knowledge-F1",),
         lambda reference: bool({*reference.gold} & docnos),
@@ -305,8 +359,15 @@ def pages_of(generated: Generated) -> Sequence[str]:
 def groups(
     common: Collection[str], passages: Mapping[str, str], depth: int = 1
 ) -> dict[str, TextMeasures]:
-    groups_ = answers(common, depth), grounding(common, passages, depth), knowledge(passages, depth)
-    return {group.name: group for group in (*groups_, kilt())}
+    groups_ = (
+        answers(common, depth),
+        grounding(common, passages, depth),
+        knowledge(passages, depth),
+        kilt(),
+        grounding_by_rank(common, passages, depth),
+        without_gold(common, depth),
+    )
+    return {group.name: group for group in groups_}
 
 
 def with_data(
@@ -322,6 +383,9 @@ def with_data(
         "knowledge": any(docno in passages for reference in right for docno in reference.gold),
         "kilt": any(reference.evidence for reference in right)
         and all(any(map(pages_of, some.values())) for some in systems),
+        "ranks": bool(outputs) and grounded,
+        "without-gold": any(reference.gold and reference.answers for reference in right)
+        and all(output.docno for output in outputs),
     }
     return [name for name, has_data in have_data.items() if has_data]
 

@@ -201,6 +201,16 @@ def read_generated(path: Path) -> dict[str, Generated]:
     return {record.id: record for record in records}
 
 
+def write_kilt(generated: Iterable[Generated], path: Path) -> None:
+    """Write what KILT's server takes: each input's answer, and the pages behind it by rank."""
+
+    def record_of(text: Generated) -> dict[str, object]:
+        provenance = [{"wikipedia_id": page} for page in text.pages]
+        return {"id": text.id, "output": [{"answer": text.answer, "provenance": provenance}]}
+
+    write_records(generated, path, record_of)
+
+
 def read_references(*paths: Path) -> dict[str, Reference]:
     parse, references = parsed_as(_Line), dict[str, Reference]()
     for path in paths:

@@ -18,12 +18,14 @@ from adducir.studies.grounded_generation.measures import (
     common_words,
     f1,
     grounding,
+    grounding_by_rank,
     kilt,
     kilt_rouge_l,
     knowledge,
     mass_scores,
     r_precision,
     recall_at,
+    without_gold,
     words_of,
 )
 from adducir.studies.grounded_generation.texts import (
@@ -261,6 +263,25 @@ def test_real_dialogue(turns) -> None:
         assert means.round(3).tolist() == figures_of
         plain = np.mean([f1(turn[key], turn["knowledge"]) for turn in turns])
         assert means[3] == pytest.approx(plain)
+
+
+def test_overlap_by_rank_and_without_gold_passages_by_hand() -> None:
+    texts = {"d1": "big red wine", "d2": "old dog"}
+    outputs = (Output("red wine", "d1"), Output("the old wine", "d2"), Output("dog", "d2"))
+    right = {
+        "1": Reference("1", ("old wine",), "Which dog?", gold=("d1",)),
+        "2": Reference("2", ("old wine",), "Which?"),
+    }
+    found = {"1": Generated("1", outputs), "2": Generated("2", outputs[:1])}
+    scores = grounding_by_rank(("big",), texts, 3).scores("x", right, found)
+    assert [*scores.measures] == [f"Novel-F1 rank {rank}" for rank in (1, 2, 3)]
+    # "dog" is a word of the first input: only "old" is left of the second passage.
+    assert values_of(scores).tolist() == [[1, 2 / 3, 0], [1, 0, 0]]
+    scores = without_gold(("old",), 3).scores("x", right, found)
+    # Of "the old wine" and "dog" against "old wine"; gold is not known of the other input.
+    assert scores.qids == ("1",)
+    assert values_of(scores).tolist() == [[0.5, 0.5, 0.5]]
+    assert values_of(without_gold((), 1).scores("x", right, found)).tolist() == [[0, 0, 0]]
 
 
 def test_common_words_are_those_of_the_paper(turns) -> None:

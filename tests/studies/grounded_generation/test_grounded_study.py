@@ -115,6 +115,13 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     texts = json.loads((place / "experiments/bed/texts/table.json").read_text())
     groups = ["answers", "knowledge", "grounding"]
     assert list(dict.fromkeys(one["group"] for one in texts["columns"])) == groups
+    ranks = json.loads((place / "experiments/bed/by-rank/table.json").read_text())
+    named = [one["measure"] for one in ranks["columns"] if one["group"] == "ranks"]
+    assert named == ["Novel-F1 rank 1", "Novel-F1 rank 2"]
+    first = [row["cells"][0]["mean"] for row in ranks["rows"]]
+    grounded = [one["group"] for one in texts["columns"]].index("grounding") + 1
+    assert first == [row["cells"][grounded]["mean"] for row in texts["rows"]]
+    assert not ranks["tests"]
     each = list(csv.DictReader((place / "experiments/bed/texts/per-context.csv").open()))
     of_conclusions = {f"{word} should be banned" for word in WORDS}
     assert all(of_conclusions & set(one.values()) for one in each)
@@ -122,6 +129,23 @@ def test_the_tables_have_a_section_for_each_number_of_passages(place, capsys) ->
     assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
     verbs = {line.split()[0] for line in capsys.readouterr().out.splitlines()}
     assert verbs == {"keep", "test", "write"}
+
+
+def test_rounds_that_systems_share_are_trained_once(place, capsys) -> None:
+    other = """  alpha:
+    train:
+      - {loss: elbo, training: *training}
+      - {loss: kl, rounds: 0, sample: {alpha: 0.5}, training: *training}
+  again:
+    train:
+      - {loss: elbo, rounds: 2, training: *training}
+"""
+    (place / "experiments" / "bed.yaml").write_text(FILE.replace("unit:", f"{other}unit:"))
+    assert main(["experiment", "experiments/bed.yaml", "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    trained = [line.split()[1].rpartition("/")[2] for line in lines if line.startswith("train")]
+    assert trained.count("phase-1-1-elbo") == trained.count("phase-1-2-elbo") == 2 * 2
+    assert trained.count("phase-2-1-kl") == 2 * 2 * 2
 
 
 def check_runs(place: Path, table: dict) -> None:
@@ -217,6 +241,7 @@ def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
         ("baseline: marginal", "non_inferiority: true", "`comparison.non_inferiority`"),
         ("  arguments: arguments.jsonl", "  passages: a.jsonl", "`bed` has no effect without"),
         ("adapter: 2", "adapter: none", "nothing is trained"),
+        ("  arguments: arguments.jsonl", "  arguments: a\n  hidden: b", "`hidden` has no effect"),
         ("sampler: retriever", "sampler: all", "sampler"),
     ],
 )
@@ -297,15 +322,31 @@ def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
 
 
 def test_contexts_without_gold_passages_have_tables_of_what_there_is(place) -> None:
+    """And answers to hidden contexts are written for KILT's server, but not measured."""
     _files(place)
     write_contexts([GroundedContext("t1", "what is a cat")], place / "test.jsonl")
+    hidden = [GroundedContext(f"h{n}", f"what are {word}") for n, word in enumerate(WORDS[:2])]
+    write_contexts(hidden, place / "hidden.jsonl")
     text = CONTEXTS.replace("network: trained", "network: frozen").replace("generator: {bart", "#")
+    text = text.replace("test: test.jsonl", "test: test.jsonl, hidden: hidden.jsonl")
     (place / "experiments" / "bare.yaml").write_text(text)
     assert main(["experiment", "experiments/bare.yaml", "--threads", "1"]) == 0
     made = sorted(one.name for one in (place / "experiments/bare").iterdir() if one.is_dir())
-    assert made == ["sharpness", "texts"]
+    assert made == ["by-rank", "sharpness", "texts"]
     table = json.loads((place / "experiments/bare/texts/table.json").read_text())
     assert {column["group"] for column in table["columns"]} <= {"grounding", ""}
+    assert {cell["n"] for row in table["rows"] for cell in row["cells"]} == {1}
+    run = place / "runs/bare/elbo-0"
+    texts = {one["id"]: one for one in map(json.loads, (run / "texts.jsonl").open())}
+    closed = load_file(run / "closed.safetensors")["retriever"]
+    assert [*texts] == ["t1", "h0", "h1"]
+    for line, row in zip((run / "kilt.jsonl").open(), closed[1:], strict=True):
+        record = json.loads(line)
+        (output,) = record["output"]
+        assert output["answer"] == texts[record["id"]]["outputs"][0]["text"]
+        pages = list(dict.fromkeys(f"w{number // 2}" for number in row.tolist()))
+        assert output["provenance"] == [{"wikipedia_id": page} for page in pages]
+    assert record["id"] == "h1"
 
 
 def test_candidates_are_ranked_once_for_all_rounds(place: Path, capsys) -> None:

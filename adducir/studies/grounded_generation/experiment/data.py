@@ -32,6 +32,7 @@ from adducir.studies.grounded_generation.texts import GroundedContext, read_cont
 from adducir.studies.sentences import sentence_bounds
 from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
 
+_READ = (*PARTS, "hidden")
 _FREQUENT = 100  # this many of the passages' most frequent words carry no content
 
 
@@ -140,18 +141,27 @@ class Problem:
         inputs = [context.input for context in self.contexts]
         return {"inputs": inputs, "hindsight": hindsight, "passages": self.passages}
 
+    def pages_of(self, docnos: Iterable[str]) -> tuple[str, ...]:
+        """The pages of passages, each once."""
+        return tuple(dict.fromkeys(self.pages[name] for name in docnos if name in self.pages))
+
     def contexts_of(self, parts: Sequence[str]) -> NDArray[np.int64]:
         return np.concatenate([self.parts[part] for part in parts])
 
 
 class DataRecipe(DocnoReading):
-    """Contexts and passages: files of both, or a file of arguments to build them from."""
+    """Contexts and passages: files of both, or a file of arguments to build them from.
+
+    Answers to ``hidden`` contexts, such as KILT's test sets, are written for KILT's server; they
+    are not measured.
+    """
 
     passages: str = ""
     title: bool = True
     train: Several = ()
     validation: Several = ()
     test: Several = ()
+    hidden: Several = ()
     arguments: str = ""
     bed: ArgumentsRecipe | None = None
 
@@ -161,7 +171,7 @@ class DataRecipe(DocnoReading):
             raise ValueError("one of `passages` and `arguments` is needed")
         if self.bed is not None and not self.arguments:
             raise ValueError("`bed` has no effect without `arguments`")
-        named = [part for part in PARTS if as_tuple(getattr(self, part))]
+        named = [part for part in _READ if as_tuple(getattr(self, part))]
         if self.arguments and named:
             raise ValueError(f"`{named[0]}` has no effect with `arguments`")
         if self.passages and "test" not in named:
@@ -186,7 +196,7 @@ class GroundedData:
                 corpus = opening(lambda: recipe.opened(source_path(recipe.passages, folder)))
                 digests = {
                     part: [opening(partial(source_digest, path)) for path in self._files(part)]
-                    for part in PARTS
+                    for part in (_READ if recipe.hidden else PARTS)
                 }
             if corpus is None:
                 raise InputError("the passages cannot be read.", path=folder)
@@ -225,9 +235,9 @@ class GroundedData:
         return self._checked(Problem(all_contexts, _parts(contexts), *texts, relevant), homes)
 
     def _of_files(self) -> Problem:
-        contexts: dict[str, list[GroundedContext]] = {part: [] for part in PARTS}
+        contexts: dict[str, list[GroundedContext]] = {part: [] for part in _READ}
         homes: dict[str, Path] = {}
-        for part, path in [(name, path) for name in PARTS for path in self._files(name)]:
+        for part, path in [(name, path) for name in _READ for path in self._files(name)]:
             for context in read_contexts(path):
                 if context.id in homes:
                     raise InputError(
@@ -246,6 +256,12 @@ class GroundedData:
             passages.append(" | ".join(text for text in texts if text))
             if page := document.fields.get("wikipedia_id"):
                 pages[document.docno] = page
+        if contexts["hidden"] and not pages:
+            raise InputError(
+                "the passages lack `wikipedia_id`, which KILT needs of `hidden` contexts.",
+                path=source_path(self.recipe.passages, self.folder),
+                hint="Build them with `adducir grounded-generation passages`.",
+            )
         all_contexts = [context for some in contexts.values() for context in some]
         problem = Problem(all_contexts, _parts(contexts), docnos, passages, {}, pages)
         return self._checked(problem, homes)
@@ -287,5 +303,5 @@ class GroundedData:
 
 
 def _parts(contexts: Mapping[str, Sequence[GroundedContext]]) -> dict[str, NDArray[np.int64]]:
-    ends = np.cumsum([0, *(len(contexts.get(part, ())) for part in PARTS)])
-    return {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(PARTS)}
+    ends = np.cumsum([0, *(len(contexts.get(part, ())) for part in _READ)])
+    return {part: np.arange(ends[n], ends[n + 1]) for n, part in enumerate(_READ)}

@@ -7,7 +7,7 @@ is what the guide should approximate.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -28,7 +28,7 @@ from adducir.models.artifacts import load_weights, read_shard, save_weights, wri
 from adducir.models.folders import Side
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.work import Arrays, ModelWork
-from adducir.studies.grounded_generation.experiment.data import GroundedData
+from adducir.studies.grounded_generation.experiment.data import GroundedData, Problem
 from adducir.studies.grounded_generation.generators.generator import Generator
 from adducir.studies.grounded_generation.hindsight.closed import (
     BLOCK,
@@ -49,6 +49,7 @@ from adducir.studies.grounded_generation.hindsight.model import (
     Scorer,
 )
 from adducir.studies.grounded_generation.hindsight.training import Phase
+from adducir.studies.grounded_generation.texts import Generated, read_generated, write_kilt
 from adducir.training.run import record
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ CANDIDATES = "candidates.safetensors"
 WEIGHTS = "weights.safetensors"
 CLOSED = "closed.safetensors"
 TEXTS = "texts.jsonl"
+KILT = "kilt.jsonl"
 LIKELIHOODS = "likelihoods.safetensors"
 SIDES: Mapping[str, Side] = {"inputs": "query", "hindsight": "query", "passages": "document"}
 """The texts that a network reads, and the tower that reads them."""
@@ -215,9 +217,13 @@ class Answering(NamedTuple):
 
     @property
     def with_target(self) -> Numbers:
-        """The rows of the closed sets whose contexts have a target."""
-        contexts = self.parts.data.problem().contexts
-        rows = [row for row, number in enumerate(self.closed.contexts) if contexts[number].target]
+        """The rows of the closed sets whose contexts are measured and have a target."""
+        problem = self.parts.data.problem()
+        rows = [
+            row
+            for row, number in enumerate(problem.parts["test"])
+            if problem.contexts[number].target
+        ]
         return np.array(rows, dtype=np.int64)
 
     def write(self, rows: Numbers, tokens: int | None) -> Arrays:
@@ -347,7 +353,23 @@ def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, 
         files = _chunks(step, context, "texts", count, 64, load, Answering.write)
         with writing_text(folder / TEXTS) as handle:
             handle.writelines(read_shard(file)["lines"].tobytes().decode() for file in files)
+        if len(problem.parts["hidden"]):
+            written = with_pages(folder, problem)
+            hidden = (problem.contexts[number].id for number in problem.parts["hidden"])
+            write_kilt([written[name] for name in hidden], folder / KILT)
     return counts
+
+
+def with_pages(answers: Path, problem: Problem) -> dict[str, Generated]:
+    """The texts of a system's answers, with the pages of all passages that it ranks."""
+    texts = read_generated(answers / TEXTS)
+    if problem.pages:
+        closed = ClosedSets.load(answers / CLOSED)
+        for number, row in zip(closed.contexts, closed.retriever, strict=True):
+            name = problem.contexts[number].id
+            pages = problem.pages_of(problem.docnos[passage] for passage in row)
+            texts[name] = replace(texts[name], pages=pages)
+    return texts
 
 
 def _likelihoods(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:

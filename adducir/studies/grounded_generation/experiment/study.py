@@ -88,6 +88,8 @@ class GroundedGeneration(Task):
         trained = [name for name, system in self.systems.items() if system.train]
         if trained and self.data.passages and not as_tuple(self.data.train):
             raise ValueError(f"{trained[0]!r} cannot be trained: `data` lacks `train`")
+        if self.data.hidden and self.decode is None:
+            raise ValueError("`data.hidden` has no effect without `decode`")
         return self
 
     def study(self, planner: Planner) -> "GroundedStudy":
@@ -191,8 +193,11 @@ class AnswerStep(ClosedStep):
     kind = "grounded-answers"
     verb = "answer"
     stage = 2
-    contexts = ("test",)
     system: GroundedSystem
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.contexts = ("test", "hidden") if self.study.recipe.data.hidden else ("test",)
 
     @property
     def run(self) -> str:
@@ -231,6 +236,7 @@ class GroundedStudy(Study):
         self.vector_steps: list[VectorsStep] = []
         self._candidates: dict[str, Step] = {}
         self.likelihoods: dict[Trial, LikelihoodStep] = {}
+        self._shared: dict[tuple[object, ...], Step] = {}  # by systems that begin alike
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         fingerprints = [
             planner.opening(("retriever", "base"), self._retriever_identity),
@@ -279,7 +285,8 @@ class GroundedStudy(Study):
         path, seed = self.path_of(trial), trial.seed or 0
         place, folder = ("systems", trial.system), self._kept / path.name
         before: dict[str, Step] = {}
-        closed, rounds = self._first, 0
+        closed: Step = self._first
+        rounds = 0
         for number, phase in enumerate(system.train, start=1):
             for turn in range(max(1, phase.rounds)):
                 if phase.rounds:
@@ -287,6 +294,7 @@ class GroundedStudy(Study):
                     if before:
                         needs = {**before, **self._candidates}
                         closed = ClosedStep(self, folder / f"closed-{rounds}", place, needs, seed)
+                        closed = self._shared.setdefault((before["before"],), closed)
                 # Each training draws its own samples and orders: the previous lists can be reused.
                 training = {"seed": seed_of(seed, number, turn)}
                 changes: dict[str, Any] = {"training": phase.training.model_copy(update=training)}
@@ -296,7 +304,8 @@ class GroundedStudy(Study):
                 name = f"phase-{number}-{turn + 1}-{phase.loss}"
                 needs = {**before, "closed": closed}
                 step = PhaseStep(self, folder / name, place, needs, seed, phase=changed)
-                before = {"before": step}
+                key = seed, *needs.values(), changed.model_dump_json(exclude={"rounds"})
+                before = {"before": self._shared.setdefault(key, step)}
         needs = {**before, **(self._candidates if system.by_model else {})}
         answer = AnswerStep(self, path, place, needs, seed, system=system)
         if system.by_model:

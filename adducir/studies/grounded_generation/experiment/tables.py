@@ -13,10 +13,11 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.study import Finding
 from adducir.models.artifacts import read_shard
 from adducir.statistics.comparison import compare
-from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, TEXTS
+from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, with_pages
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
 from adducir.studies.grounded_generation.measures import (
     CUTOFFS,
+    ON_REQUEST,
     common_words,
     groups,
     kilt,
@@ -24,7 +25,7 @@ from adducir.studies.grounded_generation.measures import (
     measured,
     with_data,
 )
-from adducir.studies.grounded_generation.texts import Generated, Reference, read_generated
+from adducir.studies.grounded_generation.texts import Generated, Reference
 from adducir.tables.build import Figure, build_table, merged
 from adducir.tables.table import Layout, ResultTable
 
@@ -96,6 +97,7 @@ class Tables:
         ]
         if self.recipe.decode is not None:
             findings.append(Finding(self.texts(), "texts", "texts", each="per-context"))
+            findings.append(Finding(self.by_rank(), "by-rank", "by-rank"))
         if any(system.by_model for system in self.recipe.systems.values()):
             findings.append(Finding(self.sharpness(), "sharpness", "sharpness"))
         return findings
@@ -131,9 +133,13 @@ class Tables:
             )
         return sections.table(partial(self.layout, of=_WHO[who]), [*notes, *by_seed])
 
+    def _closed(self, step: "AnswerStep") -> ClosedSets:
+        """Of the contexts that are measured."""
+        return ClosedSets.load(step.path / CLOSED).split(len(self.test))[0]
+
     def _places(self, step: "AnswerStep", who: str) -> Scores:
         """MRR and Success@k of each test context that has a gold passage."""
-        closed = ClosedSets.load(step.path / CLOSED)
+        closed = self._closed(step)
         lists = getattr(closed, who)
         numbers = {docno: number for number, docno in enumerate(self.problem.docnos)}
         ranks = np.full(len(self.counted), np.inf)
@@ -168,17 +174,26 @@ class Tables:
                 yield Figure(place, BOUND, measure, value, len(named))
 
     def texts(self) -> ResultTable:
+        """Overlap with targets, gold passages and passages, and KILT's measures."""
+        return self._overlaps("Texts", _GROUPS)
+
+    def by_rank(self) -> ResultTable:
+        """Figure 3 and appendix A.2 of the paper; nothing is tested."""
+        return self._overlaps("Texts by rank", ON_REQUEST)
+
+    def _overlaps(self, of: str, names: Sequence[str]) -> ResultTable:
         sections, problem = Sections(self.study), self.problem
         targets = (self.contexts[number].target for number in problem.parts["train"])
         common = common_words(targets, self.recipe.common)
         references: dict[str, Reference] = {}
         for number in self.test:
-            scores_of_group = self.contexts[number]
-            pages = self._pages(scores_of_group.gold)  # KILT's, where passages have some
-            references[scores_of_group.id] = replace(
-                Reference.of(scores_of_group), evidence=(pages,) if pages else ()
+            context = self.contexts[number]
+            pages = problem.pages_of(context.gold)  # KILT's, where passages have some
+            references[context.id] = replace(
+                Reference.of(context), evidence=(pages,) if pages else ()
             )
-        notes: dict[str, list[str]] = {}
+        decode, notes = self.recipe.decode, dict[str, list[str]]()
+        best, every = (min(decode.best, decode.passages), decode.passages) if decode else (1, 1)
         for k, section in sections.names.items():
             written = {
                 name: {step.run: self._written(step) for step in self._answers(name, k)}
@@ -186,32 +201,22 @@ class Tables:
             }
             systems = [texts for runs in written.values() for texts in runs.values()]
             passages = self._named(references, systems)
-            decode = self.recipe.decode
-            measures = groups(common, passages, min(decode.best, decode.passages) if decode else 1)
-            names = with_data(references, systems, passages)
+            measures = groups(common, passages, best if names == _GROUPS else every)
             measures["kilt"] = kilt(on_pages=True)
-            used = [measures[name] for name in _GROUPS if name in names]
+            have_data = with_data(references, systems, passages)
+            used = [measures[name] for name in names if name in have_data]
             scores, more = measured(written, references, used)
             for scores_of_group in scores:
                 sections.add(
                     section, scores_of_group.sets[0], scores_of_group.systems[0], scores_of_group
                 )
             notes[section] = [*more, f"{len(common)} common words."]
-        return sections.table(partial(self.layout, of="Texts"), merged(notes))
-
-    def _pages(self, docnos: Iterable[str]) -> tuple[str, ...]:
-        pages = self.problem.pages
-        return tuple(dict.fromkeys(pages[docno] for docno in docnos if docno in pages))
+        return sections.table(partial(self.layout, of=of), merged(notes), tested=names == _GROUPS)
 
     def _written(self, step: "AnswerStep") -> dict[str, Generated]:
-        """A system's texts with one seed, with the pages of all that it ranks."""
-        texts = read_generated(step.path / TEXTS)
-        if self.problem.pages:
-            closed, docnos = ClosedSets.load(step.path / CLOSED), self.problem.docnos
-            for number, row in zip(closed.contexts, closed.retriever, strict=True):
-                name, pages = self.contexts[number].id, self._pages(docnos[n] for n in row)
-                texts[name] = replace(texts[name], pages=pages)
-        return texts
+        """A system's texts with one seed for the contexts that are measured."""
+        texts = with_pages(step.path, self.problem)
+        return {name: texts[name] for name in (self.contexts[number].id for number in self.test)}
 
     def _named(
         self, references: Mapping[str, Reference], systems: Iterable[Mapping[str, Generated]]
@@ -250,7 +255,7 @@ class Tables:
 
         Likelihoods are of the rows of the answers' lists whose contexts have a target.
         """
-        closed, arrays = ClosedSets.load(answer.path / CLOSED), read_shard(step.path / LIKELIHOODS)
+        closed, arrays = self._closed(answer), read_shard(step.path / LIKELIHOODS)
         rows, values = arrays["rows"], arrays["values"]
         distributions: dict[str, tuple[Any, Any]] = {
             "retriever": (closed.contexts, closed.retriever_scores),
