@@ -144,6 +144,8 @@ Encode = Callable[[Sequence[Any]], Iterable[Floats]]
 """Returns (T, D) vectors for each text, or each span's context."""
 Scored = tuple[SpanTask, Scores, Distinct]
 """A task with a scorer of its contexts against its distinct candidates."""
+BestOf = tuple[SpanTask, Integers, Floats]
+"""A task with the (Q, depth) numbers and scores of its contexts' best candidates."""
 
 
 class VectorSource(Protocol):

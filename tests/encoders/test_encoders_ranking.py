@@ -25,7 +25,7 @@ from adducir.encoders.ranking import (
 )
 from adducir.encoders.settings import EncodingSettings
 from adducir.studies.grounded_generation.hindsight.model import maxsim
-from adducir.studies.literary_evidence.relic import best, run_tasks
+from adducir.studies.literary_evidence.relic import best, best_of, run_tasks
 
 MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
@@ -77,7 +77,7 @@ def test_a_collection_with_equal_texts(tiny):
     with scored(work, Chunking()) as each:
         ((_, scores, same),) = each
         found = context_ranks(scores, same.of[task.gold], same.counts)
-        run = run_tasks([(task, scores, same)], 5, tag="t")
+        run = run_tasks(best_of([(task, scores, same)], 5), tag="t")
     assert found.tied[3] == found.tied[20] == 2
     assert found.candidates.tolist() == [22] * 21
     encoder = DualEncoder.load(source)

@@ -21,6 +21,7 @@ from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
 from adducir.encoders.ranking import (
     CONTEXTS,
+    BestOf,
     ContextRanks,
     SpanTask,
     SpanWork,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
     from adducir.experiments.known_item.study import KnownItemStudy
     from adducir.experiments.step import Context
+    from adducir.indexes.candidates import CandidateSet
+    from adducir.indexes.models import Okapi
 
 
 class DataRecipe(GroupShares):
@@ -340,6 +343,33 @@ def lexical_ranks(
     *,
     rouge: bool = False,
 ) -> Iterator[ContextRanks]:
+    """The standings of gold items by BM25."""
+    for task, queries, candidates, model in _lexical(part, tasks, read, threads):
+        above, level = candidates.gold_counts(queries, task.gold, model)
+        first = None
+        if rouge:
+            best = candidates.rank(queries, model, 1).numbers[:, 0]
+            first = task.same.of[best.astype(np.int64)]
+        size = np.full(len(above), len(task.texts), dtype=np.int64)
+        yield ContextRanks(above, level, size, first)
+
+
+def lexical_best(
+    part: LexicalPart,
+    tasks: Iterable[SpanTask],
+    read: ContextRecipe,
+    depth: int,
+    threads: int | None = None,
+) -> Iterator[BestOf]:
+    """The best candidates of each context by BM25."""
+    for task, queries, candidates, model in _lexical(part, tasks, read, threads):
+        ranking = candidates.rank(queries, model, depth)
+        yield task, ranking.numbers.astype(np.int64), ranking.scores.astype(np.float32)
+
+
+def _lexical(
+    part: LexicalPart, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None
+) -> "Iterator[tuple[SpanTask, list[str], CandidateSet, Okapi]]":
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.candidates import CandidateSet
     from adducir.indexes.models import Okapi
@@ -352,14 +382,7 @@ def lexical_ranks(
     for task in tasks:
         pairs = [context(span, read.left, read.right, words) for span in task.spans]
         queries = [" ".join(side for side in pair if side) for pair in pairs]
-        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
-        above, level = candidates.gold_counts(queries, task.gold, model)
-        first = None
-        if rouge:
-            best = candidates.rank(queries, model, 1).numbers[:, 0]
-            first = task.same.of[best.astype(np.int64)]
-        size = np.full(len(above), len(task.texts), dtype=np.int64)
-        yield ContextRanks(above, level, size, first)
+        yield task, queries, CandidateSet.of_texts(task.texts, analysis, threads=threads), model
 
 
 def gold_ranks(tasks: Sequence[SpanTask], ranks: Sequence[ContextRanks]) -> GoldRanks:

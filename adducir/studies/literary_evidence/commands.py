@@ -1,6 +1,7 @@
 """``adducir literary-evidence``."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -31,11 +32,13 @@ from adducir.studies.options import (
 if TYPE_CHECKING:
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
+    from adducir.experiments.known_item.system import LexicalPart
     from adducir.studies.literary_evidence.proxy import Chosen
     from adducir.tables.ranks import Systems
 
 
 T = TypeVar("T")
+RELIC_BM25 = 0.5, 0.9  # k1 and b of RELiC's authors
 
 
 class Quotations(Rules):
@@ -90,7 +93,11 @@ def quotations(settings: Quotations) -> None:
 
 
 class Retrieve(Computing):
-    model: str = option("An encoder, as for `adducir encode`.", "-m", metavar="MODEL")
+    model: str = option(
+        "An encoder, as for `adducir encode`, or `bm25:K1,B` (by default .5 and .9).",
+        "-m",
+        metavar="MODEL",
+    )
     output: Path = option(
         "The run to write; with --relic a name ending in .json is a submission.",
         "-o",
@@ -108,6 +115,9 @@ class Retrieve(Computing):
         "RELiC's JSON instead: each quotation's candidates are the passages of its book.",
         default=None,
     )
+    key: Path | None = option(
+        "Rank only the candidates of this proxy task's key.", default=None, shown="all"
+    )
     left: int | None = option(
         "Sentences left of the mask.", default=None, ge=0, shown="as it was trained"
     )
@@ -122,7 +132,7 @@ class Retrieve(Computing):
 
 
 def retrieve(settings: Retrieve) -> None:
-    """Rank the candidates of masked contexts with an encoder.
+    """Rank the candidates of masked contexts with an encoder or BM25.
 
     Writes a run with the top candidates of each context, or a submission to RELiC's leaderboard for
     its hidden test set: the numbers of the 100 best passages for each quotation. Interrupted work
@@ -131,6 +141,7 @@ def retrieve(settings: Retrieve) -> None:
     Examples:
         adducir literary-evidence retrieve -m encoders/x --spans test.jsonl.gz -o runs/x.trec.gz
         adducir literary-evidence retrieve -m encoders/x --relic test.json -o submission.json
+        adducir literary-evidence retrieve -m bm25 --relic val.json -o runs/bm25.trec.gz
     """
     if (settings.relic is None) == (not settings.spans):
         raise UsageError("give either --spans or --relic.")
@@ -139,6 +150,7 @@ def retrieve(settings: Retrieve) -> None:
     from adducir.encoders.kinds import encoder_source
     from adducir.encoders.ranking import DualVectors, SpanWork, scored
     from adducir.encoders.reading import Settings
+    from adducir.experiments.known_item.system import ContextRecipe, lexical_best
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
     from adducir.studies.literary_evidence import relic as data
@@ -149,43 +161,68 @@ def retrieve(settings: Retrieve) -> None:
         raise UsageError(
             f"a submission has {data.DEPTH} candidates per quotation and cannot have a tag."
         )
-    source = encoder_source(settings.model)
-    context = (source.settings or Settings()).context
-    sides = {"left": settings.left, "right": settings.right}
-    lengths = {name: count for name, count in sides.items() if count is not None}
-    read = {"context": context.model_copy(update=lengths)}
-    work = SpanWork(
-        vectors=DualVectors(source, read),
-        tasks=partial(_tasks, settings.spans, settings.candidates, relic),
-        running=settings.running(),
-    )
-    chunking = Chunking(output, settings.execution())
-    with open_progress(), using_threads(settings.threads), scored(work, chunking) as ranked:
-        if relic is not None and submits:
-            count = data.write_submission(
-                data.relic_rankings(ranked, depth), data.read_relic(relic), output
-            )
+    if submits and settings.key is not None:
+        raise UsageError("a submission ranks all candidates: leave out --key.")
+    tasks = partial(_tasks, settings.spans, settings.candidates, relic, settings.key)
+    with open_progress(), using_threads(settings.threads), ExitStack() as stack:
+        if (lexical := _lexical(settings.model)) is not None:
+            if settings.key is not None:
+                hint = "Rank all candidates: BM25 chooses the first that the key has."
+                raise UsageError("BM25's scores depend on all candidates.", hint=hint)
+            sides = ContextRecipe(left=settings.left, right=settings.right)
+            ranked = lexical_best(lexical, tasks(), sides, depth, settings.threads)
+            about: dict[str, object] = {"name": "bm25", **lexical.model_dump(mode="json")}
         else:
-            run = data.run_tasks(ranked, depth, tag=common.tag_of(output, settings.tag))
-            about = {"name": settings.model, "precision": settings.precision, "depth": depth}
-            write_run(run, output, {"method": {"retrieval": [about]}})
+            source = encoder_source(settings.model)
+            context = (source.settings or Settings()).context
+            lengths = settings.model_dump(include={"left", "right"}, exclude_none=True)
+            read = {"context": context.model_copy(update=lengths)}
+            work = SpanWork(
+                vectors=DualVectors(source, read), tasks=tasks, running=settings.running()
+            )
+            chunks = stack.enter_context(scored(work, Chunking(output, settings.execution())))
+            ranked = data.best_of(chunks, depth)
+            about = {"name": settings.model, "precision": settings.precision}
+        if relic is not None and submits:
+            rankings = data.relic_rankings(ranked)
+            count = data.write_submission(rankings, data.read_relic(relic), output)
+        else:
+            run = data.run_tasks(ranked, tag=common.tag_of(output, settings.tag))
+            write_run(run, output, {"method": {"retrieval": [{**about, "depth": depth}]}})
             count = len(run.qids)
     note(f"{near(output)}: the best {depth} candidates of {count:,} contexts")
 
 
+def _lexical(model: str) -> "LexicalPart | None":
+    """BM25's parameters, if the model is BM25."""
+    from adducir.experiments.known_item.system import LexicalPart
+
+    name, colon, parameters = model.partition(":")
+    if name != "bm25" or Path(model).exists():
+        return None
+    try:
+        k1, b = map(float, parameters.split(",")) if colon else RELIC_BM25
+        return LexicalPart(k1=k1, b=b)
+    except ValueError:
+        hint = "Write bm25, or bm25:K1,B such as bm25:0.5,0.9, with b from 0 to 1."
+        raise UsageError(f"{model!r} does not state BM25's parameters.", hint=hint) from None
+
+
 def _tasks(
-    spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None
-) -> Iterator["SpanTask"]:
+    spans: Sequence[Path], candidates: Sequence[Path], relic: Path | None, key: Path | None
+) -> "Iterator[SpanTask]":
     """The tasks, reread; also in other processes."""
     from adducir.corpora.spans import read_spans
     from adducir.encoders.ranking import task_among
+    from adducir.studies.literary_evidence.proxy import read_key, tasks_of_key
     from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 
     if relic is not None:
-        yield from book_tasks(read_relic(relic), hidden=True)
-        return
-    some = [*read_spans(*spans)]
-    yield task_among(some, chain(some, read_spans(*candidates)))
+        tasks = book_tasks(read_relic(relic), hidden=True)
+    else:
+        some = [*read_spans(*spans)]
+        tasks = iter([task_among(some, chain(some, read_spans(*candidates)))])
+    yield from tasks if key is None else tasks_of_key([*tasks], read_key(key))
 
 
 class Ranks(Tabled):
@@ -253,17 +290,39 @@ def _add(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
 
 
 class ProxyMake(RunReading, DocnoReading):
+    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     run: Path = option("The run with the distractors, such as BM25's.")
-    corpus: str = option("The candidates: file, folder or ir_datasets id.", "-c", reads=True)
     output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
     key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
-    spans: Path = option("The contexts: masked spans with their gold items.")
+    spans: Path | None = option("The contexts: masked spans with their gold items.", default=None)
+    corpus: Annotated[str | None, needs("spans")] = option(
+        "With --spans the candidates: file, folder or ir_datasets id.",
+        "-c",
+        default=None,
+        reads=True,
+    )
+    relic: Path | None = option("RELiC's JSON instead, with contexts and candidates.", default=None)
     others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
     sample: int | None = option(
         "Size of a random sample of items.", default=None, ge=1, shown="all"
     )
     seed: int = option("Seed of the order and the sample.", default=0, ge=0)
-    fields: common.Names = option(
+    groups: common.Names = option(
+        "Only contexts of these groups or books, comma-separated or repeated.",
+        "--group",
+        default=(),
+        shown="all",
+    )
+    sentences: int | None = option(
+        "Only contexts of quotations of this many sentences.", default=None, ge=1, shown="all"
+    )
+    missed: int | None = option(
+        "Only contexts whose gold item is not among the first N of the run.",
+        default=None,
+        ge=1,
+        shown="all",
+    )
+    fields: Annotated[common.Names, needs("corpus")] = option(
         "Fields of the candidates to show, comma-separated or repeated.",
         default=(),
         shown="the corpus's texts",
@@ -277,34 +336,43 @@ def proxy_make(settings: ProxyMake) -> None:
     mark, so that choices cannot be scored with another key.
 
     Examples:
+        adducir literary-evidence proxy-make --run x.trec --relic val.json -o task.csv --key k
         adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
     """
+    has_spans = settings.spans is not None
+    if has_spans == (settings.relic is not None) or has_spans != (settings.corpus is not None):
+        raise UsageError("give either --relic, or --spans and --corpus.")
+
     from adducir.corpora.documents import text_of
     from adducir.corpora.spans import read_spans
-    from adducir.studies.literary_evidence.proxy import make_key, write_key, write_task
+    from adducir.studies.literary_evidence import proxy
+    from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 
     ranking: dict[str, list[str]] = {}
     for qid, docno in settings.read_run(settings.run).frame.select("qid", "docno").iter_rows():
         ranking.setdefault(qid, []).append(docno)
     with open_progress():
-        spans = list(read_spans(settings.spans))
+        tasks = [] if settings.relic is None else [*book_tasks(read_relic(settings.relic))]
+        spans = [span for task in tasks for span in task.spans]
+        spans += read_spans(settings.spans) if settings.spans else ()
+        spans = proxy.chosen(spans, ranking, settings.groups, settings.sentences, settings.missed)
         docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
-        documents = settings.opened(settings.corpus)
-        fields = settings.fields or documents.default_fields
-        texts = {
-            document.docno: text_of(document, fields)
-            for document in documents
-            if document.docno in docnos
-        }
+        texts, source = proxy.texts_of(tasks, docnos), str(settings.relic)
+        if settings.corpus is not None:
+            documents = settings.opened(settings.corpus)
+            fields, source = settings.fields or documents.default_fields, str(documents.source)
+            texts = {
+                document.docno: text_of(document, fields)
+                for document in documents
+                if document.docno in docnos
+            }
     if not texts:
-        raise UsageError(
-            f"{documents.source} contains neither gold items nor candidates.",
-            hint="Name the run's corpus.",
-        )
+        hint = "Name the run's corpus."
+        raise UsageError(f"{source} contains neither gold items nor candidates.", hint=hint)
     drawing = settings.model_dump(include={"others", "seed", "sample"})
-    key, left_out = make_key(spans, ranking, texts, **drawing)
-    write_key(key, settings.key)
-    write_task(key, spans, texts, settings.output)
+    key, left_out = proxy.make_key(spans, ranking, texts, **drawing)
+    proxy.write_key(key, settings.key)
+    proxy.write_task(key, spans, texts, settings.output)
     items = f"{len(key.answers):,} items with {key.options} candidates each"
     note(f"{settings.output}: {items}; key in {settings.key}")
     for reason, count in left_out.items():

@@ -16,7 +16,7 @@ case and white space) or as one already chosen are skipped.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -30,6 +30,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
+from adducir.encoders.ranking import SpanTask
 from adducir.statistics.agreement import estimated, fleiss_kappa
 from adducir.studies.options import Bootstrap
 from adducir.tables.build import figure_table
@@ -102,6 +103,52 @@ def make_key(
     answers = {name: answer for name, answer in items.items() if name in kept}
     shown_items = json.dumps([(name, answer.docnos) for name, answer in answers.items()])
     return Key(answers, hashlib.sha256(shown_items.encode()).hexdigest()[:12]), left_out
+
+
+def chosen(
+    spans: Iterable[MaskedSpan],
+    ranking: Mapping[str, Sequence[str]],
+    groups: Collection[str] = (),
+    sentences: int | None = None,
+    missed: int | None = None,
+) -> list[MaskedSpan]:
+    """Contexts of some groups and lengths, whose gold items the first ``missed`` lack."""
+    longest = max(map(len, ranking.values()), default=0)
+    if missed is not None and longest < missed:
+        message = f"the run has at most {longest:,} candidates per context, not {missed:,}."
+        raise UsageError(message, hint="Rank deeper, with --depth.")
+    return [
+        span
+        for span in spans
+        if (not groups or span.group in groups)
+        and (sentences is None or len(span.span) == sentences)
+        and (missed is None or span.docno not in ranking.get(span.id, ())[:missed])
+    ]
+
+
+def texts_of(tasks: Iterable[SpanTask], docnos: Collection[str]) -> dict[str, str]:
+    """The texts of some of the tasks' candidates, by docno."""
+    return {
+        docno: task.texts[place]
+        for task in tasks
+        for place, docno in enumerate(task.docnos)
+        if docno in docnos
+    }
+
+
+def tasks_of_key(tasks: Sequence[SpanTask], key: Key) -> list[SpanTask]:
+    """Each item's context with the candidates of the key alone."""
+    texts = texts_of(tasks, {docno for answer in key.answers.values() for docno in answer.docnos})
+    of_items = list[SpanTask]()
+    for span in (span for task in tasks for span in task.spans if span.id in key.answers):
+        answer = key.answers[span.id]
+        if lacking := next((docno for docno in answer.docnos if docno not in texts), None):
+            raise UsageError(f"the candidate {lacking!r} of {span.id!r} is not among the data's.")
+        shown = [texts[docno] for docno in answer.docnos]
+        of_items.append(SpanTask([span], shown, answer.docnos, np.array([answer.gold - 1])))
+    if lacking := min(key.answers.keys() - {task.spans[0].id for task in of_items}, default=None):
+        raise UsageError(f"the item {lacking!r} of the key is not among the contexts.")
+    return of_items
 
 
 def _digest(purpose: str, seed: int, name: str) -> int:

@@ -45,6 +45,7 @@ from adducir.corpora.records import Id
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.ranking import (
     SCORES,
+    BestOf,
     ContextReader,
     Distinct,
     Floats,
@@ -276,11 +277,15 @@ def best(
     return numbers, best_scores
 
 
-def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
+def best_of(scored: Iterable[Scored], depth: int) -> Iterator[BestOf]:
+    for task, scores, same in scored:
+        yield task, *best(scores, len(task.spans), same, depth)
+
+
+def run_tasks(ranked: Iterable[BestOf], *, tag: str) -> Run:
     """A run with the best candidates of each context of tasks, whose context ids are distinct."""
     frames = []
-    for task, scores, same in scored:
-        numbers, best_scores = best(scores, len(task.spans), same, depth)
+    for task, numbers, best_scores in ranked:
         rows = {
             "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
             "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
@@ -290,10 +295,9 @@ def run_tasks(scored: Iterable[Scored], depth: int = 1000, *, tag: str) -> Run:
     return Run.ranked(pl.concat(frames), tag, ties="ascending")
 
 
-def relic_rankings(scored: Iterable[Scored], depth: int) -> dict[str, list[int]]:
+def relic_rankings(ranked: Iterable[BestOf]) -> dict[str, list[int]]:
     """The numbers of the best candidates of every quotation of tasks of :func:`book_tasks`."""
     rankings: dict[str, list[int]] = {}
-    for task, scores, same in scored:
-        numbers, _ = best(scores, len(task.spans), same, depth)
+    for task, numbers, _ in ranked:
         rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
     return rankings

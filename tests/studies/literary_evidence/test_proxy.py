@@ -1,14 +1,18 @@
 """The proxy task: making it, its files, choices and their scores."""
 
 import csv
+import json
 
 import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import fleiss_kappa
 from statsmodels.stats.proportion import proportion_confint
+from tiny import WORDS, as_encoder, tiny_bert
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
+from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
 from adducir.studies.literary_evidence.proxy import (
     choices_of_scores,
     majority,
@@ -19,6 +23,7 @@ from adducir.studies.literary_evidence.proxy import (
     write_key,
     write_task,
 )
+from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 from adducir.studies.options import Bootstrap
 from adducir.tables.table import Layout
 
@@ -190,3 +195,88 @@ def test_agreement_of_judges(key):
     assert f"Fleiss' kappa {fleiss_kappa(counts):.3f}" in told
     assert f"free-marginal {fleiss_kappa(counts, 'rand'):.3f}" in told
     assert "all agree on 40.0%" in told
+
+
+@pytest.fixture(scope="module")
+def books(tmp_path_factory):
+    """Two books of 30 sentences, with eight quotations each, and an encoder."""
+    folder = tmp_path_factory.mktemp("books")
+    draw = np.random.default_rng(5)
+    words = [word for word in WORDS if word.isalpha() and len(word) > 1]
+    data = {}
+    for book in ("emma", "the awakening"):
+        sentences = [" ".join(draw.choice(words, 6)) for _ in range(30)]
+        sides = [" ".join(draw.choice(words, 6)) for _ in range(4)]
+        quotes = {
+            f"{book[:3]}{n}": [sides[:2], 3 * n, n % 2 + 1, sides[n % 3 :]] for n in range(8)
+        }
+        data[book] = {"quotes": quotes, "sentences": sentences}
+    (folder / "relic.json").write_text(json.dumps(data))
+    as_encoder(tiny_bert(folder / "network"), folder / "tiny")
+    return folder
+
+
+def rows_of(path):
+    rows = [line.split() for line in path.read_text().splitlines()]
+    return {(row[0], row[2]): (int(row[3]), float(row[4])) for row in rows}
+
+
+def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
+    """BM25's run, the task, an encoder's choices: as docs/studies/literary-evidence.md has it."""
+    monkeypatch.chdir(books)
+    literary, relic = ["literary-evidence"], ["--relic", "relic.json"]
+    retrieve = [*literary, "retrieve", *relic, "--depth", "40", "-m"]
+    assert main([*retrieve, "bm25", "-o", "bm25.trec"]) == 0
+    tasks = [*book_tasks(read_relic(books / "relic.json"))]
+    part = LexicalPart(k1=0.5, b=0.9)
+    found = rows_of(books / "bm25.trec")
+    for task, ranks in zip(tasks, lexical_ranks(part, tasks, ContextRecipe()), strict=True):
+        for span, better, tied in zip(task.spans, ranks.better, ranks.tied, strict=True):
+            assert better < found[span.id, span.docno][0] <= better + tied
+    make = [*literary, "proxy-make", *relic, "--run", "bm25.trec", "-o"]
+    assert main([*make, "task.csv", "--key", "key.csv", "--sentences", "1"]) == 0
+    key = read_key(books / "key.csv")
+    assert {*key.answers} == {
+        span.id for task in tasks for span in task.spans if len(span.span) < 2
+    }
+    assert main([*retrieve, "tiny", "-o", "all.trec"]) == 0
+    assert main([*retrieve, "tiny", "-o", "three.trec", "--key", "key.csv"]) == 0
+    whole, three = rows_of(books / "all.trec"), rows_of(books / "three.trec")
+    assert {*three} == {(item, name) for item, one in key.answers.items() for name in one.docnos}
+    assert all(whole[pair][1] == pytest.approx(score) for pair, (_, score) in three.items())
+    right = 0
+    for item, answer in key.answers.items():
+        first = min(answer.docnos, key=lambda docno: whole[item, docno][0])
+        right += first == answer.docnos[answer.gold - 1]
+    score = [*literary, "proxy-score", "--key", "key.csv", "--samples", "1", "--format", "csv"]
+    capsys.readouterr()
+    assert main([*score, "--run", "three.trec", "--run", "bm25.trec"]) == 0
+    table = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    accuracy = {row["system"]: float(row["mean"]) for row in table if row["measure"] == "Accuracy"}
+    assert accuracy["three"] == pytest.approx(right / len(key.answers))
+    first = [found[item, one.docnos[one.gold - 1]][0] == 1 for item, one in key.answers.items()]
+    assert accuracy["bm25"] == pytest.approx(np.mean(first))
+
+
+def test_items_that_a_model_misses(books, monkeypatch, capsys):
+    monkeypatch.chdir(books)
+    retrieve = ["literary-evidence", "retrieve", "--relic", "relic.json", "-m"]
+    assert main([*retrieve, "bm25:1.2,0.75", "--depth", "10", "-o", "ten.trec"]) == 0
+    make = ["literary-evidence", "proxy-make", "--relic", "relic.json", "--run", "ten.trec"]
+    options = ["-o", "t.csv", "--key", "k.csv", "--group", "emma"]
+    assert main([*make, *options, "--missed", "10"]) == 0
+    found = rows_of(books / "ten.trec")
+    spans = [span for task in book_tasks(read_relic(books / "relic.json")) for span in task.spans]
+    missed = {span.id for span in spans if (span.id, span.docno) not in found}
+    answers = read_key(books / "k.csv").answers
+    assert {*answers} == {name for name in missed if name.startswith("emm")} != set()
+    capsys.readouterr()
+    for argv, words in (
+        ([*make, *options, "--missed", "11"], "at most 10 candidates"),
+        ([*retrieve, "bm25", "-o", "x.trec", "--key", "k.csv"], "depend on all candidates"),
+        ([*retrieve, "bm25:2", "-o", "x.trec"], "BM25's parameters"),
+        ([*retrieve, "bm25:2,7", "-o", "x.trec"], "BM25's parameters"),
+        ([*make, *options, "--spans", "relic.json"], "either --relic, or --spans and --corpus"),
+    ):
+        assert main(argv) != 0
+        assert words in " ".join(capsys.readouterr().err.split())
