@@ -176,7 +176,7 @@ def hindsight_nlgen(study: Path) -> None:
     passages = [text(draw, 3) for _ in range(150)]
     collection = "".join(f"{number}\t{one}\n" for number, one in enumerate(passages))
     (folder / "collection.tsv").write_text(collection, encoding="utf-8")
-    for part, count in (("train", 60), ("dev", 16)):
+    for part, count in (("train", 24), ("dev", 16)):
         table: dict[str, dict[str, Any]] = {}
         for number in range(count):
             some = draw.sample(passages, 10)
