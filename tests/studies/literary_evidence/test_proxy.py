@@ -207,9 +207,7 @@ def books(tmp_path_factory):
     for book in ("emma", "the awakening"):
         sentences = [" ".join(draw.choice(words, 6)) for _ in range(30)]
         sides = [" ".join(draw.choice(words, 6)) for _ in range(4)]
-        quotes = {
-            f"{book[:3]}{n}": [sides[:2], 3 * n, n % 2 + 1, sides[n % 3 :]] for n in range(8)
-        }
+        quotes = {f"{book[:3]}{n}": [sides[:2], 3 * n, n % 2 + 1, sides[n % 3 :]] for n in range(8)}
         data[book] = {"quotes": quotes, "sentences": sentences}
     (folder / "relic.json").write_text(json.dumps(data))
     as_encoder(tiny_bert(folder / "network"), folder / "tiny")
