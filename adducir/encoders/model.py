@@ -313,13 +313,19 @@ def _plain(
     pooling = str(stated["pooling"])
     has_pooler = pooling == "pooler"
     is_new = has_pooler and seed is not None
+
+    def is_left_out(name: str) -> bool:
+        """Of a T5 whose encoder will be trained: its decoder."""
+        is_of_decoder = name.startswith(("decoder.", "lm_head."))
+        return seed is not None and seen.kind == "seq2seq" and is_of_decoder
+
     network: Any = load_model(
         source,
         encoder_class(source),
         pooler=has_pooler,
         new_head=is_new,
         attention=_attention(stated),
-        used=_OWN_HEADS.__contains__ if "Dot" in seen.title else lambda name: False,
+        used=_OWN_HEADS.__contains__ if "Dot" in seen.title else is_left_out,
     )
     hidden = int(network.config.hidden_size)
     dense = list[nn.Linear]()

@@ -27,6 +27,7 @@ from adducir.models.folders import (
     object_in,
 )
 from adducir.models.known import known
+from adducir.models.loading import T5_ENCODERS
 from adducir.models.sources import ModelSource
 
 RECIPE = "the recipe's default"
@@ -93,7 +94,10 @@ def state(
     seen, published = look(source), known(source, "encoders")
     stated_values = settings.given() if settings else {}
     folder = source.described()
-    if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm"):
+    # Training takes the encoder of a T5, whose decoder is left out.
+    kind_of_config = object_in(folder / "config.json").get("model_type")
+    is_t5 = is_base and seen.kind == "seq2seq" and kind_of_config in T5_ENCODERS
+    if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm") and not is_t5:
         message = f"this is a {seen.title}, not a dense encoder."
         raise InputError(message, path=folder, hint=seen.use)
     stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)

@@ -114,12 +114,15 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     return config
 
 
+T5_ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+"""Classes of the encoder alone, by its model's type."""
+
+
 def encoder_class(source: ModelSource) -> str:
     """The transformers class of a checkpoint's encoder, where AutoModel would load more."""
     config = load_config(source)
     dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
-    names = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
-    return {**names, "dpr": dpr}.get(config.model_type, "AutoModel")
+    return {**T5_ENCODERS, "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
 def with_padding(network: Any, tokenizer: Any) -> None:

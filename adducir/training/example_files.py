@@ -340,10 +340,12 @@ class _Layout:
         """
         query = self._query(record, line)
         positives, negatives = (self._of(record, role, line) for role in ("positives", "negatives"))
-        positives = positives or self._of(record, "documents", line)
+        if "documents" in self.by_role:
+            positives = self._of(record, "documents", line)
         scores = [
             score
             for role in ("positive_scores", "negative_scores", "scores", "labels")
+            if role in self.by_role
             for score in self._scores(record, role, line)
         ]
         if scores and len(positives) == 1 and len(scores) == len(negatives):

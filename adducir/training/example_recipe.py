@@ -35,7 +35,7 @@ class ExamplesPart(TopicReading, QrelsReading):
     grade: int = 1  # the lowest grade of a positive
     skip: Annotated[int, Field(ge=0)] = 0  # the runs' best documents, which may be relevant
     depth: Length = 100  # of runs
-    negatives: Length = 4  # maximum per positive
+    negatives: Annotated[int, Field(ge=0)] = 4  # maximum per positive and step
     teacher: Several = ()  # runs with a teacher's scores, as of `adducir rerank`
     margin: float | None = None  # how far the teacher scores a negative below the best positive
     seed: Seed = 0

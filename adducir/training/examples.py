@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -96,8 +97,11 @@ class Examples:
             for key in ("runs", "teacher", "files")
         }
 
+        name = LOSSES.name_of(type(loss))
+        if loss.needs_negatives and not part.negatives:
+            message = f"the loss {name} needs negatives, but `examples.negatives` is 0."
+            raise InputError(message, hint="Raise it, or choose another `loss`.")
         if loss.needs_teacher and not (part.teacher or part.files):
-            name = LOSSES.name_of(type(loss))
             raise InputError(
                 f"the loss {name} needs a teacher's scores (`examples.teacher`).",
                 hint="Name a run with them, such as the output of `adducir rerank`.",
@@ -218,18 +222,20 @@ class Examples:
 
         def usable(candidates: Iterable[_Candidate]) -> Iterator[_Candidate]:
             for candidate in candidates:
-                if self._loss.needs_teacher and np.isnan(candidate.score):
+                if self._loss.needs_teacher and isnan(candidate.score):
                     self.counts["without_score"] += 1
                 elif not candidate.text.strip():
                     self.counts["missing"] += 1
-                elif candidate.docno in self._documents or same_text(candidate.text) in barred:
+                elif candidate.docno in self._documents or (
+                    barred and same_text(candidate.text) in barred
+                ):
                     self.counts["left_out_documents"] += 1
                 else:
                     yield candidate
 
         best, worse = list(usable(positives)), list[_Candidate]()
         taken = {same_text(candidate.text) for candidate in best}
-        highest = max((c.score for c in best if not np.isnan(c.score)), default=np.inf)
+        highest = max((c.score for c in best if not isnan(c.score)), default=np.inf)
         limit = np.inf if self.part.margin is None else highest - self.part.margin
         for candidate in usable(negatives):
             if per_positive is not None and len(worse) == per_positive * len(best):
@@ -244,7 +250,7 @@ class Examples:
             query,
             positives=tuple(candidate.text for candidate in best),
             negatives=tuple(candidate.text for candidate in worse),
-            scores=() if np.isnan(scores).all() else tuple(scores),
+            scores=() if all(map(isnan, scores)) else tuple(scores),
             group=same_text(query),
         )
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from some_spans import some_spans
-from tiny import tiny_decoder
+from tiny import tiny_decoder, tiny_t5
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
@@ -248,3 +248,19 @@ def test_the_fingerprint_follows_all_that_determines_the_weights(study):
 def test_recipes_that_cannot_be(study, change):
     with pytest.raises(InputError):
         training(study, change)
+
+
+def test_the_encoder_of_a_t5_is_a_base(tmp_path):
+    """What people start from has a decoder, too, which is left out and never missed."""
+    from sentence_transformers import SentenceTransformer
+
+    source = encoder_source(str(tiny_t5(tmp_path / "t5")))
+    with pytest.raises(InputError, match="not a dense encoder"):
+        DualEncoder.load(source)
+    encoder = DualEncoder.load(replace(source, is_base=True), towers="shared", seed=1)
+    encoder.save(tmp_path / "saved")
+    texts = ["the cat runs fast", "nuclear energy"]
+    peer = SentenceTransformer(str(tmp_path / "saved"), device="cpu")
+    vectors = DualEncoder.load(encoder_source(str(tmp_path / "saved"))).encode_documents(texts)
+    np.testing.assert_allclose(vectors, peer.encode_document(texts), atol=1e-5)
+    np.testing.assert_allclose(vectors, encoder.encode_documents(texts), atol=1e-5)
