@@ -2,14 +2,17 @@
 
     python benchmarks/judged.py                  # every cell, 4,000 draws each
     python benchmarks/judged.py --draws 400      # a quick look
+    python benchmarks/judged.py --collection touche
 
-The difference of P@10 between two real runs of Robust03 (their real qrels are the people), with
-topics drawn with replacement, and judges from a coin to good and biased ones:
+The difference of P@10 between two real runs of Robust03, of Touche 2021, or of BM25 and query
+likelihood on CACM (their real qrels are the people), with topics drawn with replacement, and judges
+from a coin to good and biased ones:
 
 - model: the judge's grades alone;
 - hybrid: the judge's grades with people's pasted in for the sample;
 - people: the sample alone, by Horvitz and Thompson;
-- corrected: ``adducir.judges``.
+- corrected: ``adducir.judges``;
+- topics: as many whole topics as the documents pay for, prediction-powered.
 
 For each: how often the paired t-interval covers the difference over all topics by people, its mean
 width, and how often it excludes 0 on the wrong side.
@@ -18,14 +21,18 @@ width, and how often it excludes 0 on the wrong side.
 import argparse
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from scipy.stats import t as student
 
-from adducir.corpora.qrels import load_qrels
+import adducir as ad
+from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.judges.correction import corrected_gains, sampled_gains
 from adducir.judges.sampling import draw, inclusion_probabilities
 from adducir.runs.read import read_run
+from adducir.runs.run import Run
+from adducir.statistics.prediction_powered import powered_mean
 
 K = 10
 JUDGES = {  # recall, false positives; of documents in the favoured run's top 10
@@ -40,13 +47,9 @@ JUDGES = {  # recall, false positives; of documents in the favoured run's top 10
 class Pool:
     """The union of some runs' top 10, its gains by people, and who retrieved what."""
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
-        qrels = load_qrels(folder / "qrels.txt.gz")
+    def __init__(self, qrels: Qrels, runs: list[Run]) -> None:
         relevant = {(q, d) for q, d, grade in qrels.frame.rows() if grade > 0}
-        tops = [
-            set(read_run(folder / f"input.{n}.gz").top(K).frame.select("qid", "docno").rows())
-            for n in names
-        ]
+        tops = [set(run.top(K).frame.select("qid", "docno").rows()) for run in runs]
         pairs = sorted(pair for pair in set().union(*tops) if pair[0] in set(qrels.qids))
         self.qids = sorted({q for q, _ in pairs})
         number = {q: n for n, q in enumerate(self.qids)}
@@ -56,6 +59,24 @@ class Pool:
         self.starts = np.searchsorted(self.topic, np.arange(len(self.qids) + 1))
 
 
+def opened(collection: str, folder: Path) -> tuple[list[str], Pool]:
+    """The systems' names, the two that are compared first, and their pool."""
+    if collection == "robust03":
+        names = ["uic0301", "aplrob03a", "SABIR03BASE", "pircRBa1"]
+        runs = [read_run(folder / "robust03" / f"input.{name}.gz") for name in names]
+        return names, Pool(load_qrels(folder / "robust03" / "qrels.txt.gz"), runs)
+    if collection == "touche":
+        paths = sorted((folder / "touche" / "runs" / "2021").iterdir())[:4]
+        qrels = load_qrels(folder / "touche" / "qrels" / "touche-task1-51-100-relevance.qrels")
+        return [path.name for path in paths], Pool(qrels, [read_run(path) for path in paths])
+    with TemporaryDirectory() as scratch:
+        index = ad.build_index(folder / "cacm" / "corpus.jsonl", Path(scratch) / "cacm")
+        topics = ad.load_topics(folder / "cacm" / "topics.tsv")
+        names = ["bm25", "qld"]
+        runs = [ad.search(index, topics, name, depth=K) for name in names]
+    return names, Pool(load_qrels(folder / "cacm" / "qrels.cacm.txt"), runs)
+
+
 def sums(topic: np.ndarray, values: np.ndarray, topics: int) -> np.ndarray:
     return np.bincount(topic, values, minlength=topics) / K
 
@@ -63,6 +84,7 @@ def sums(topic: np.ndarray, values: np.ndarray, topics: int) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--draws", type=int, default=4000)
+    parser.add_argument("--collection", choices=["robust03", "touche", "cacm"], default="robust03")
     parser.add_argument("--judges", default=",".join(JUDGES))
     parser.add_argument("--topics", default="20,50")
     parser.add_argument("--documents", default="80,200,400,800")
@@ -70,8 +92,7 @@ def main() -> None:
     folder = os.environ.get("ADDUCIR_COLLECTIONS")
     if not folder:
         raise SystemExit("set ADDUCIR_COLLECTIONS to the folder of test collections")
-    names = ["uic0301", "aplrob03a", "SABIR03BASE", "pircRBa1"]
-    pool = Pool(Path(folder) / "robust03", names)
+    names, pool = opened(options.collection, Path(folder))
     gap = pool.gain * (pool.held[0] - 1.0 * pool.held[1])
     true = sums(pool.topic, gap, len(pool.qids)).mean()
     print(
@@ -109,6 +130,13 @@ def cell(pool: Pool, judge: str, topics: int, documents: int, true: float, draws
             values = sums(topic, weight * gains, topics)
             reach = factor * values.std(ddof=1)
             intervals.setdefault(method, []).append((values.mean() - reach, values.mean() + reach))
+        size = round(documents * topics / len(rows))
+        if 3 <= size <= topics - 2:
+            order = rng.permutation(topics)
+            few, others = order[:size], order[size:]
+            human, model = sums(topic, weight * gain, topics), sums(topic, weight * level, topics)
+            powered = powered_mean(human[few], model[few], model[others])
+            intervals.setdefault("topics", []).append((powered.low, powered.high))
     for method, found in intervals.items():
         low, high = np.array(found).T
         covers = np.mean((low <= true) & (true <= high))

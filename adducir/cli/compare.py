@@ -15,11 +15,14 @@ if TYPE_CHECKING:
 
     from adducir.evaluation.scores import Scores
 
+Order = Literal["systems", "measures", "ir_measures", "tot", "rag4reports"]
+
 
 class Compare(Tabled):
     scores: tuple[Path, ...] = option(
         "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON lines, "
-        "lines of ir_measures --by_query or trec_eval -q; or a matrix of tasks and models.",
+        "lines of ir_measures --by_query or trec_eval -q, AutoJudge's leaderboards; or a matrix of "
+        "tasks and models.",
         metavar="SCORES",
         argument=True,
     )
@@ -39,8 +42,9 @@ class Compare(Tabled):
         panel=MEASURING,
     )
     pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
-    score_columns: Literal["systems", "measures"] | None = option(
-        "What the columns of a table beside a topic's id are.",
+    score_columns: Order | None = option(
+        "What the columns of a table beside a topic's id are; or the order of a leaderboard's "
+        "four columns.",
         default=None,
         rare=True,
         flag=True,

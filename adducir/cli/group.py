@@ -70,6 +70,20 @@ COMMANDS = {
         "Let a language model judge the top documents of runs, or people on a page.", CORE
     ),
     "sample": Entry("Draw documents for people to judge, to correct a model's judgements.", CORE),
+    "nuggets create": Entry(
+        "Let a language model list the facts (nuggets) that an answer to each topic should "
+        "contain.",
+        CORE,
+        "nuggets",
+    ),
+    "nuggets assign": Entry(
+        "Let a language model say which nuggets generated responses, or retrieved texts, contain.",
+        CORE,
+        "nuggets",
+    ),
+    "nuggets score": Entry(
+        "Score how many nuggets systems' texts contain, per topic.", CORE, "nuggets"
+    ),
     "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
     "experiment": Entry(
         "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
@@ -100,6 +114,7 @@ COMMANDS = {
 
 GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
+    "nuggets": Entry("List nuggets of topics, find them in texts, and score these.", CORE),
 }
 """Command groups by first word; :data:`STUDY_POINTS` has more."""
 STUDY_POINTS: dict[str, EntryPoint] = {}

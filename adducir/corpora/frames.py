@@ -19,10 +19,10 @@ Nested = Mapping[str, Mapping[str, float]]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-QID = ("qid", "query_id", "query-id", "q_id")
+QID = ("qid", "query_id", "query-id", "q_id", "topic_id")
 DOCNO = ("docno", "doc_id", "docid", "corpus-id", "corpus_id", "pid", "_id", "id")
 SCORE = ("score",)
-GRADE = ("grade", "label", "relevance", "rel", "score")
+GRADE = ("grade", "label", "relevance", "rel", "score", "annotation")
 QUERY = ("query", "text", "title")
 
 # Odd, so that topic numbers spread over 64 bits one to one (fraction of the golden ratio).

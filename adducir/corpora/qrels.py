@@ -310,9 +310,15 @@ def _from_json(path: Path, data: bytes) -> Any:
         first = next(read_objects(path), (1, {}))[1]
         if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
             return json_table(path, GRADE)
-        json_value(data.decode(), path)
+        is_umbrela = {"passage", "judgment", "result_status"} <= first.keys()
+        if not is_umbrela:
+            json_value(data.decode(), path)
     except InputError as error:  # usually documents
         message = "these are not qrels: use TREC's columns, {qid: {docno: grade}}, or JSON lines"
         message += f" of qid, docno and grade ({error.what.rstrip('.')})."
         raise InputError(message, path=path, line=error.line or 1) from error
+    if is_umbrela:
+        hint = "Give the qrels that `umbrela evaluate` wrote (modified_qrels/...txt)."
+        message = "umbrela's judgements name neither topic nor document."
+        raise InputError(message, path=path, line=1, hint=hint)
     return json_unique(data.decode(), path)

@@ -1,11 +1,11 @@
 """Files of values per topic from any program: the formats of ``adducir compare``.
 
-CSV of Adducir and PyTerrier, lines of ir_measures and trec_eval, JSON of ranx, pytrec_eval and
-BEIR, or JSON lines (docs/commands.md). Means are refused with advice; predictions are runs
-(:mod:`adducir.runs.read`). Measures may have the names of ir_measures, trec_eval, ranx, MTEB and
-sentence-transformers; other names stay unchanged, and their direction is known only if they are
-ours or a column ``higher_is_better`` gives it. If a system has values in several sections of our
-own tables, each is a separate topic set.
+CSV of Adducir and PyTerrier, lines of ir_measures and trec_eval, AutoJudge's leaderboards, JSON of
+ranx, pytrec_eval and BEIR, or JSON lines (docs/commands.md). Means are refused with advice;
+predictions are runs (:mod:`adducir.runs.read`). Measures may have the names of ir_measures,
+trec_eval, ranx, MTEB and sentence-transformers; other names stay unchanged, and their direction is
+known only if they are ours or a column ``higher_is_better`` gives it. If a system has values in
+several sections of our own tables, each is a separate topic set.
 """
 
 import math
@@ -22,13 +22,14 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_lines, read_text
 from adducir.core.json_lines import json_document, json_unique
 from adducir.core.progress import progress
+from adducir.evaluation.four_columns import ORDERS, rows_of
 from adducir.evaluation.measures import NamedMeasure, parse_measure
 from adducir.evaluation.scores import SCHEMA, Scores
 
-QIDS = ("qid", "query_id", "query-id", "topic")
+QIDS = ("qid", "query_id", "query-id", "topic", "topic_id")
 ITEMS = ("item", "item_id", "question_id", "example_id", "instance_id", "sample_id", "id", "_id")
 """Ids in the files of leaderboards, whose other columns are systems."""
-SYSTEMS = ("system", "name", "run", "model", "model_name", "model_id")
+SYSTEMS = ("system", "name", "run", "run_id", "model", "model_name", "model_id")
 TASKS = ("task", "task_name", "dataset")
 """First columns of a leaderboard matrix with a row per task and a column per model."""
 HIGHER = "higher_is_better"
@@ -68,7 +69,7 @@ _FALLING = re.compile(
     re.IGNORECASE,
 )
 
-ColumnsAre = Literal["systems", "measures"]
+ColumnsAre = Literal["systems", "measures", "ir_measures", "tot", "rag4reports"]
 Value = tuple[str, str, str, str, str, float | None, int | None, bool | None]
 """A file's value, as :data:`_COLUMNS`: None if the cell is not a finite number, the line is
 unknown, or the file does not give the measure's direction."""
@@ -81,7 +82,8 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
         path: The file, or a folder of MTEB's results.
         system: The system's name, if the file does not name one.
         by: What the columns beside a topic's id are; None: systems where the id has the name that
-            leaderboards use (:data:`ITEMS`) and no column is a known measure, else measures.
+            leaderboards use (:data:`ITEMS`) and no column is a known measure, else measures. Or the
+            order of four columns (:data:`adducir.evaluation.four_columns.ORDERS`).
     """
     all_rows = pl.DataFrame(list(_values(path, by)), schema=_COLUMNS, orient="row")
     frame = all_rows.filter(~pl.col("qid").is_in(_MEANS))
@@ -187,7 +189,15 @@ def _values(path: Path, by: ColumnsAre | None) -> Iterable[Value]:
         return _from_json(path)
     if ending in (".csv", ".jsonl") or has_records or set(_IDS) & {*re.split(r"[\t,]", first)}:
         return _from_records(path, is_object, by)
+    if len(first.split("\t") if first.count("\t") == 3 else first.split()) == 4:
+        return _from_four_columns(path, by if by in ORDERS else None)
     return _from_lines(path)
+
+
+def _from_four_columns(path: Path, order: str | None) -> Iterator[Value]:
+    known = rows_of(path, order, lambda name: is_known(measure_of(name)))
+    for line, system, qid, measure, text in known:
+        yield "", "", system, qid, measure, _number(text), line, None
 
 
 def _from_records(path: Path, is_json: bool, by: ColumnsAre | None) -> Iterator[Value]:
@@ -257,8 +267,8 @@ def _from_mteb(folder: Path) -> Iterator[Value]:
 
 
 def _from_lines(path: Path) -> Iterator[Value]:
-    """``qid measure value`` or ``measure qid value``, judged by the first line."""
-    swapped: bool | None = None
+    """``qid measure value`` or ``measure qid value``."""
+    rows = list[tuple[int, bool, list[str]]]()
     for line, text in read_lines(path):
         cells = text.split("\t") if text.count("\t") == 2 else text.split()
         is_padded = bool(cells) and cells[0] != cells[0].strip()  # by trec_eval: a measure
@@ -268,17 +278,30 @@ def _from_lines(path: Path) -> Iterator[Value]:
         if len(cells) != 3:
             reason = f"the line has {len(cells)} columns, not topic, measure and value"
             raise _refused(path, reason, line)
-        if cells[0] == "runid":
-            continue
+        if cells[0] != "runid":
+            rows.append((line, is_padded, cells))
+    swapped = _is_measure_first(rows)
+    for line, _, cells in rows:
         if _MEANS[0] in cells[:2]:
             qid, measure = (cells[1], cells[0]) if cells[1] == _MEANS[0] else cells[:2]
             yield "", "", "", qid, measure, None, line, None
             continue
-        if swapped is None:
-            is_first, is_second = (is_known(measure_of(cell)) for cell in cells[:2])
-            swapped = is_first or (is_padded and not is_second)
         qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
         yield "", "", "", qid, measure, _number(cells[2]), line, None
+
+
+def _is_measure_first(rows: list[tuple[int, bool, list[str]]]) -> bool:
+    """By the first line; where no measure is known, by the topic ``all`` and numbers of topics."""
+    values = [row for row in rows if _MEANS[0] not in row[2][:2]]
+    for _, is_padded, cells in values[:1]:
+        is_first, is_second = (is_known(measure_of(cell)) for cell in cells[:2])
+        if is_first or is_second:
+            return is_first
+        if is_padded or any(cells[1] == _MEANS[0] for _, _, cells in rows):
+            return True
+        numbered = [all(cells[place].isdecimal() for _, _, cells in values) for place in (0, 1)]
+        return numbered[1] and not numbered[0] and all(c[0] != _MEANS[0] for _, _, c in rows)
+    return False
 
 
 def _from_json(path: Path) -> Iterator[Value]:

@@ -1,8 +1,10 @@
 """What a table says of who judged."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from adducir.core.progress import progress
 from adducir.core.texts import counted
 from adducir.judges.agreement import Agreement
 from adducir.judges.corrected import CorrectedEvaluator
@@ -10,10 +12,25 @@ from adducir.judges.sheets import Design
 from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.tables.style import Style
 
+_UMBRELA = re.compile(r".+?_(?P<model>[^/]+)_(?P<grades>0?1?2?3?)_[0-9]+_[0-9]+\.txt")
+"""``QRELS_MODEL_GRADES_SHOTS_SAMPLES.txt``, in umbrela's folder of modified qrels."""
+
 
 def judge_of(qrels: Sequence[str | Path]) -> str | None:
-    """The model that made qrels, by the metadata beside them; None if people did, or unknown."""
+    """The model that made qrels; None if people did, or unknown.
+
+    The metadata beside them say it, or the names of files and folders that umbrela writes.
+    """
     for source in qrels:
+        path = Path(source)
+        named = _UMBRELA.fullmatch(path.name)
+        if named and named["grades"] and (path.absolute().parent.name == "modified_qrels"):
+            message = (
+                f"umbrela's qrels by {named['model']}, grades {named['grades']}; pairs that it did "
+                "not judge keep the grades of the original qrels, and unreadable answers are 0"
+            )
+            progress().note_once(f"{source}: {message}")
+            return named["model"]
         if metadata_for(source).is_file():
             facts = part_of(read_metadata(source), "judge")
             if name := facts.get("name"):

@@ -22,7 +22,7 @@ from adducir.core.texts import nearest
 
 _HERE = Path(__file__).with_name("prompts")
 _FENCE = re.compile(r"<(/?)\s*document\s*>", re.IGNORECASE)
-_PLACES = re.compile(r"\{(query|description|narrative|text|num|rank)\}")
+_PLACES = re.compile(r"\{(query|description|narrative|text|num|rank|nuggets?)\}")
 _IDENTIFIER = re.compile(r"\[(\w{1,9})\]")
 Messages = tuple[tuple[str, str], ...]
 
@@ -155,6 +155,37 @@ class ListPrompt(Recipe):
                 turns = (*turns, ("user", text), ("assistant", reply))
             turns = (*turns, ("user", after))
         return (*_system(self.system), *turns)
+
+
+class NuggetPrompt(Recipe):
+    """The keys of a prompt that lists nuggets of several texts.
+
+    Attributes:
+        kind: Distinguishes this file from others.
+        version: Raised when the wording changes.
+        system: The system message; empty for none.
+        user: The user's message, with the places {query}, {text} and {nuggets}.
+        words: The longest text, in words; longer ones are cut there.
+    """
+
+    kind: Literal["nugget-prompt"] = "nugget-prompt"
+    version: str
+    system: str = ""
+    user: str
+    words: int = Field(300, ge=1)
+
+    @property
+    def identity(self) -> str:
+        return fingerprint(self.model_dump(mode="json"))
+
+    def messages(
+        self, topic: Mapping[str, str], texts: Sequence[str], nuggets: str, words: int
+    ) -> Messages:
+        """The messages for a topic, texts and the nuggets so far, as JSON."""
+        cuts = (_FENCE.sub(r"(\1document)", cut_text(text, words)) for text in texts)
+        fenced = "\n\n".join(f"<document>\n{text}\n</document>" for text in cuts)
+        user = _filled(self.user, {**topic, "text": fenced, "nuggets": nuggets})
+        return (*_system(self.system), ("user", re.sub(r"\n{3,}", "\n\n", user)))
 
 
 _RANK_LLM = {

@@ -264,3 +264,66 @@ def test_leaderboards_come_in_both_shapes_as_csv_and_json_lines(tmp_path, capsys
                 assert rows_of["value"].to_list() == own
                 assert rows_of["qid"].to_list() == items
             assert len(found.measures) == 1, measure
+
+
+VALUES = {("r1", "t1"): 0.5, ("r1", "t2"): 0.25, ("r2", "t1"): 1.0, ("r2", "t2"): 0.0}
+LAYOUTS = {
+    "ir_measures": "{run}\t{topic}\t{measure}\t{value}",
+    "tot": "{run} {measure} {topic} {value}",
+    "rag4reports": "{topic}\t{run}\t{measure}\t{value}",
+    "jsonl": '{{"run_id": "{run}", "topic_id": "{topic}", "measure": "{measure}",'
+    ' "value": {value}}}',
+}
+
+
+def autojudge(layout, *, topics="t", measure="GRADE", mean=True):
+    """A leaderboard as autojudge-base 1.0.0 writes it."""
+    rows = [(run, topic.replace("t", topics), value) for (run, topic), value in VALUES.items()]
+    rows += [("r1", "all", 0.375), ("r2", "all", 0.5)] if mean else []
+    lines = [
+        LAYOUTS[layout].format(run=run, topic=topic, measure=name, value=value)
+        for run, topic, value in rows
+        for name in (measure, "nDCG@10" if measure == "AP" else "OTHER")
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("shown", [{}, {"mean": False, "topics": ""}, {"measure": "AP"}])
+def test_autojudge_s_leaderboards(tmp_path: Path, layout: str, shown: dict) -> None:
+    path = tmp_path / ("board.jsonl" if layout == "jsonl" else "board.txt")
+    path.write_text(autojudge(layout, **shown))
+    scores = read_scores(path, "board")
+    measure = shown.get("measure", "GRADE")
+    of_topics = shown.get("topics", "t")
+    assert scores.systems == ("r1", "r2")
+    assert len(scores.frame) == 8
+    values = {
+        (row["system"], row["qid"]): row["value"]
+        for row in scores.frame.filter(measure=measure).rows(named=True)
+    }
+    assert values == {(run, topic.replace("t", of_topics)): v for (run, topic), v in VALUES.items()}
+
+
+def test_what_does_not_show_its_order_is_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "board.txt"
+    path.write_text(autojudge("rag4reports", mean=False))
+    with pytest.raises(InputError, match="may be run, topic, measure") as error:
+        read_scores(path, "board")
+    assert "--score-columns" in str(error.value.hint)
+    assert read_scores(path, "board", by="rag4reports").systems == ("r1", "r2")
+    path.write_text("r1 t1 GRADE 0.5\nr1 t2 GRADE\n")
+    with pytest.raises(InputError, match="3 columns") as error:
+        read_scores(path, "board")
+    assert error.value.line == 2
+    path.write_text("r1 all GRADE 0.5\nr1 t2 GRADE high\nr1 t3 GRADE 1\n")
+    with pytest.raises(InputError, match="not a number") as error:
+        read_scores(path, "board")
+    assert error.value.line == 2
+
+
+@pytest.mark.parametrize("text", ["GRADE\tt1\t.5\nGRADE\tall\t.5\n", "GRADE 7 .5\nGRADE 8 .25\n"])
+def test_unknown_measures_in_trec_eval_s_columns(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "run.txt"
+    path.write_text(text)
+    assert list(read_scores(path, "run").measures) == ["GRADE"]

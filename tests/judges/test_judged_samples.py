@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from scipy.stats import t as student
 
 from adducir.core.errors import InputError, UsageError
@@ -97,6 +98,24 @@ def test_what_a_grade_lets_expect_comes_from_other_topics():
     assert expected[4] == pytest.approx((1 + 0 + 0.25) / 3)
     mixed = expected_gains(topic, level, gain, probability, prior=1.0)
     assert mixed[0] == pytest.approx((0.25 + (0.25 + 0.5) / 2) / 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_mean_of_a_pool_is_ppi_pys_and_the_interval_about_as_long(seed):
+    """Where both apply: one mean over a pool of which a part is drawn, without topics."""
+    rng = np.random.default_rng(seed)
+    gain = (rng.random(3000) < 0.3).astype(float)
+    level = (rng.random(3000) < np.where(gain > 0, 0.8, 0.2)).astype(int)
+    topic, probability = np.arange(3000), np.full(3000, 0.1)
+    drawn = np.isin(topic, rng.choice(3000, 300, replace=False))
+    seen = np.where(drawn, gain, np.nan)
+    expected = expected_gains(topic, level, seen, probability)
+    values = corrected_gains(topic, level, seen, probability)
+    theirs = ppi_mean_pointestimate(gain[drawn], expected[drawn], expected, lam=1)
+    assert values.mean() == pytest.approx(float(theirs[0]))
+    low, high = ppi_mean_ci(gain[drawn], expected[drawn], expected, alpha=0.05, lam=1)
+    width = 2 * 1.96 * values.std() / np.sqrt(3000)
+    assert width == pytest.approx(float((high - low)[0]), rel=0.1)
 
 
 def test_everything_judged_is_people_s_value():

@@ -10,12 +10,13 @@ from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 from test_judged_samples import graded, judged_collection
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.qrels import Qrels
+from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices
 from adducir.judges.corrected import CorrectedEvaluator, linear_kind, outside
+from adducir.judges.notes import judge_of
 from adducir.judges.planning import planned_topic_widths, planned_widths
 from adducir.judges.sheets import GRADES, Design, read_grades, read_sheet, write_sheet
 
@@ -258,3 +259,29 @@ def test_widths_are_those_of_larger_samples():
     topics = planned_topic_widths([np.arange(9.0), np.zeros(9)])
     assert topics[-1][0] == 9
     assert topics[-1][1] < topics[-1][2] < topics[0][1]
+
+
+def test_umbrela_s_qrels_say_who_judged(tmp_path, capsys):
+    folder = tmp_path / "modified_qrels"
+    folder.mkdir()
+    path = folder / "qrels.dl19-passage_gpt-4o_0123_0_1.txt"
+    path.write_text("1 Q0 d1 3\n")
+    assert judge_of([str(path)]) == "gpt-4o"
+    for name in ("qrels.dl19-passage.txt", "a_model_4567_0_1.txt"):
+        other = folder / name
+        other.write_text("1 Q0 d1 3\n")
+        assert judge_of([other]) is None
+    assert judge_of([tmp_path / path.name]) is None  # not where umbrela writes them
+    lines = tmp_path / "judgments.jsonl"
+    lines.write_text('{"query": "q", "passage": "p", "judgment": 2, "result_status": 1}\n')
+    with pytest.raises(InputError, match="neither topic nor document"):
+        load_qrels(lines)
+
+
+def test_lara_s_judgements_are_qrels(tmp_path):
+    path = tmp_path / "lara.csv"
+    path.write_text("topic_id,doc_id,annotation,prob_yes,prob_no\n7,d1,1,.9,.1\n7,d2,0,.2,.8\n")
+    assert load_qrels(path).frame.rows() == [("7", "d1", 1), ("7", "d2", 0)]
+    path.write_text("topic_id,doc_id,annotation,prob_yes,prob_no\n7,d1,1,.9,.1\n7,d2,,.2,.8\n")
+    with pytest.raises(InputError):
+        load_qrels(path)

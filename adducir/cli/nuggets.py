@@ -1,0 +1,302 @@
+"""``adducir nuggets``: create, assign, score."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any
+
+from adducir.cli import common
+from adducir.cli.asking import Asking
+from adducir.cli.command import Writes, option
+from adducir.cli.texts import TextSources
+from adducir.core.errors import IncompleteError, InputError, UsageError
+from adducir.core.recipe import needs
+from adducir.core.texts import counted
+from adducir.corpora.reading import QueryReading
+from adducir.runs.reading import RunReading
+
+if TYPE_CHECKING:
+    from adducir.judges.nuggets import Assigned, Bank, Nugget
+
+LINES = Writes("file", (".jsonl",))
+LLM = option(
+    "The language model's file, or the folder or GGUF file with its weights.",
+    "-l",
+    metavar="FILE",
+)
+OWN_PROMPTS = option(
+    "A folder with create.yaml, importance.yaml and assign.yaml, instead of the bundled ones.",
+    default=None,
+    rare=True,
+)
+FAILURES = option("The share of answers that may be unreadable.", default=0.01, ge=0, le=1)
+
+
+class Create(Asking, TextSources, QueryReading, RunReading):
+    runs: common.Runs
+    output: Path = option("The nuggets, in nuggetizer's JSON lines.", "-o", writes=LINES)
+    llm: str = LLM
+    topics: common.Topics
+    depth: int = option("How many top documents of each run are looked at.", default=10, ge=1)
+    window: int = option("Documents that are looked at together.", default=5, ge=1)
+    max_nuggets: int = option("Nuggets of a topic, at most.", default=30, ge=1)
+    allow_code: common.AllowCode = False
+    failures: float = FAILURES
+    prompts: Path | None = OWN_PROMPTS
+
+
+class Assign(Asking, TextSources, RunReading):
+    texts_of: tuple[Path, ...] = option(
+        "Generated responses (AutoJudge's reports, or JSON lines with qid and answer); or runs, "
+        "with --index or --corpus.",
+        metavar="FILE",
+        argument=True,
+    )
+    nuggets: Path = option("The nuggets: nuggetizer's or AutoJudge's.", "-n")
+    output: Path = option("The assignments, in nuggetizer's JSON lines.", "-o", writes=LINES)
+    llm: str = LLM
+    depth: Annotated[int, needs("index", "corpus")] = option(
+        "How many top documents of each run are looked at.", default=10, ge=1
+    )
+    allow_code: common.AllowCode = False
+    failures: float = FAILURES
+    prompts: Path | None = OWN_PROMPTS
+
+
+class Score(RunReading):
+    assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
+    output: Path = option(
+        "Values per topic, for `adducir compare`.", "-o", writes=Writes("file", (".csv",))
+    )
+    nuggets: Path | None = option(
+        "The nuggets: topics of theirs that nobody's texts were assigned to count 0.",
+        "-n",
+        default=None,
+    )
+    runs: tuple[Path, ...] = option(
+        "The runs whose documents were looked at; can be repeated.", "-r", default=()
+    )
+    depth: Annotated[int, needs("runs")] = option(
+        "How many top documents of a run count together.", default=10, ge=1
+    )
+
+
+def nuggets_create(settings: Create) -> None:
+    """Let a language model list the facts (nuggets) that an answer to each topic should contain.
+
+    It looks at the top documents of all runs, a few at a time, and says which nuggets are vital.
+    Unreadable answers are counted: the list stays as it was, a nugget without a readable importance
+    is not vital.
+
+    Examples:
+        adducir nuggets create runs/*.trec.gz -t bundled:topics -c bundled:arguments \
+-l llm/qwen.yaml -o nuggets.jsonl
+    """
+    settings.check_source()
+
+    import polars as pl
+
+    from adducir.cli.console import near, open_progress
+    from adducir.judges.answers import plan
+    from adducir.judges.llm import open_llm
+    from adducir.judges.nugget_files import write_banks
+    from adducir.judges.nuggets import PROMPTS, NuggetWriter
+
+    model = open_llm(settings.llm)
+    writer = NuggetWriter(model, settings.prompts or PROMPTS, settings.window, settings.max_nuggets)
+    with (
+        open_progress() as progress,
+        TemporaryDirectory(prefix="adducir-") as scratch,
+        closing(settings.answering().opened(model, settings.output, Path())) as cache,
+    ):
+        runs = [settings.read_run(path) for path in settings.runs]
+        topics = settings.read_topics(settings.topics)
+        about = settings.about(settings.topics)
+        queries = {
+            qid: {"query": query} | about.get(qid, {})
+            for qid, query in zip(topics.qids, topics.queries, strict=True)
+        }
+        tops = [run.top(settings.depth).to_polars().select("qid", "docno", "rank") for run in runs]
+        pairs = pl.concat(tops).group_by("qid", "docno").agg(pl.col("rank").min())
+        pairs = pairs.sort("qid", "rank", "docno")
+        docnos = pairs["docno"].unique(maintain_order=True).to_list()
+        by_docno = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
+        texts = {qid: list[str]() for qid in topics.qids if qid in set(pairs["qid"])}
+        for qid, docno, _ in pairs.iter_rows():
+            if qid in texts:
+                texts[qid].append(by_docno[docno])
+        if settings.dry_run:
+            progress.note(f"At most {plan(model, writer.most_requests(queries, texts), cache)}")
+            return
+        banks, statuses, asked = writer.create(queries, texts, cache, offline=settings.offline)
+        _refuse_above(statuses, settings.failures, cache.path)
+        write_banks(banks, settings.output)
+        total = sum(len(bank.nuggets) for bank in banks)
+        progress.note(
+            f"{near(settings.output)}: {counted(total, 'nugget')} of {counted(len(banks), 'topic')}"
+            f" by {model.name}: {_listed(statuses)}; {asked.cached:,} cached"
+        )
+
+
+def nuggets_assign(settings: Assign) -> None:
+    """Let a language model say which nuggets generated responses, or retrieved texts, contain.
+
+    Each nugget of a text is asked for alone: in full, in part, or not. What has no readable answer
+    is `failed`, and counted.
+
+    Examples:
+        adducir nuggets assign responses.jsonl -n nuggets.jsonl -l llm/qwen.yaml -o assigned.jsonl
+    """
+    from adducir.cli.console import near, open_progress
+    from adducir.judges.answers import plan
+    from adducir.judges.llm import open_llm
+    from adducir.judges.nugget_files import read_banks, write_assigned
+    from adducir.judges.nuggets import PROMPTS, assign_nuggets, assignment_requests
+    from adducir.judges.prompting import Prompt, open_prompt
+
+    model = open_llm(settings.llm)
+    prompt = open_prompt("assign.yaml", Prompt, settings.prompts or PROMPTS)
+    with (
+        open_progress() as progress,
+        TemporaryDirectory(prefix="adducir-") as scratch,
+        closing(settings.answering().opened(model, settings.output, Path())) as cache,
+    ):
+        banks = {bank.qid: bank for bank in read_banks(settings.nuggets)}
+        items = list(_texts(settings, banks, Path(scratch)))
+        if not items:
+            raise UsageError("none of the texts belongs to a topic with nuggets.")
+        if settings.dry_run:
+            requests = [
+                build(prompt.words)
+                for item in items
+                for build in assignment_requests(item, model, prompt)
+            ]
+            progress.note(plan(model, requests, cache))
+            return
+        assigned, statuses, asked = assign_nuggets(
+            items, model, prompt, cache, offline=settings.offline
+        )
+        _refuse_above(statuses, settings.failures, cache.path)
+        write_assigned(assigned, settings.output)
+        progress.note(
+            f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: "
+            f"{_listed(statuses)}; {asked.cached:,} cached"
+        )
+
+
+def _texts(settings: Assign, banks: "Mapping[str, Bank]", scratch: Path) -> "Iterator[Assigned]":
+    """Each text with the nuggets of its topic: responses by system, or documents once."""
+    from adducir.judges.grading import pooled
+    from adducir.judges.nugget_files import read_responses
+    from adducir.judges.nuggets import Assigned
+
+    if settings.index is None and settings.corpus is None:
+        for path, name in common.system_names(settings.texts_of).items():
+            for system, qid, text in read_responses(path, name):
+                if qid in banks:
+                    bank = banks[qid]
+                    yield Assigned(qid, bank.query, text, bank.nuggets, system)
+        return
+    settings.check_source()
+    runs = [settings.read_run(path) for path in settings.texts_of]
+    pairs = pooled(runs, list(banks), settings.depth)
+    docnos = pairs["docno"].unique(maintain_order=True).to_list()
+    texts = dict(zip(docnos, settings.texts(docnos, scratch).get(docnos), strict=True))
+    for qid, docno in pairs.iter_rows():
+        bank = banks[qid]
+        yield Assigned(qid, bank.query, texts[docno], bank.nuggets, docno=docno)
+
+
+def nuggets_score(settings: Score) -> None:
+    """Score how many nuggets systems' texts contain, per topic.
+
+    Of vital and of all nuggets, counting only full support (strict) or partial support by half, as
+    nuggetizer does, and the share with any support (coverage). Assignments that failed leave the
+    score, and are counted. Of a run, the best assignment of its top documents counts.
+
+    Examples:
+        adducir nuggets score assigned.jsonl -o nuggets.csv
+    """
+    from adducir.cli.console import near, note
+    from adducir.core.csv_files import CsvWriter
+    from adducir.core.files import writing_text
+    from adducir.judges.nugget_files import read_assigned, read_banks
+    from adducir.judges.nuggets import scored
+
+    items = [
+        item
+        for path, name in common.system_names(settings.assigned).items()
+        for item in read_assigned(path, name)
+    ]
+    banks = {
+        bank.qid: bank.nuggets
+        for bank in (read_banks(settings.nuggets) if settings.nuggets else ())
+    }
+    banks |= {item.qid: item.nuggets for item in items}
+    systems = dict[str, Any]()
+    for item in items:
+        if not item.docno:
+            systems.setdefault(item.system, {})[item.qid] = item.nuggets
+    if any(item.docno for item in items):
+        systems |= _of_runs(settings, items)
+    rows, left_out, failed = scored(systems, banks)
+    with writing_text(settings.output) as file:
+        writer = CsvWriter(file)
+        writer.row(("system", "qid", "measure", "value", "higher_is_better"))
+        writer.rows((*row, "true") for row in rows)
+    said = f"; {counted(failed, 'assignment')} failed and left out" if failed else ""
+    if left_out:
+        said += f"; {counted(len(left_out), 'topic')} without a readable vital nugget left out"
+    note(
+        f"{near(settings.output)}: {counted(len(systems), 'system')}, "
+        f"{counted(len(banks) - len(left_out), 'topic')}{said}"
+    )
+
+
+def _of_runs(
+    settings: Score, items: "Sequence[Assigned]"
+) -> "dict[str, dict[str, Sequence[Nugget]]]":
+    from adducir.judges.nuggets import of_documents
+
+    if not settings.runs:
+        raise UsageError(
+            "these are assignments of documents, so runs are needed to score.",
+            hint="Name the runs: -r runs/bm25.trec.gz.",
+        )
+    by_pair = {(item.qid, item.docno): item.nuggets for item in items if item.docno}
+    qids = {qid for qid, _ in by_pair}
+    systems = dict[str, Any]()
+    for path, name in common.system_names(settings.runs).items():
+        documents = dict[str, list[Any]]()
+        top = settings.read_run(path).top(settings.depth).frame
+        for qid, docno in top.select("qid", "docno").iter_rows():
+            if qid not in qids:
+                continue
+            if (qid, docno) not in by_pair:
+                raise InputError(
+                    f"document {docno} of topic {qid} has no assignments.",
+                    path=path,
+                    hint="Assign the nuggets to this run's documents, too: adducir nuggets assign.",
+                )
+            documents.setdefault(qid, []).append(by_pair[qid, docno])
+        systems[name] = {qid: of_documents(some) for qid, some in documents.items()}
+    return systems
+
+
+def _listed(statuses: Counter[str]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in statuses.most_common())
+
+
+def _refuse_above(statuses: Counter[str], most: float, cache: Path) -> None:
+    answers = {name: n for name, n in statuses.items() if name != "shortened prompts"}
+    bad = sum(answers.values()) - answers.get("ok", 0)
+    if bad > most * sum(answers.values()):
+        raise IncompleteError(
+            f"{bad / sum(answers.values()):.1%} of the answers are not readable, more than "
+            f"{most:.1%} ({_listed(statuses)}); nothing was written.",
+            path=cache,
+            hint="Answers are kept: run it again to ask only for failed ones, or write what there "
+            "is with --failures.",
+        )

@@ -1,0 +1,181 @@
+"""Files of nuggets: nuggetizer's and AutoJudge's banks, assignments, and generated responses.
+
+Banks are read as nuggetizer's JSON lines (``qid, query, nuggets``), AutoJudge's banks of questions
+and claims (``query_id`` or RAGTIME's ``metadata.topic_id``; ``nugget_bank``, ``claim_bank``), or
+its folders of nugget documents (``nuggets_TOPIC.json``). Responses are AutoJudge's reports, or
+lines with ``qid`` (or ``topic_id``) and ``answer`` or ``text``. Written are nuggetizer's forms.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from adducir.core.errors import InputError
+from adducir.core.files import writing_text
+from adducir.core.json_lines import read_objects
+from adducir.core.progress import progress
+from adducir.judges.nuggets import (
+    ASSIGNMENTS,
+    FAILED,
+    OKAY,
+    VITAL,
+    Assigned,
+    Bank,
+    Nugget,
+)
+
+_TOPIC_FILE = re.compile(r"nuggets_(.+)\.json")
+_QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id")
+
+
+def read_banks(path: Path) -> list[Bank]:
+    """Banks of a file, or of a folder with a file per topic; says in a line how it was read."""
+    banks = dict[str, Bank]()
+    files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
+    kinds = dict[str, None]()
+    for file in files:
+        for line, record in read_objects(file):
+            bank, kind = _bank(file, line, record)
+            kinds[kind] = None
+            if bank.qid in banks:
+                raise InputError(f"topic {bank.qid} has two banks.", path=file, line=line)
+            banks[bank.qid] = bank
+    if not banks:
+        raise InputError("it does not contain any nuggets.", path=path)
+    progress().note_once(f"{path}: {' and '.join(kinds)}, {len(banks):,} topics")
+    return [*banks.values()]
+
+
+def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
+    topic = _TOPIC_FILE.fullmatch(path.name)
+    try:
+        if topic and not {"nuggets", "nugget_bank"} & record.keys():
+            texts = [(str(question), None) for question in record]
+            return _made(topic[1], "", texts), "AutoJudge's nugget documents"
+        if "nuggets" in record:
+            texts = [(str(one["text"]), one.get("importance")) for one in record["nuggets"]]
+            query = str(record.get("query") or record.get("text") or "")
+            return _made(_qid(record), query, texts), "nuggetizer's nuggets"
+        if "nugget_bank" in record or "claim_bank" in record:
+            texts = [*_questions(record.get("nugget_bank")), *_questions(record.get("claim_bank"))]
+            facts = record if "query_id" in record else record["metadata"]
+            query = str(record.get("title_query") or "")
+            return _made(_qid(facts), query, texts), "AutoJudge's nugget bank"
+    except (KeyError, TypeError, AttributeError, ValueError):
+        pass
+    raise InputError(
+        f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank.",
+        path=path,
+        line=line,
+        hint="Read are nuggetizer's lines (qid, query, nuggets with text and importance) and "
+        "AutoJudge's banks (query_id, nugget_bank).",
+    )
+
+
+def _questions(bank: Any) -> Iterator[tuple[str, Any]]:
+    """Text and importance of questions and claims, in a mapping or a list, with those inside."""
+    for one in bank.values() if isinstance(bank, Mapping) else bank or ():
+        yield str(one["question"] if "question" in one else one["claim"]), one.get("importance")
+        yield from _questions(one.get("sub_nuggets"))
+
+
+def _made(qid: str, query: str, texts: Iterable[tuple[str, Any]]) -> Bank:
+    """A bank; nuggets without an importance are vital, as nothing says that they are less."""
+    named = {None: VITAL, VITAL: VITAL, OKAY: OKAY, FAILED: FAILED}
+    nuggets = tuple(Nugget(text, named.get(importance, OKAY)) for text, importance in texts)
+    if not nuggets:
+        raise ValueError
+    return Bank(qid, query, nuggets)
+
+
+def _qid(record: Mapping[str, Any]) -> str:
+    value = next((record[name] for name in _QIDS if record.get(name) not in (None, "")), None)
+    if not isinstance(value, str | int):
+        raise TypeError
+    return str(value)
+
+
+def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
+    """System, qid and text of each response; ``system`` names those that do not say it."""
+    rows = dict[tuple[str, str], str]()
+    for line, record in read_objects(path):
+        try:
+            facts = record.get("metadata") or record
+            key = str(facts.get("run_id") or record.get("run_id") or system), _qid(facts)
+            text = _text(record)
+        except (KeyError, TypeError, AttributeError):
+            raise InputError(
+                "this is not a response: it needs a topic and a text.",
+                path=path,
+                line=line,
+                hint="Read are AutoJudge's reports (metadata with run_id and topic_id; responses), "
+                "and lines with qid and answer.",
+            ) from None
+        if key in rows:
+            raise InputError(f"{key[0]} answers topic {key[1]} twice.", path=path, line=line)
+        rows[key] = text
+    if not rows:
+        raise InputError("it does not contain any responses.", path=path)
+    return [(*key, text) for key, text in rows.items()]
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    names = ("responses", "answer", "answer_text", "output", "text")
+    content = next((record[name] for name in names if name in record), None)
+    if isinstance(content, str):
+        return content
+    return " ".join(str(part if isinstance(part, str) else part["text"]) for part in content)
+
+
+def write_banks(banks: Iterable[Bank], path: Path) -> None:
+    with writing_text(path) as file:
+        for bank in banks:
+            nuggets = [{"text": n.text, "importance": n.importance} for n in bank.nuggets]
+            record = {"query": bank.query, "qid": bank.qid, "nuggets": nuggets}
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def write_assigned(items: Iterable[Assigned], path: Path) -> None:
+    with writing_text(path) as file:
+        for item in items:
+            nuggets = [
+                {"text": n.text, "importance": n.importance, "assignment": n.assignment}
+                for n in item.nuggets
+            ]
+            if item.docno:
+                about = {"text": item.query, "qid": item.qid, "candidate_text": item.text}
+                record: dict[str, Any] = {**about, "docid": item.docno, "nuggets": nuggets}
+            else:
+                about = {"query": item.query, "qid": item.qid, "answer_text": item.text}
+                length = len(item.text.split())
+                record = {**about, "response_length": length, "run_id": item.system}
+                record["nuggets"] = nuggets
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def read_assigned(path: Path, system: str) -> list[Assigned]:
+    """Assignments of nuggetizer, of answers (``run_id``) or of documents (``docid``)."""
+    items = list[Assigned]()
+    for line, record in read_objects(path):
+        try:
+            nuggets = tuple(
+                Nugget(str(n["text"]), str(n.get("importance") or VITAL), str(n["assignment"]))
+                for n in record["nuggets"]
+            )
+            qid, docno = _qid(record), str(record.get("docid") or "")
+        except (KeyError, TypeError, AttributeError):
+            nuggets, qid, docno = (), "", ""
+        wrong = [n.assignment for n in nuggets if n.assignment not in (*ASSIGNMENTS, FAILED)]
+        if not nuggets or wrong:
+            said = f"{wrong[0]!r} is not an assignment" if wrong else "this has no assigned nuggets"
+            hint = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
+            raise InputError(f"{said}.", path=path, line=line, hint=hint)
+        query = str(record.get("query") or record.get("text") or "")
+        text = str(record.get("answer_text") or record.get("candidate_text") or "")
+        name = "" if docno else str(record.get("run_id") or system)
+        items.append(Assigned(qid, query, text, nuggets, name, docno))
+    if not items:
+        raise InputError("it does not contain any assignments.", path=path)
+    return items

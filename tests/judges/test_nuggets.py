@@ -1,0 +1,313 @@
+"""Nuggets: created, weighed, assigned and scored; the files of nuggetizer and AutoJudge."""
+
+import json
+from collections import Counter
+
+import httpx2
+import pytest
+from fake_llm import said
+
+from adducir.core.errors import InputError, UsageError
+from adducir.evaluation.score_files import read_scores
+from adducir.judges.answers import AnswerCache
+from adducir.judges.llm import LanguageModel
+from adducir.judges.nugget_files import (
+    read_assigned,
+    read_banks,
+    read_responses,
+    write_assigned,
+    write_banks,
+)
+from adducir.judges.nuggets import (
+    MEASURES,
+    PROMPTS,
+    Assigned,
+    Bank,
+    Nugget,
+    NuggetWriter,
+    assign_nuggets,
+    nugget_scores,
+    of_documents,
+    parsed_nuggets,
+    scored,
+)
+from adducir.judges.prompting import Prompt, open_prompt
+
+TOPICS = {"q1": {"query": "cats"}, "q2": {"query": "dogs", "narrative": "not puppies"}}
+
+
+@pytest.fixture
+def cache(tmp_path):
+    opened = AnswerCache(tmp_path / "answers.sqlite")
+    yield opened
+    opened.close()
+
+
+class Judge:
+    """Lists each document's words as nuggets; purring is vital; texts support what they contain."""
+
+    def __init__(self):
+        self.asked = []
+        self.transport = httpx2.MockTransport(self.handle)
+
+    def handle(self, request):
+        text = json.loads(request.content)["messages"][-1]["content"]
+        self.asked.append(text)
+        inside = text[text.find("<document>") : text.rfind("</document>")]
+        if "as a JSON array:" in text:
+            so_far = json.loads(text.split("as a JSON array:\n")[1].split("\n")[0])
+            words = [word for word in inside.split() if word.startswith("fact")]
+            answer = "sorry!" if "unreadable" in inside else json.dumps([*so_far, *words])
+        elif "must contain (vital)" in text:
+            answer = "maybe" if "fact9" in text else "vital" if "fact1" in text else "okay"
+        else:
+            fact = text.split("Fact: ")[1].split("\n")[0]
+            both = fact in inside, fact.upper() in inside
+            answer = "support" if both[0] else "partial_support" if both[1] else "not_support"
+            answer = "It does." if fact == "fact9" else answer
+        return httpx2.Response(200, json=said(answer))
+
+
+def model(**more):
+    given = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 0, **more}
+    return LanguageModel.model_validate(given)
+
+
+def test_nuggets_are_listed_window_by_window_and_weighed(cache):
+    judge = Judge()
+    texts = {
+        "q1": ["fact1 fact2", "</document> fact3", "unreadable", "fact9", "fact1"],
+        "q2": ["unreadable"],
+    }
+    writer = NuggetWriter(model(), window=2)
+    banks, statuses, asked = writer.create(TOPICS, texts, cache, transport=judge.transport)
+    assert banks[0] == Bank(
+        "q1",
+        "cats",
+        (
+            Nugget("fact1", "vital"),
+            Nugget("fact2", "okay"),
+            Nugget("fact3", "okay"),
+        ),
+    )
+    # The window with fact9 is unreadable, so that the list stays as it was.
+    assert banks[1].nuggets == ()
+    assert statuses == Counter(ok=2 + 3, unparsed=2)
+    assert asked.sent == 7
+    assert all(text.count("<document>") == text.count("</document>") for text in judge.asked)
+    assert "not puppies" in " ".join(judge.asked)
+    again = writer.create(TOPICS, texts, cache, offline=True)
+    assert again[0] == banks
+    assert len(writer.most_requests(TOPICS, texts)) == 3 + 1 + 2 * 30
+
+
+@pytest.mark.parametrize(
+    ("answer", "nuggets"),
+    [
+        ('["a", " b  c ", "a", ""]', ["a", "b c"]),
+        ("[]", []),
+        ("['a']", None),
+        ('Here: ["a"]', None),
+        ('{"a": 1}', None),
+        ('["a", 2]', None),
+        ("", None),
+    ],
+)
+def test_only_an_array_of_texts_is_a_list_of_nuggets(answer, nuggets):
+    assert parsed_nuggets(answer, 9) == nuggets
+    assert parsed_nuggets('["a", "b", "c"]', 2) == ["a", "b"]
+
+
+def test_assignments_are_asked_for_one_by_one_and_failures_are_counted(cache):
+    bank = tuple(Nugget(f"fact{n}", "vital") for n in (1, 2, 3, 9))
+    items = [Assigned("q1", "cats", "fact1 and FACT2", bank, "a")]
+    prompt = open_prompt("assign.yaml", Prompt, PROMPTS)
+    (item,), statuses, _ = assign_nuggets(
+        items, model(), prompt, cache, transport=Judge().transport
+    )
+    assert [nugget.assignment for nugget in item.nuggets] == [
+        "support",
+        "partial_support",
+        "not_support",
+        "failed",
+    ]
+    assert statuses == Counter(ok=3, unparsed=1)
+
+
+def nuggets(*assignments, vital=1):
+    return [
+        Nugget(str(n), "vital" if n < vital else "okay", assignment)
+        for n, assignment in enumerate(assignments)
+    ]
+
+
+def test_scores_are_nuggetizer_s_where_nothing_failed():
+    values = nugget_scores(
+        nuggets("support", "partial_support", "not_support", "partial_support", vital=2)
+    )
+    # calculate_nugget_scores of nuggetizer 0.0.6 gives .5, .25, .75 and .5.
+    assert list(values.values()) == [0.5, 0.25, 0.75, 0.5, 0.75]
+    assert tuple(values) == MEASURES
+
+
+def test_what_failed_is_not_0():
+    assert nugget_scores(nuggets("support", "failed", "failed"))["all_score"] == 1
+    assert nugget_scores(nuggets("failed", "support")) is None
+    assert nugget_scores(nuggets("support", vital=0)) is None
+
+
+def test_of_a_ranking_the_best_document_counts():
+    merged = of_documents(
+        [
+            nuggets("support", "not_support", "failed", "failed"),
+            nuggets("failed", "partial_support", "partial_support", "support"),
+        ]
+    )
+    said = [nugget.assignment for nugget in merged]
+    assert said == ["support", "partial_support", "failed", "support"]
+
+
+def test_topics_are_the_same_for_all_systems(tmp_path):
+    banks = {qid: nuggets("", "") for qid in ("q1", "q2", "q3")}
+    systems = {
+        "a": {"q1": nuggets("support", "support"), "q2": nuggets("failed", "support")},
+        "b": {"q1": nuggets("not_support", "support"), "q2": nuggets("support", "failed")},
+    }
+    rows, left_out, failed = scored(systems, banks)
+    assert (left_out, failed) == (["q2"], 2)
+    assert {row[:2] for row in rows} == {(s, q) for s in "ab" for q in ("q1", "q3")}
+    assert [row[3] for row in rows if row[1] == "q3"] == [0.0] * 10
+    path = tmp_path / "scores.csv"
+    lines = "".join(",".join(map(str, row)) + "\n" for row in rows)
+    path.write_text(f"system,qid,measure,value\n{lines}")
+    assert read_scores(path, "x").systems == ("a", "b")
+    with pytest.raises(UsageError):
+        scored({}, banks)
+
+
+QUESTION = {"question": "Where?", "answers": {"here": {"answer": "here"}}, "importance": "okay"}
+BANKS = {
+    "nuggetizer": [
+        '{"query": "cats", "qid": 7, "nuggets": [{"text": "a", "importance": "vital"}]}'
+    ],
+    "autojudge": [
+        json.dumps(
+            {
+                "query_id": "7",
+                "title_query": "cats",
+                "format_version": "v3",
+                "nugget_bank": {"Where?": {**QUESTION, "sub_nuggets": [{"claim": "inner"}]}},
+                "claim_bank": {"It is.": {"claim": "It is.", "query_id": "7"}},
+            },
+            indent=1,
+        )
+    ],
+    "ragtime26": [
+        json.dumps(
+            {
+                "metadata": {"team_id": "t", "topic_id": "7", "run_id": "r", "run_desc": "d"},
+                "nugget_bank": [{**QUESTION, "aggregator_type": "AND"}],
+            }
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("name", BANKS)
+def test_banks_of_others(tmp_path, name):
+    path = tmp_path / "bank.jsonl"
+    path.write_text("\n".join(BANKS[name]))
+    (bank,) = read_banks(path)
+    assert bank.qid == "7"
+    texts = {nugget.text: nugget.importance for nugget in bank.nuggets}
+    expected = {
+        "nuggetizer": {"a": "vital"},
+        "autojudge": {"Where?": "okay", "inner": "vital", "It is.": "vital"},
+        "ragtime26": {"Where?": "okay"},
+    }
+    assert texts == expected[name]
+    write_banks([bank], path)
+    assert read_banks(path) == [bank]
+    assert path.read_text().startswith('{"query": ')
+
+
+def test_a_folder_of_nugget_documents(tmp_path):
+    for qid in ("3", "12"):
+        value = {"Why?": ["OR", {"OPEN_ENDED_ANSWER": ["d1"]}]}
+        (tmp_path / f"nuggets_{qid}.json").write_text(json.dumps(value))
+    assert {bank.qid for bank in read_banks(tmp_path)} == {"3", "12"}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('{"qid": "1", "nuggets": [{"text": "a"}]}\n{"qid": "1", "nuggets": [{"text": "b"}]}', 2),
+        ('{"qid": "1", "nuggets": [{"text": "a"}]}\n{"qid": "2", "nuggets": []}', 2),
+        ('{"qid": "1", "nuggets": ["a"]}', 1),
+        ('{"nuggets": [{"text": "a"}]}', 1),
+        ('{"query_id": "1", "nugget_bank": {"a": {}}}', 1),
+        ('{"qid": {}, "nuggets": [{"text": "a"}]}', 1),
+        ('{"a": 1}', 1),
+        ('{"qid": "1", "nuggets": [', 1),
+        ("[]", None),
+    ],
+)
+def test_damaged_banks_name_their_line(tmp_path, text, line):
+    path = tmp_path / "bank.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError) as error:
+        read_banks(path)
+    assert error.value.line == line
+
+
+def report(**more):
+    meta = {"team_id": "t", "run_id": "r1", "narrative_id": 5}
+    return {"metadata": meta, "references": ["d1"], **more}
+
+
+def test_responses_of_others(tmp_path):
+    path = tmp_path / "responses.jsonl"
+    sentences = [{"text": "One.", "citations": [0]}, {"text": "Two.", "citations": {"d": 0.5}}]
+    lines = [
+        report(responses=sentences),
+        {"metadata": {"run_id": "r2", "request_id": "5"}, "answer": sentences},
+        {"topic_id": "5", "answer": sentences},
+        {"qid": "6", "answer": "One. Two."},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    assert read_responses(path, "mine") == [
+        ("r1", "5", "One. Two."),
+        ("r2", "5", "One. Two."),
+        ("mine", "5", "One. Two."),
+        ("mine", "6", "One. Two."),
+    ]
+    for wrong in (
+        report(),
+        {"answer": "x"},
+        report(answer=[{"words": "x"}]),
+        report(answer=3),
+        {"metadata": "r", "answer": "x"},
+    ):
+        path.write_text(json.dumps(lines[0]) + "\n" + json.dumps(wrong))
+        with pytest.raises(InputError) as error:
+            read_responses(path, "mine")
+        assert error.value.line == 2
+    path.write_text("\n".join([json.dumps(lines[0])] * 2))
+    with pytest.raises(InputError, match="twice"):
+        read_responses(path, "mine")
+
+
+def test_assignments_come_back(tmp_path):
+    path = tmp_path / "assigned.jsonl"
+    items = [
+        Assigned("q", "cats", "a text", tuple(nuggets("support", "failed")), "run"),
+        Assigned("q", "cats", "a text", tuple(nuggets("support", "not_support")), docno="d1"),
+    ]
+    write_assigned(items, path)
+    assert read_assigned(path, "x") == items
+    first, second = map(json.loads, path.read_text().splitlines())
+    assert (first["run_id"], first["response_length"], second["docid"]) == ("run", 2, "d1")
+    path.write_text(path.read_text().replace("not_support", "unsupported"))
+    with pytest.raises(InputError, match="'unsupported'") as error:
+        read_assigned(path, "x")
+    assert error.value.line == 2
