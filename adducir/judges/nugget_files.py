@@ -123,7 +123,7 @@ def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
 
 def _text(record: Mapping[str, Any]) -> str:
     names = ("responses", "answer", "answer_text", "output", "text")
-    content = next((record[name] for name in names if name in record), None)
+    content: Any = next((record[name] for name in names if name in record), None)
     if isinstance(content, str):
         return content
     return " ".join(str(part if isinstance(part, str) else part["text"]) for part in content)

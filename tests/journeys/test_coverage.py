@@ -47,7 +47,7 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[set[str]
         return here([*words], folder).out
 
     def listed(text: str) -> list[str]:
-        return re.findall(r"^│ ([a-z][a-z-]+) {2,}", text, re.M)
+        return re.findall(r"^│ ([a-z][a-z0-9-]+) {2,}", text, re.M)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "300")
