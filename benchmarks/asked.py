@@ -131,11 +131,11 @@ def llama_server(path: Path, threads: int) -> Iterator[str]:
 def rerankers(runs: dict[str, ad.Run], topics: Any, index: Any, qrels: Any, words: int) -> None:
     """Pointwise and listwise, behind the server and in this process."""
     rows = dict[str, ad.Run]()
-    for kind in ("pointwise", "listwise"):
+    for kind, more in (("pointwise", ""), ("listwise", "window: 10\n")):
         for place in ("server", "process"):
             recipe = Path(f"rerankers/{kind}-{place}.yaml")
             recipe.write_text(
-                f"model: llm-{kind}\nbase: llm/{place}.yaml\nwords: {words}\nfailures: 1\n"
+                f"model: llm-{kind}\nbase: llm/{place}.yaml\nwords: {words}\nfailures: 1\n{more}"
             )
             start = time.perf_counter()
             name = f"{kind}, {place}"
@@ -163,7 +163,7 @@ def judged(folder: Path, words: int) -> None:
     Path("graded.yaml").write_text(prompt.read_text().replace("words: 300", f"words: {words}"))
     runs = ["runs/BM25.trec", "runs/QLD.trec"]
     base = [*runs, "--topics", "topics.tsv", "--index", "words", "--depth", "7"]
-    asking = ["--llm", "llm/process.yaml", "--prompt", "graded.yaml", "--failures", "1"]
+    asking = ["--llm", "llm/judge.yaml", "--prompt", "graded.yaml", "--failures", "1"]
     adducir(["judge", *base, *asking, "--output", "model.qrels"])
     adducir(["sample", *base, "--documents", "80", "--output", "people.csv"])
     with Path("people.csv").open(newline="", encoding="utf-8") as file:
@@ -211,6 +211,9 @@ def main() -> None:
         for name in ("llm", "rerankers", "runs"):
             Path(name).mkdir()
         Path("llm/process.yaml").write_text(f"kind: llm\nbase: {weights}\n")
+        # Unconstrained, it writes sentences: none of the first grades could be read.
+        judge = f"kind: llm\nbase: {weights}\nconstrains: true\nmax_tokens: 4\n"
+        Path("llm/judge.yaml").write_text(judge)
         Path("topics.tsv").write_text(
             "".join(f"{q}\t{' '.join(t.split())}\n" for q, t in topics.items())
         )

@@ -69,9 +69,11 @@ def _read(path: Path) -> tuple[Any, Any]:
     # transformers counts the tensors on standard error, whatever one asks.
     with explaining("weights", path), redirect_stderr(StringIO()):
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **how)
-        network: Any = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, **how, dtype=torch.float32
-        )
+        read: Any = transformers.AutoModelForCausalLM.from_pretrained
+        network, info = read(folder, **how, dtype=torch.float32, output_loading_info=True)
+    if missing := sorted({*info["missing_keys"]}):  # which transformers makes up
+        message = f"the file lacks {len(missing)} weights of the model, such as {missing[0]}."
+        raise InputError(message, path=path)
     network.hf_quantizer = None  # its weights are numbers by now
     if hasattr(network.config, "quantization_config"):
         del network.config.quantization_config

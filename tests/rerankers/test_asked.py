@@ -538,6 +538,7 @@ systems:
   BM25: {index: main}
   Listwise: {rerank: BM25, by: rerankers/r.yaml, depth: 5}
   ceiling: {oracle: BM25, depth: 5}
+  Longer: {query2doc: main, llm: llm/m.yaml, repeats: 2}
 measures: [nDCG@5, AP]
 comparison: {baseline: BM25, equivalence: 0.5}
 depth: 7
@@ -549,16 +550,24 @@ def test_an_experiment_file_ends_in_the_same_table_offline(study, opened, monkey
     monkeypatch.chdir(study)
     (study / "experiments").mkdir()
     (study / "experiments" / "llm.yaml").write_text(EXPERIMENT)
-    server = sorts(len)
+    order = sorts(len).script[0]
+
+    def answer(body):
+        asks = body["messages"][-1]["content"].endswith("Passage:")
+        return said("nuclear plants") if asks else order(body)
+
+    server = Server(answer)
     monkeypatch.setattr("httpx2.AsyncClient", client_of(server))
     words = ["experiment", "experiments/llm.yaml"]
     assert main(words) == 0
     table = capsys.readouterr().out
     assert "Listwise" in table and "ceiling" in table
-    rows = re.finditer(r"^(BM25|Listwise|ceiling)\b[^:\n]*?(\d?\.\d{3})", table, re.MULTILINE)
+    rows = re.finditer(
+        r"^(BM25|Listwise|ceiling|Longer)\b[^:\n]*?(\d?\.\d{3})", table, re.MULTILINE
+    )
     values = {row[1]: float(row[2]) for row in rows}
-    assert len(values) == 3
-    assert values["ceiling"] >= max(values.values())
+    assert len(values) == 4
+    assert values["ceiling"] >= max(values["BM25"], values["Listwise"])
     (costs,) = study.rglob("*.costs.jsonl")
     assert json.loads(costs.read_text().splitlines()[0])["requests"] == 1
     for folder in ("runs", "experiments/llm"):
@@ -568,3 +577,62 @@ def test_an_experiment_file_ends_in_the_same_table_offline(study, opened, monkey
     (study / "llm" / "m.yaml").write_text(json.dumps(stated))
     assert main(words) == 0
     assert capsys.readouterr().out == table and len(server.bodies) == count
+
+
+def as_gguf(folder, path):
+    """A tiny Qwen2 as llama.cpp's converter writes it."""
+    import gguf
+    from safetensors.numpy import load_file
+
+    config = json.loads((folder / "config.json").read_text())
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())
+    tokens = {**vocabulary["model"]["vocab"]}
+    tokens |= {token["content"]: token["id"] for token in vocabulary["added_tokens"]}
+    special = {token["content"] for token in vocabulary["added_tokens"]}
+    names = sorted(tokens, key=tokens.__getitem__)
+    writer = gguf.GGUFWriter(path, "qwen2")
+    writer.add_context_length(config["max_position_embeddings"])
+    writer.add_embedding_length(config["hidden_size"])
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_feed_forward_length(config["intermediate_size"])
+    writer.add_head_count(config["num_attention_heads"])
+    writer.add_head_count_kv(config["num_key_value_heads"])
+    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+    writer.add_rope_freq_base(10000.0)
+    writer.add_vocab_size(config["vocab_size"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("qwen2")
+    writer.add_token_list(names)
+    writer.add_token_types([3 if name in special else 1 for name in names])
+    merges = vocabulary["model"]["merges"]
+    writer.add_token_merges([m if isinstance(m, str) else " ".join(m) for m in merges])
+    writer.add_eos_token_id(2)
+    writer.add_pad_token_id(0)
+    writer.add_chat_template((folder / "chat_template.jinja").read_text())
+    theirs = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, config["num_hidden_layers"])
+    for name, values in load_file(folder / "model.safetensors").items():
+        writer.add_tensor(theirs.get_name(name, (".weight", ".bias")), values)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_gguf_answers_as_the_folder_does(decoder, opened, tmp_path):
+    pytest.importorskip("gguf")
+    sizes = {"kind": "Qwen2ForCausalLM", "max_position_embeddings": 2048}
+    folder = tiny_decoder(tmp_path / "qwen2", **sizes)
+    shutil.copy(decoder / "chat_template.jinja", folder)
+    as_gguf(folder, tmp_path / "tiny.gguf")
+    recipe = {"model": "llm-pointwise", "top": 1000, "failures": 1}
+    texts = [TEXTS[number] for number in (0, 1, 2, 4)]
+    wanted = opened(recipe, None, base=str(folder)).score("cats", texts)
+    reranker = opened(recipe, None, base="tiny.gguf")
+    np.testing.assert_allclose(reranker.score("cats", texts), wanted, atol=1e-3)
+    assert np.ptp(wanted) > 1e-3
+    digest = reranker.llm.identity["weights"]
+    (tmp_path / "tiny.gguf").rename(tmp_path / "other.gguf")
+    assert opened(recipe, None, base="other.gguf").llm.identity["weights"] == digest
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + b"\0" * 99)
+    with pytest.raises(InputError):
+        opened(recipe, None, base="bad.gguf").score("cats", texts)

@@ -116,6 +116,7 @@ SYSTEMS = Family(
         "fuse": f"{_HERE}.search:Fusion",
         "rerank": f"{_HERE}.rerank:Rerank",
         "oracle": f"{_HERE}.rerank:Oracle",
+        "query2doc": f"{_HERE}.query2doc:Query2doc",
         "python": f"{_HERE}.runs:Python",
         "run": f"{_HERE}.runs:Given",
     },
