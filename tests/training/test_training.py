@@ -419,26 +419,33 @@ np.savez(study / f"gradient-{rank}.npz", loss=loss, **named)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tokens", ["null", "60"])
-def test_negatives_are_the_spans_of_all_processes(study, tokens):
+@pytest.mark.parametrize(("tokens", "source"), [("null", "spans"), ("60", "examples")])
+def test_negatives_are_the_texts_of_all_processes(study, tokens, source):
     changes = ["towers=shared", f"batches.mini_batch_num_tokens={tokens}"]
+    if source == "examples":  # with different numbers of hard negatives
+        some = [{"query": f"cats {n}", "pos": f"dogs {n}"} for n in range(7)]
+        some = [row | {"neg": [f"energy {n} run"] * (n % 3)} for n, row in enumerate(some)]
+        (study / "some.jsonl").write_text("".join(json.dumps(row) + "\n" for row in some))
+        changes += ["data=null", "examples.files=some.jsonl", "held_out.share=0"]
     plan = open_training(study / "dual-encoder.yaml", changes)
     rows = plan.dataset(study / "rows").train.with_format("numpy")
     model = plan.model().double().eval()
     batch = plan.collate([rows[n] for n in range(7)])
-    contexts, spans = (
+    queries, texts = (
         model(
             {
-                "input_ids": batch[f"{name}_ids"],
-                "attention_mask": batch[f"{name}_mask"],
+                "input_ids": batch[f"{side}_ids"],
+                "attention_mask": batch[f"{side}_mask"],
                 "task": side,
             }
         )["sentence_embedding"]
-        for name, side in (("context", "query"), ("span", "document"))
+        for side in ("query", "document")
     )
-    losses = torch.nn.functional.cross_entropy(
-        contexts @ spans.T, torch.arange(7), reduction="none"
-    )
+    first = torch.searchsorted(batch["row"], torch.arange(7))
+    same = batch["same"] == batch["same"][first][:, None]
+    same[torch.arange(7), first] = False
+    scores = (queries @ texts.T).masked_fill(same, -torch.inf)
+    losses = torch.nn.functional.cross_entropy(scores, first, reduction="none")
     ((losses[:5].mean() + losses[5:].mean()) / 2).backward()
     wanted = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
     assert max(np.abs(one).max() for one in wanted.values()) > 1e-3
