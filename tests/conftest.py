@@ -54,6 +54,7 @@ TIERS = {
     "core/test_core_ray.py": "study",
     "deepct": "models",
     "encoders": "models",
+    "expansion": "models",
     "experiments": "study",
     "indexes": "engine",
     "journeys": "study",

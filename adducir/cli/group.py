@@ -95,6 +95,9 @@ COMMANDS = {
         "Train a model from its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
     ),
     "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
+    "doc2query": Entry(
+        "Add generated queries to the documents of a corpus, or the best of them.", MODELS
+    ),
     "deepct evaluate": Entry(
         "Measure how well a term weighter recovers the reference terms of held-out passages.",
         MODELS,

@@ -206,6 +206,8 @@ class Rendering(Recipe):
 class ExpandedCorpus:
     """A corpus's documents with weighted words; weights are opened when it is read."""
 
+    added: ClassVar[str] = WEIGHTED
+
     base: Corpus
     weights: Path
     weights_fingerprint: str

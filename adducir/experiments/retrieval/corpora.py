@@ -48,6 +48,8 @@ class OpenedCorpus:
 
 
 class CorpusRecipe(Linked):
+    is_expanded: ClassVar[bool] = False
+
     @abstractmethod
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         """Open it without reading documents. ``seed``: of the trainings that it depends on."""
@@ -69,6 +71,7 @@ class SourceCorpus(CorpusRecipe, Reading):
 class ExpandedRecipe(CorpusRecipe):
     """Another corpus with words weighted by DeepCT; see docs/deepct.md."""
 
+    is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
     expand: Name  # the other corpus
     model: str  # the term weighter: its recipe or folder
@@ -82,10 +85,7 @@ class ExpandedRecipe(CorpusRecipe):
     def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
         from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
 
-        if isinstance(study.recipe.corpora.get(self.expand), ExpandedRecipe):
-            message = f"`{self.expand}` is itself expanded"
-            study.planner.add(("corpora", name, "expand"), message)
-            raise Known
+        refuse_expanded(name, "expand", self.expand, study)
         with study.planner.at("corpora", name, "model"):
             model, settings, identity, training = self._model(name, seed, study)
         base = study.corpus(self.expand)
@@ -135,6 +135,13 @@ class ExpandedRecipe(CorpusRecipe):
         return path, Settings.load(path), ModelSource(str(path), path).identity(), []
 
 
+def refuse_expanded(name: str, key: str, other: str, study: "RetrievalStudy") -> None:
+    """Record an error if the other corpus is an expanded one itself."""
+    if getattr(study.recipe.corpora.get(other), "is_expanded", False):
+        study.planner.add(("corpora", name, key), f"`{other}` is itself expanded")
+        raise Known
+
+
 class WeightsStep(Step):
     kind = "term-weights"
     verb = "weight"
@@ -167,7 +174,11 @@ class WeightsStep(Step):
 CORPORA = Family(
     "corpora",
     CorpusRecipe,
-    {"source": f"{__name__}:SourceCorpus", "expand": f"{__name__}:ExpandedRecipe"},
+    {
+        "source": f"{__name__}:SourceCorpus",
+        "expand": f"{__name__}:ExpandedRecipe",
+        "doc2query": "adducir.experiments.retrieval.doc2query:Doc2QueryRecipe",
+    },
     what="kind of corpus",
 )
 
@@ -176,10 +187,9 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
     """Read a local corpus until each field has been seen, nearly always immediately."""
     unseen, fields_seen = set(fields), set[str]()
     base = getattr(corpus, "base", None)
-    if base is not None:  # documents cannot be read before their words are weighted
-        from adducir.deepct.expansion import WEIGHTED
-
-        corpus, unseen, fields_seen = base, unseen - {WEIGHTED}, {WEIGHTED}
+    if base is not None:  # documents cannot be read before they are expanded
+        added = getattr(corpus, "added", "")
+        corpus, unseen, fields_seen = base, unseen - {added}, {added}
     if isinstance(corpus, Passages):
         corpus = corpus.documents
     if not unseen or not isinstance(corpus, LocalCorpus):

@@ -1,0 +1,1 @@
+"""Corpora expanded with generated queries, filtered by a reranker."""
