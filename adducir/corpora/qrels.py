@@ -252,6 +252,8 @@ def _read(
     judged: Any = table
     if table is None and data[:64].lstrip()[:1] in (b"{", b"["):
         judged = _from_json(place, data)
+    if "annotation" in getattr(judged, "columns", ()):
+        progress().note_once(f"{place}: LARA's judgements, whose annotation is the grade")
     if judged is not None:
         try:
             frame = _judgements(judged, repeats=repeats)

@@ -33,6 +33,11 @@ ORDERS = {
     "rag4reports": Order(1, 0, 2),
 }
 MEAN = "all"
+_HEADER = {
+    **dict.fromkeys(("run", "run_id", "runid", "system"), "run"),
+    **dict.fromkeys(("topic", "topic_id", "qid", "query_id", "request_id"), "topic"),
+    **dict.fromkeys(("measure", "metric"), "measure"),
+}
 
 
 def rows_of(
@@ -57,8 +62,11 @@ def rows_of(
             message = f"the line has {len(cells)} columns, but the first one has 4."
             raise InputError(message, path=path, line=line)
         lines.append((line, [cell.strip() for cell in cells]))
+    header = ", ".join(_HEADER.get(cell.lower(), "") for cell in lines[0][1][:3])
+    named = [name for name, order in ORDERS.items() if str(order) == header]
+    lines = lines[bool(named) :]
     columns = [{cells[place] for _, cells in lines} for place in range(3)]
-    fitting = [stated] if stated else _fitting(columns, is_measure)
+    fitting = [stated] if stated else named or _fitting(columns, is_measure)
     if len(fitting) != 1:
         orders = " or ".join(f"{ORDERS[name]} ({name})" for name in fitting or ORDERS)
         raise InputError(

@@ -24,7 +24,6 @@ FORMAT = "adducir ratings 1"
 GRADES = "0=off the topic,1=related,2=answers in part,3=answers fully"
 _QUESTION = "How well does the text answer the search?"
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_MOST = 10
 
 
 @dataclass(frozen=True)
@@ -102,8 +101,9 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
                 hint=f"Write {GRADES}.",
             )
         choices[int(value)] = label
-    if not 2 <= len(choices) <= _MOST:
-        raise UsageError(f"--set choices: 2 to {_MOST} choices have keys, not {len(choices)}.")
+    most = 10 if all(0 <= value <= 9 for value in choices) else 9
+    if not 2 <= len(choices) <= most:
+        raise UsageError(f"--set choices: 2 to {most} choices have keys, not {len(choices)}.")
     return tuple(choices.items())
 
 

@@ -184,8 +184,11 @@ def whole_topics(
     people: pl.DataFrame,
     judged: Qrels,
     measures: str | Measure | Iterable[str | Measure],
-) -> tuple[Qrels, Qrels]:
-    """People's judgements of the drawn topics, and the model's of all, both within the pool."""
+) -> tuple[Qrels, Qrels | None]:
+    """People's judgements of the drawn topics, and the model's of all, both within the pool.
+
+    The model's are None if people judged all topics, or all but one.
+    """
     for measure in parse_measures(measures):
         cutoff = measure.params.get("cutoff")
         if isinstance(cutoff, int) and cutoff > design.depth:
@@ -195,4 +198,6 @@ def whole_topics(
             )
     pairs = design.pairs.select("qid", "docno")
     model = judged.frame.join(pairs, on=["qid", "docno"], how="semi", maintain_order="left")
-    return Qrels(people, "people"), Qrels(model, judged.source)
+    others = model.filter(~pl.col("qid").is_in(people["qid"].unique().implode()))
+    is_needed = others["qid"].n_unique() > 1
+    return Qrels(people, "people"), Qrels(model, judged.source) if is_needed else None

@@ -16,6 +16,7 @@ from adducir.core.errors import InputError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
+from adducir.core.texts import counted, listed
 from adducir.judges.nuggets import (
     ASSIGNMENTS,
     FAILED,
@@ -118,6 +119,8 @@ def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
         rows[key] = text
     if not rows:
         raise InputError("it does not contain any responses.", path=path)
+    systems = sorted({name for name, _ in rows})
+    progress().note_once(f"{path}: {counted(len(rows), 'response')} by {listed(systems)}")
     return [(*key, text) for key, text in rows.items()]
 
 

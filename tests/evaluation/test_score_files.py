@@ -305,6 +305,18 @@ def test_autojudge_s_leaderboards(tmp_path: Path, layout: str, shown: dict) -> N
     assert values == {(run, topic.replace("t", of_topics)): v for (run, topic), v in VALUES.items()}
 
 
+@pytest.mark.parametrize("layout", ["ir_measures", "tot", "rag4reports"])
+def test_a_header_names_the_columns(tmp_path: Path, layout: str) -> None:
+    path = tmp_path / "board.txt"
+    names = {"run": "run_id", "topic": "topic_id", "measure": "measure", "value": "value"}
+    head = LAYOUTS[layout].format(**names)
+    for text in (head, head.replace("\t", " ")):
+        path.write_text(f"{text}\n{autojudge(layout, mean=False)}")
+        scores = read_scores(path, "board")
+        assert scores.systems == ("r1", "r2")
+        assert set(scores.measures) == {"GRADE", "OTHER"}
+
+
 def test_what_does_not_show_its_order_is_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "board.txt"
     path.write_text(autojudge("rag4reports", mean=False))

@@ -15,7 +15,7 @@ from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices
-from adducir.judges.corrected import CorrectedEvaluator, linear_kind, outside
+from adducir.judges.corrected import CorrectedEvaluator, linear_kind, outside, whole_topics
 from adducir.judges.notes import judge_of
 from adducir.judges.planning import planned_topic_widths, planned_widths
 from adducir.judges.sheets import GRADES, Design, read_grades, read_sheet, write_sheet
@@ -174,7 +174,7 @@ def test_a_grown_pool_is_right_on_average():
 
 
 def test_whole_topics_are_drawn_with_their_pools(tmp_path):
-    _, _, runs = judged_collection()
+    people, model, runs = judged_collection()
     design = Design.of(runs, 5, depth=3, seed=4, whole_topics=True)
     drawn = design.drawn["qid"].unique()
     assert len(drawn) == 5
@@ -191,6 +191,15 @@ def test_whole_topics_are_drawn_with_their_pools(tmp_path):
     assert set(new.drawn["qid"]) <= set(smaller.drawn["qid"])
     with pytest.raises(UsageError, match="not in the pool"):
         outside(smaller, runs["two"].top(3).frame, "two", 3)
+    grades = pl.DataFrame([(q, d, people[q][d]) for q, d in design.drawn.rows()], orient="row")
+    grades.columns = ["qid", "docno", "grade"]
+    of_people, of_model = whole_topics(design, grades, Qrels.of(model), "AP nDCG@3")
+    assert set(of_people.qids) == set(drawn)
+    assert len(of_model) == len(design.pairs)
+    everything = Design.of(runs, 12, depth=3, whole_topics=True)
+    assert whole_topics(everything, graded(everything, people), Qrels.of(model), "AP")[1] is None
+    with pytest.raises(UsageError, match="top 5"):
+        whole_topics(design, grades, Qrels.of(model), "AP@5")
     with pytest.raises(UsageError, match="13 topics"):
         Design.of(runs, 13, whole_topics=True)
 
