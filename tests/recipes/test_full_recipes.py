@@ -90,6 +90,7 @@ STUDIES = {
         {"": {"HotpotQA-50": SELECTED, "MNLI-12": SELECTED}},
         extra=("upper bound",),
         page="complementary-evidence",
+        set=["seeds=[0]"],
     ),
     "hindsight-wow": Study(
         stand_in_texts.hindsight_wow,

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
@@ -15,13 +15,11 @@ from adducir.cli.tabled import Tabled, TableOptions, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
-from adducir.corpora.reading import DocnoReading
-from adducir.runs.reading import RunReading
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
+from adducir.studies.literary_evidence.proxy_commands import add_figures, proxy_make, proxy_score
 from adducir.studies.options import (
     LINES_IN_PARTS,
-    Bootstrap,
     Cutoffs,
     Shares,
     in_parts,
@@ -33,11 +31,8 @@ if TYPE_CHECKING:
     from adducir.encoders.ranking import SpanTask
     from adducir.evaluation.gold_ranks import GoldRanks
     from adducir.experiments.known_item.system import LexicalPart
-    from adducir.studies.literary_evidence.proxy import Chosen
     from adducir.tables.ranks import Systems
 
-
-T = TypeVar("T")
 RELIC_BM25 = 0.5, 0.9  # k1 and b of RELiC's authors
 
 
@@ -90,6 +85,34 @@ def quotations(settings: Quotations) -> None:
         if settings.spans is not None:
             path = part_path(settings.spans, name)
             note(f"wrote {path}: {write_spans(built.spans(part), path):,} quotations")
+
+
+class Statistics(TableOptions):
+    files: tuple[Path, ...] = option("RELiC's JSON files.", metavar="RELIC", argument=True)
+    spans: tuple[Path, ...] = option(
+        "The same windows as `quotations` writes them, with the works they are from; repeatable.",
+        default=(),
+        metavar="FILE",
+    )
+    books: bool = option("A row for each book, not for each file.", default=False)
+
+
+def statistics(settings: Statistics) -> None:
+    """Describe a collection: windows, lengths, and how much of the books is quoted.
+
+    Examples:
+        adducir literary-evidence statistics RELiC/train.json RELiC/val.json RELiC/test.json
+        adducir literary-evidence statistics relic.json --spans windows.jsonl.gz --books
+    """
+    from adducir.corpora.spans import read_spans
+    from adducir.studies.literary_evidence.collection import collection_table
+    from adducir.studies.literary_evidence.relic import read_relic
+
+    files = {name: read_relic(path) for path, name in common.system_names(settings.files).items()}
+    spans = read_spans(*settings.spans) if settings.spans else ()
+    works = {span.id: str(span.extra["work"]) for span in spans if "work" in span.extra}
+    layout = settings.layout(files=digests([*settings.files, *settings.spans]))
+    settings.print(collection_table(files, layout, works, by_book=settings.books))
 
 
 class Retrieve(Computing):
@@ -262,7 +285,7 @@ def ranks(settings: Ranks) -> None:
 
     ranks_of_runs: dict[str, GoldRanks] = {}
     for path in settings.files:
-        _add(ranks_of_runs, read_ranks(path, common.stem(path)), path)
+        add_figures(ranks_of_runs, read_ranks(path, common.stem(path)), path)
     pooled = (
         by_system(ranks_of_runs)
         if settings.pool_seeds
@@ -282,154 +305,4 @@ def ranks(settings: Ranks) -> None:
     settings.print(table)
 
 
-def _add(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
-    if twice := more.keys() & figures.keys():
-        message = f"{path} repeats figures of {min(twice)} from an earlier file."
-        raise UsageError(message, hint="Give every system or judge a unique name.")
-    figures |= more
-
-
-class ProxyMake(RunReading, DocnoReading):
-    conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
-    run: Path = option("The run with the distractors, such as BM25's.")
-    output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
-    key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
-    spans: Path | None = option("The contexts: masked spans with their gold items.", default=None)
-    corpus: Annotated[str | None, needs("spans")] = option(
-        "With --spans the candidates: file, folder or ir_datasets id.",
-        "-c",
-        default=None,
-        reads=True,
-    )
-    relic: Path | None = option("RELiC's JSON instead, with contexts and candidates.", default=None)
-    others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
-    sample: int | None = option(
-        "Size of a random sample of items.", default=None, ge=1, shown="all"
-    )
-    seed: int = option("Seed of the order and the sample.", default=0, ge=0)
-    groups: common.Names = option(
-        "Only contexts of these groups or books, comma-separated or repeated.",
-        "--group",
-        default=(),
-        shown="all",
-    )
-    sentences: int | None = option(
-        "Only contexts of quotations of this many sentences.", default=None, ge=1, shown="all"
-    )
-    missed: int | None = option(
-        "Only contexts whose gold item is not among the first N of the run.",
-        default=None,
-        ge=1,
-        shown="all",
-    )
-    fields: Annotated[common.Names, needs("corpus")] = option(
-        "Fields of the candidates to show, comma-separated or repeated.",
-        default=(),
-        shown="the corpus's texts",
-    )
-
-
-def proxy_make(settings: ProxyMake) -> None:
-    """Build a multiple-choice task for human judges: the gold item among distractors.
-
-    The judges' file shows neither docnos nor the gold item; the key file does. Both have the same
-    mark, so that choices cannot be scored with another key.
-
-    Examples:
-        adducir literary-evidence proxy-make --run x.trec --relic val.json -o task.csv --key k
-        adducir literary-evidence proxy-make --run a.trec -c c.tsv --spans x.jsonl -o t.csv --key k
-    """
-    has_spans = settings.spans is not None
-    if has_spans == (settings.relic is not None) or has_spans != (settings.corpus is not None):
-        raise UsageError("give either --relic, or --spans and --corpus.")
-
-    from adducir.corpora.documents import text_of
-    from adducir.corpora.spans import read_spans
-    from adducir.studies.literary_evidence import proxy
-    from adducir.studies.literary_evidence.relic import book_tasks, read_relic
-
-    ranking: dict[str, list[str]] = {}
-    for qid, docno in settings.read_run(settings.run).frame.select("qid", "docno").iter_rows():
-        ranking.setdefault(qid, []).append(docno)
-    with open_progress():
-        tasks = [] if settings.relic is None else [*book_tasks(read_relic(settings.relic))]
-        spans = [span for task in tasks for span in task.spans]
-        spans += read_spans(settings.spans) if settings.spans else ()
-        spans = proxy.chosen(spans, ranking, settings.groups, settings.sentences, settings.missed)
-        docnos = {docno for span in spans for docno in (span.docno, *ranking.get(span.id, ()))}
-        texts, source = proxy.texts_of(tasks, docnos), str(settings.relic)
-        if settings.corpus is not None:
-            documents = settings.opened(settings.corpus)
-            fields, source = settings.fields or documents.default_fields, str(documents.source)
-            texts = {
-                document.docno: text_of(document, fields)
-                for document in documents
-                if document.docno in docnos
-            }
-    if not texts:
-        hint = "Name the run's corpus."
-        raise UsageError(f"{source} contains neither gold items nor candidates.", hint=hint)
-    drawing = settings.model_dump(include={"others", "seed", "sample"})
-    key, left_out = proxy.make_key(spans, ranking, texts, **drawing)
-    proxy.write_key(key, settings.key)
-    proxy.write_task(key, spans, texts, settings.output)
-    items = f"{len(key.answers):,} items with {key.options} candidates each"
-    note(f"{settings.output}: {items}; key in {settings.key}")
-    for reason, count in left_out.items():
-        note(f"left out, {reason}: {count:,}")
-
-
-class ProxyScore(Bootstrap, TableOptions):
-    choices: tuple[Path, ...] = option(
-        "The completed task file, one per judge, or one for all judges with a column rater.",
-        metavar="CHOICES",
-        argument=True,
-        default=(),
-    )
-    key: Path = option("The key of the task.")
-    runs: tuple[Path, ...] = option(
-        "A model's run: it chooses the candidate it scores highest; repeatable.",
-        "--run",
-        default=(),
-    )
-    by_group: bool = option("Also show groups of items.", default=False)
-
-
-def proxy_score(settings: ProxyScore) -> None:
-    """Score the choices of judges and models: accuracy, intervals and agreement.
-
-    A judge is named after the file, without its suffix, unless there is a column rater.
-
-    Examples:
-        adducir literary-evidence proxy-score anna.csv ben.csv carl.csv --key key.csv
-        adducir literary-evidence proxy-score anna.csv --key key.csv --run runs/dense.trec.gz
-    """
-    if not settings.choices and not settings.runs:
-        raise UsageError("choices to score are missing.", hint="Name files of choices, or --run.")
-
-    from adducir.runs.read import read_run
-    from adducir.studies.literary_evidence import proxy
-
-    key = proxy.read_key(settings.key)
-    judges: dict[str, Chosen] = {}
-    for path in settings.choices:
-        _add(judges, proxy.read_choices(path, key, Path(common.stem(path)).stem), path)
-    models: dict[str, Chosen] = {}
-    notes = []
-    for path, name in common.system_names(settings.runs).items():
-        scores: dict[str, dict[str, float]] = {}
-        for qid, docno, score in read_run(path).frame.iter_rows():
-            scores.setdefault(qid, {})[docno] = score
-        models[name], partial = proxy.choices_of_scores(name, scores, key)
-        if partial:
-            notes.append(
-                f"{name} lacks scores for candidates of {partial:,} items; these rank last."
-            )
-    if judges.keys() & models.keys():
-        raise UsageError("a judge and a run have the same name.", hint="Rename one of the files.")
-    files = digests([settings.key, *settings.choices, *settings.runs])
-    layout, by_group = settings.layout(notes=notes, files=files), settings.by_group
-    settings.print(proxy.proxy_table(key, judges, models, settings, layout, by_group=by_group))
-
-
-COMMANDS = (quotations, retrieve, ranks, ask, proxy_make, proxy_score)
+COMMANDS = (quotations, statistics, retrieve, ranks, ask, proxy_make, proxy_score)

@@ -1,10 +1,12 @@
 """RELiC's official files and BIRCO's pools."""
 
+import csv
 import gzip
 import json
 
 import pytest
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.studies.literary_evidence.relic import (
     RelicQuote,
@@ -126,3 +128,44 @@ def test_the_real_pools(collections):
     sides = [len(side) for span in spans for side in (span.left, span.right)]
     assert 3.8 < sum(sides) / len(sides) < 4.2
     assert {len(span.span) for span in spans} <= {1, 2, 3, 4, 5, 6}
+
+
+def test_the_table_of_a_collection(tmp_path, capsys):
+    """Table 1, A.3 and Figure 2 of the paper, by hand; a hidden quotation has no words."""
+    path = written(tmp_path, official() | {"other": official()[BOOK] | {"quotes": {}}})
+    books = json.loads(path.read_text())
+    books["other"]["quotes"] = {"1": [["a b c"], 0, 1, []], "2": [["a"], 0, 2, ["b"]]}
+    books["other"]["sentences"][0] = "one two"
+    path.write_text(json.dumps(books))
+    rows = [
+        {
+            "id": name,
+            "group": "other",
+            "left": ["a"],
+            "span": ["x"],
+            "right": [],
+            "extra": {"work": work},
+        }
+        for name, work in (("1", "w"), ("2", "w"), ("070789", "v"))
+    ]
+    spans = tmp_path / "windows.jsonl"
+    spans.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = {}
+    for options in ([], ["--books"]):
+        argv = ["literary-evidence", "statistics", str(path), "--spans", str(spans), *options]
+        assert main([*argv, "--format", "csv"]) == 0
+        for row in csv.DictReader(capsys.readouterr().out.splitlines()):
+            key = row["system"], row["group"], row["measure"]
+            found[key] = float(row["mean"]) if row["mean"] else None
+    whole = {name: found["relic", "", name] for name in ("Books", "Windows", "Works")}
+    assert whole == {"Books": 3, "Windows": 4, "Works": 2}
+    assert found["relic", "", "Words of context"] == (3 + 2 + 3 + 2) / 4
+    assert found["relic", "", "Words of quotation"] == (2 + 3 + 2) / 3
+    assert found["relic", "", "Share quoted"] == pytest.approx((2 / 6 + 2 / 6 + 0) / 3)
+    assert found["relic", "", "Windows per work"] == 1.5
+    assert found["relic", "", "Works per book"] == pytest.approx(2 / 3)
+    shares = [found["relic", "Sentences of quotation", f"{n}"] for n in range(1, 6)]
+    assert shares == [0.25, 0.5, 0, 0, 0.25]
+    assert found["other", "", "Windows"] == 2
+    assert ("short", "", "Words of context") not in found
+    assert found["all", "", "Share quoted"] == found["relic", "", "Share quoted"]
