@@ -144,6 +144,23 @@ def _correction(correction: Any) -> Checks:
     )
 
 
+def _loss(loss: Any) -> Checks:
+    import torch
+
+    from adducir.training.losses import ScoreMatrix
+
+    scores = torch.tensor([[2.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0]], requires_grad=True)
+    own = torch.tensor([[True, True, False, False], [False, False, True, True]])
+    teacher = torch.tensor([[3.0, 1.0], [2.0, 4.0]]).repeat(1, 2).where(own, torch.nan)
+    batch = ScoreMatrix(scores, torch.tensor([0, 2]), own, torch.zeros_like(own), teacher)
+    value = loss(batch)
+    yield value.shape == () and bool(value.isfinite()), "it does not return one finite number"
+    yield value.requires_grad, "its value has no gradient"
+    value.backward()
+    grad = scores.grad
+    yield grad is not None and bool(grad.isfinite().all()), "its gradient is not finite"
+
+
 def _table(format_: Any) -> Checks:
     scores = Scores.of("A", ["1", "2"], ["AP"], np.array([[0.5], [0.25]]))
     table = build_table(compare(scores))
@@ -199,6 +216,7 @@ def _reranker(reranker: Any) -> Checks:
 
 _USES: dict[str, Callable[[Any], Checks]] = {
     "fusion": _fusion,
+    "losses": _loss,
     "measures": _measure,
     "tests": _test,
     "corrections": _correction,

@@ -36,7 +36,7 @@ _ROLES = {
     "positives": rf"(pos|positive)s?{_PART}",
     "answers": r"answers?|response",
     "negatives": rf"(hard_)?(neg|negative)s?{_PART}",
-    "documents": r"(document|doc|passage|psg|text|candidate)s?|(sentence|text)_?(2|b)"
+    "documents": r"(document|doc|passage|psg|text|candidate|context|ctx)s?|(sentence|text)_?(2|b)"
     r"|(document|doc|passage|p)_?ids?",
     "labels": r"(label|relevance|grade)s?",
     "scores": r"(score|similarity|similarity_score|margin)s?",
@@ -132,11 +132,15 @@ class ExampleFile:
         head = first[1].lstrip("\ufeff \t")
         if not head:
             return iter(())
+        if self.format in _HEADLESS:
+            return self._rows(first)
+        if self.format == "lists":
+            return self._lists()
         if suffix_of(self.path) in TABLES:
             return table_records(self.path, self.quotes)
         if head.startswith("{") or re.match(r"\[\s*(\{|$)", head):
             return read_objects(self.path)
-        if head.startswith("[") and self.format in (None, "lists"):
+        if head.startswith("[") and self.format is None:
             return self._lists()
         return self._rows(first)
 
@@ -363,7 +367,8 @@ class _Layout:
                     number = float(value)
                 except (TypeError, ValueError):
                     number = np.nan
-                if isinstance(value, bool) or not np.isfinite(number):
+                is_truth = isinstance(value, bool) and role != "labels"
+                if is_truth or not np.isfinite(number):
                     self.file._fail(line, f"`{name}` has {value!r}, which is not a number.")
                 found.append(number)
         return found

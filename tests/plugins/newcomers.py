@@ -25,6 +25,7 @@ from adducir.studies.complementary_evidence.questions import SelectedSet
 from adducir.studies.complementary_evidence.selection import Selector
 from adducir.studies.grounded_generation.generators.kinds import GeneratorRecipe
 from adducir.tables.formats import TableFormat
+from adducir.training.losses import Loss
 
 POINTS = {
     "adducir.languages": {"en-plain": "Plain"},
@@ -41,6 +42,7 @@ POINTS = {
     "adducir.selectors": {"lead": "Lead"},
     "adducir.generators": {"trusting": "Trusting"},
     "adducir.systems": {"top": "Top"},
+    "adducir.losses": {"hinge": "Hinge"},
 }
 
 
@@ -141,6 +143,19 @@ class Org(TableFormat):
         for row in table.rows:
             lines.append([row.title, *(f"{cell.mean:.3f}" for cell in row.cells)])
         return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+class Hinge(Loss):
+    """How far negatives of a query's own are above its positive, less a margin."""
+
+    needs_negatives: ClassVar = True
+    margin: float = Field(1.0, ge=0, description="How far below they should be.")
+
+    def __call__(self, batch):
+        own = batch.lists()
+        scores = self.scaled(own)
+        above = (scores[:, 1:] - scores[:, :1] + self.margin).clamp(min=0)
+        return above[own.own[:, 1:]].mean()
 
 
 class Overlap(RerankerRecipe):

@@ -114,6 +114,12 @@ FILES = {
         {},
         PLAIN,
     ),
+    "truth of pairs": (
+        rows(*({"question": WHO, "context": text, "label": text == CATS}
+               for text in TEXTS.values())),
+        {},
+        PLAIN,
+    ),
     "scored pairs": (
         rows(*({"query": WHO, "document": text, "score": score}
                for text, score in ((DOGS, 1.0), (CATS, 3.0), (POWER, -2.0)))),
@@ -210,6 +216,7 @@ GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
         (cells((WHO, CATS, DOGS), (WHO, CATS)), "2 columns", 2),
         (cells((WHO, CATS, 1)), "examples.format", 1),
         (cells((10, 0, 2)), "examples.corpus", 1),
+        (rows({**GOOD, "pos_scores": [True], "neg_scores": [1]}), "not a number", 1),
         (cells((WHO, CATS, DOGS, POWER)), "not known", 1),
         ("", "no examples", None),
     ],
