@@ -216,7 +216,7 @@ LOSSES: Family[Loss] = Family(
         "margin-mse": "adducir.training.losses:MarginMSE",
         "kl-divergence": "adducir.training.losses:KLDivergence",
     },
-    what="loss",
+    what="kind of loss",
 )
 
 

@@ -209,7 +209,7 @@ def test_what_is_drawn_depends_on_the_epoch_alone():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("hinge", "unknown loss"),
+        ("hinge", "unknown kind of loss"),
         ({"kind": "pairwise", "margin": 1}, "margin"),
         ({"kind": "pairwise", "temperature": 0}, "temperature"),
         ({"temperature": 1}, "kind"),
