@@ -75,6 +75,9 @@ def prepare(options: argparse.Namespace, folder: Path) -> None:
     queries: dict[str, Vectors] = {}
     for kind in KINDS:
         chosen = [v for v in asked if (30 <= len(v) <= 60 if kind[0] == "3" else len(v) >= 10)]
+        if not chosen:
+            print(f"{kind}: no query has so many tokens")
+            continue
         if kind[0] == "1":
             chosen = [dict(sorted(v.items(), key=lambda pair: -pair[1])[:10]) for v in chosen]
         if "integers" in kind:
