@@ -124,6 +124,7 @@ def evaluate(settings: Evaluate) -> None:
     )
     from adducir.judges.notes import (
         alone_note,
+        circular_note,
         corrected_notes,
         judge_of,
         titled,
@@ -226,6 +227,8 @@ def evaluate(settings: Evaluate) -> None:
             by_whom = [whole_topics_note(design, str(judge)), said]
         elif judge and is_alone:
             by_whom = [alone_note(judge, tested=settings.uncorrected)]
+        if judge:
+            by_whom += circular_note(judge, settings.qrels, systems)
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],

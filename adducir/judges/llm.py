@@ -49,6 +49,8 @@ class Answerer(Recipe):
     Attributes:
         kind: Distinguishes this file from others.
         description: For readers.
+        family: The family of models that it belongs to, such as qwen: a judge favours systems that
+            use a model of its own family, and tables say so.
         max_tokens: The longest answer; null is not sent.
         constrains: Whether to ask for one of a prompt's answers (response_format with a JSON
             schema), which is shorter and always readable.
@@ -60,6 +62,7 @@ class Answerer(Recipe):
 
     kind: Literal["llm"] = "llm"
     description: str = ""
+    family: str | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = 64
     constrains: bool = False
     cache: str | None = None
@@ -105,7 +108,8 @@ class Answerer(Recipe):
 
     def facts(self) -> dict[str, Any]:
         """For metadata: who answers, and how."""
-        return {"name": self.name, **self.identity, "parameters": self.parameters}
+        family = {"family": self.family} if self.family else {}
+        return {"name": self.name, **self.identity, **family, "parameters": self.parameters}
 
 
 class LanguageModel(Answerer):

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from adducir.core.progress import progress
 from adducir.core.texts import counted
@@ -36,6 +37,46 @@ def judge_of(qrels: Sequence[str | Path]) -> str | None:
             if name := facts.get("name"):
                 return str(name)
     return None
+
+
+def circular_note(
+    judge: str, qrels: Sequence[str | Path], systems: Mapping[Path, str]
+) -> Iterator[str]:
+    """A warning of systems that use the judge's own model, or one of its family.
+
+    A judge favours what it ranked itself (Clarke and Dietz, 2024; Balog, Metzler and Qin, 2025).
+    """
+    known = {"name": judge}
+    for source in qrels:
+        if metadata_for(source).is_file():
+            known |= part_of(read_metadata(source), "judge")
+    shared = dict[str, list[str]]()
+    for path, system in systems.items():
+        facts = read_metadata(path) if metadata_for(path).is_file() else {}
+        for model in _models(facts):
+            same = [key for key in ("weights", "name", "family") if known.get(key)]
+            if key := next((key for key in same if model.get(key) == known[key]), None):
+                what = f"of its family {known[key]}" if key == "family" else "itself"
+                shared.setdefault(what, []).append(system)
+                break
+    for what, names in shared.items():
+        yield (
+            f"Warning: {judge} judged, and {', '.join(names)} used a model {what}: judges favour "
+            "such systems."
+        ).replace("used a model itself", "used it")
+
+
+def _models(facts: Any) -> Iterator[Mapping[str, Any]]:
+    """The language models that metadata name, wherever."""
+    if isinstance(facts, Mapping):
+        for key, value in facts.items():
+            if key == "language model" and isinstance(value, Mapping):
+                yield value
+            else:
+                yield from _models(value)
+    elif isinstance(facts, list):
+        for value in facts:
+            yield from _models(value)
 
 
 def titled(caption: str, alone: str | None) -> str:

@@ -2,8 +2,9 @@
 
 Banks are read as nuggetizer's JSON lines (``qid, query, nuggets``), AutoJudge's banks of questions
 and claims (``query_id`` or RAGTIME's ``metadata.topic_id``; ``nugget_bank``, ``claim_bank``), or
-its folders of nugget documents (``nuggets_TOPIC.json``). Responses are AutoJudge's reports, or
-lines with ``qid`` (or ``topic_id``) and ``answer`` or ``text``. Written are nuggetizer's forms.
+its folders of nugget documents (``nuggets_TOPIC.json``). Responses are AutoJudge's reports, KILT's
+lines (the first output), or lines with ``qid`` (or ``topic_id``) and ``answer`` or ``text``.
+Written are nuggetizer's forms.
 """
 
 import json
@@ -28,7 +29,7 @@ from adducir.judges.nuggets import (
 )
 
 _TOPIC_FILE = re.compile(r"nuggets_(.+)\.json")
-_QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id")
+_QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id", "id")
 
 
 def read_banks(path: Path) -> list[Bank]:
@@ -129,6 +130,8 @@ def _text(record: Mapping[str, Any]) -> str:
     content: Any = next((record[name] for name in names if name in record), None)
     if isinstance(content, str):
         return content
+    if "output" in record:  # KILT's
+        return str(next((part["answer"] for part in content if "answer" in part), ""))
     return " ".join(str(part if isinstance(part, str) else part["text"]) for part in content)
 
 

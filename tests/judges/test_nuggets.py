@@ -273,6 +273,7 @@ def test_responses_of_others(tmp_path):
         {"metadata": {"run_id": "r2", "request_id": "5"}, "answer": sentences},
         {"topic_id": "5", "answer": sentences},
         {"qid": "6", "answer": "One. Two."},
+        {"id": "7", "input": "?", "output": [{"provenance": []}, {"answer": "Two."}]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
     assert read_responses(path, "mine") == [
@@ -280,6 +281,7 @@ def test_responses_of_others(tmp_path):
         ("r2", "5", "One. Two."),
         ("mine", "5", "One. Two."),
         ("mine", "6", "One. Two."),
+        ("mine", "7", "Two."),
     ]
     for wrong in (
         report(),

@@ -16,9 +16,10 @@ from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices
 from adducir.judges.corrected import CorrectedEvaluator, linear_kind, outside, whole_topics
-from adducir.judges.notes import judge_of
+from adducir.judges.notes import circular_note, judge_of
 from adducir.judges.planning import planned_topic_widths, planned_widths
 from adducir.judges.sheets import GRADES, Design, read_grades, read_sheet, write_sheet
+from adducir.runs.write import metadata_for, metadata_text
 
 
 @pytest.fixture
@@ -285,6 +286,30 @@ def test_umbrela_s_qrels_say_who_judged(tmp_path, capsys):
     lines.write_text('{"query": "q", "passage": "p", "judgment": 2, "result_status": 1}\n')
     with pytest.raises(InputError, match="neither topic nor document"):
         load_qrels(lines)
+
+
+def test_a_judge_that_a_system_uses_is_named(tmp_path):
+    qrels, systems = tmp_path / "m.qrels", {}
+    models = {
+        "self": {"name": "m-1"},
+        "kin": {"name": "m-7", "family": "m"},
+        "same": {"name": "copy", "weights": "abc"},
+        "other": {"name": "x", "family": "y"},
+        "none": {},
+    }
+    judge = {"name": "m-1", "family": "m", "weights": "abc"}
+    metadata_for(qrels).write_text(metadata_text({"judge": judge}))
+    for name, model in models.items():
+        path = tmp_path / f"{name}.trec"
+        facts = {"method": {"stages": [{"language model": model}]}} if model else {}
+        metadata_for(path).write_text(metadata_text(facts))
+        systems[path] = name
+    systems[tmp_path / "bare.trec"] = "bare"
+    notes = list(circular_note("m-1", [qrels], systems))
+    assert len(notes) == 2
+    assert "self, same used it" in notes[0]
+    assert "kin used a model of its family m" in notes[1]
+    assert list(circular_note("m-2", [], systems)) == []
 
 
 def test_lara_s_judgements_are_qrels(tmp_path):
