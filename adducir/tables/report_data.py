@@ -38,11 +38,13 @@ class TopicHits:
 
 @dataclass(frozen=True)
 class Cost:
-    """A system's cost: wall-clock time per topic, its index, its training."""
+    """A system's cost: wall-clock time per topic, its index, training, expanding documents."""
 
     milliseconds: float | None = None
     index_bytes: int | None = None
+    index_tokens: int | None = None
     training_seconds: float | None = None
+    expansion_seconds: float | None = None
 
 
 @dataclass(frozen=True)

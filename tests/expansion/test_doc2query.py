@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from adducir.expansion.doc2query import (
     score_queries,
     stored_queries,
 )
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
 from adducir.rerankers.recipe import open_reranker
@@ -136,6 +138,11 @@ measures: [RR]
 """)
     assert main(["experiment", "experiments/e.yaml"]) == 0
     assert "doc2query--" in capsys.readouterr().out
+    costs = run_experiment(plan_experiment(Path("experiments/e.yaml"))).table.material.costs
+    tokens = [costs[name].index_tokens for name in ("BM25", "doc2query--", "doc2query")]
+    assert sorted(set(tokens)) == tokens
+    seconds = [costs[name].expansion_seconds for name in ("doc2query", "doc2query--")]
+    assert costs["BM25"].expansion_seconds is None and 0 < seconds[0] < seconds[1]
     assert len([*(tmp_path / "doc2query").glob("*.queries")]) == 1
     assert main(["experiment", "experiments/e.yaml", "--dry-run"]) == 0
     assert "generate" not in capsys.readouterr().out

@@ -35,6 +35,8 @@ def hub(folder: Path) -> Path:
         (monobert / name).unlink(missing_ok=True)
     _pickled(monobert)
     _pickled(tiny_t5(_place(folder, "castorini/monot5-3b-msmarco")))
+    for name in ("doc2query-t5-base", "monot5-base"):
+        tiny_t5(_place(folder, f"castorini/{name}-msmarco"))
     lit5 = tiny_t5(_place(folder, "castorini/LiT5-Distill-base"))
     _pickled(lit5, _fusion_in_decoder)
     config = json.loads((lit5 / "config.json").read_text())

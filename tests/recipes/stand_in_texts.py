@@ -208,6 +208,22 @@ def hindsight_nlgen(study: Path) -> None:
     (folder / "nq-train.json.gz").write_bytes(gzip.compress(json.dumps(questions).encode()))
 
 
+def cacm(study: Path) -> None:
+    """Abstracts with topics and judgements, and a run as of the commands in the study's file."""
+    draw, folder = random.Random(7), study / "collections/cacm"
+    documents = [
+        {"docno": f"{n}", "title": text(draw, 1, 4), "abstract": text(draw, 2)} for n in range(70)
+    ]
+    _lines(folder / "corpus.jsonl", documents)
+    lines = [f"{qid}\t{text(draw, 1, 5)}\n" for qid in range(6)]
+    (folder / "topics.tsv").write_text("".join(lines), encoding="utf-8")
+    judged = [f"{qid} 0 {qid * 3 + n} 1\n" for qid in range(6) for n in range(3)]
+    (folder / "qrels.cacm.padded.txt").write_text("".join(judged))
+    run = [f"{qid} Q0 {n} {n + 1} {30 - n} splade\n" for qid in range(6) for n in range(30)]
+    (study / "runs").mkdir()
+    (study / "runs/splade-doc.trec.gz").write_bytes(gzip.compress("".join(run).encode()))
+
+
 def touche(study: Path) -> None:
     """args.me and Touché as ir_datasets keeps them, pools, four runs and NLTK's stop words."""
     draw = random.Random(6)

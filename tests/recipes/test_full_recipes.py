@@ -69,6 +69,11 @@ class Study:
 
 
 STUDIES = {
+    "cacm-expansion": Study(
+        stand_in_texts.cacm,
+        {"": {"": ["AP", "nDCG@10", "R@100"]}},
+        set=[f"corpora.{one}-queries.generation.query_length=6" for one in ("all", "best")],
+    ),
     "touche-lexical": Study(stand_in_texts.touche, {"": {"2020": RETRIEVED, "2021": RETRIEVED}}),
     "touche": Study(stand_in_texts.touche, {"": {"2020": RETRIEVED, "2021": RETRIEVED}}),
     "exemplification": Study(

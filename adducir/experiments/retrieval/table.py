@@ -205,11 +205,12 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
 
 
 def _cost(study: "RetrievalStudy", system: str) -> Cost:
-    """Milliseconds per topic, bytes of the index, seconds of training; means over its runs."""
+    """Of a topic, the index, training and expanding documents; means over its runs."""
     costs = list[tuple[float | None, ...]]()
     for seed in study.seeds(system):
         steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
         made_of, times, topics, size = dict.fromkeys(steps), list[str](), 0, None
+        tokens: int | None = None
         for step in made_of:
             facts = run_facts(step.path) or {}
             times.append(str(part_of(facts, "resources", "runtime").get("wallclock", "")))
@@ -220,18 +221,28 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
             index = study.index(name, seed)
             files = [file for file in index.path.rglob("*") if file.is_file()]
             is_own = is_current(index.path, index.fingerprint)  # not another experiment's
-            size = sum(file.stat().st_size for file in files) if is_own else None
+            if is_own:
+                size = sum(file.stat().st_size for file in files)
+                tokens = read_manifest(index.path).counts.get("tokens")
         for step in steps:  # which grows by each one's inputs
             steps += [before for before in step.inputs if before not in made_of]
             made_of |= dict.fromkeys(step.inputs)
         models = [training_log(step.path) for step in made_of if isinstance(step, ModelStep)]
         training = sum(log["seconds"] for log in models if log.get("seconds"))
-        costs.append((None if seconds is None else 1000 * seconds / topics, size, training or None))
-    time, held, trained = (
+        current = [step for step in made_of if is_current(step.path, step.fingerprint)]
+        expansion = sum(read_manifest(s.path).seconds for s in current if s.kind in _EXPANDING)
+        per_topic = None if seconds is None else 1000 * seconds / topics
+        costs.append((per_topic, size, tokens, training or None, expansion or None))
+    time, held, count, *seconds_of = (
         None if None in some else fmean(value or 0 for value in some)
         for some in zip(*costs, strict=True)
     )
-    return Cost(time, None if held is None else round(held), trained)
+    whole = (None if value is None else round(value) for value in (held, count))
+    return Cost(time, *whole, *seconds_of)
+
+
+_EXPANDING = {"term-weights", "generated-queries", "query-scores"}
+"""The kinds of steps that expand documents."""
 
 
 LENGTH = 240

@@ -203,11 +203,12 @@ def _facts(table: ResultTable, columns: Sequence[Mapping[str, Any]]) -> dict[str
             rows = [(at, *means[name]) for at, name in numbered if name in means]
             rows.sort(key=lambda row: -row[2])
             bounds.append({"title": titles.get((group, measure), title), "rows": rows})
-    costs = list[tuple[int, float | None, float | None, float | None]]()
+    costs = list[tuple[int | float | None, ...]]()
     for at, name in numbered:
         if cost := table.material.costs.get(name):
             size = cost.index_bytes and cost.index_bytes / 1e6
-            costs.append((at, cost.milliseconds, size, cost.training_seconds))
+            seconds = cost.training_seconds, cost.expansion_seconds
+            costs.append((at, cost.milliseconds, size, cost.index_tokens, *seconds))
     curves_of = [
         {"name": visible(name), **asdict(curve)} for name, curve in table.material.curves.items()
     ]
