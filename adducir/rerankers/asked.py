@@ -11,13 +11,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from adducir.core.errors import IncompleteError
 from adducir.core.fingerprint import fingerprint
+from adducir.core.recipe import Needs
 from adducir.core.texts import counted
 from adducir.judges.answers import (
     Answer,
@@ -99,6 +100,11 @@ class AskedRecipe(RerankerRecipe):
         words: The longest text, in words; by default the prompt's.
         failures: The share of answers that may be unreadable; above it there is no run.
     """
+
+    conditions: ClassVar = dict.fromkeys(
+        ("tokenizer", "precision", "batch_tokens"),
+        Needs("on a language model that is asked; its own file may have it", lambda _: False),
+    )
 
     prompt: str | None = None
     words: Length | None = None

@@ -16,12 +16,13 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from math import exp, log
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from adducir.core.errors import InputError, MachineError
+from adducir.core.recipe import needs, without
 from adducir.judges.answers import RAW, Answer, Request, Talk
 from adducir.judges.llm import Answerer, LocalModel
 from adducir.judges.prompting import ListPrompt, Prompt, cut_text, masses, open_prompt
@@ -48,6 +49,10 @@ class PointwiseRecipe(AskedRecipe, Question):
     """
 
     scores: ClassVar[str] = "log-odds of the answer yes, or the expected grade"
+
+    conditions: ClassVar = AskedRecipe.conditions | dict.fromkeys(
+        ("template", "instruction", "yes", "no"), without("prompt")
+    )
 
     model: Literal["llm-pointwise"] = "llm-pointwise"
     top: Length = 20
@@ -323,7 +328,7 @@ class PairwiseRecipe(Choosing):
 
     model: Literal["llm-pairwise"] = "llm-pairwise"
     method: Literal["all-pairs", "sliding"] = "all-pairs"
-    passes: Length = 10
+    passes: Annotated[Length, needs(method="sliding")] = 10
 
     def asker(self, llm: Answerer, folder: Path) -> "PairwiseAsker":
         return PairwiseAsker(self, llm, open_prompt(self.prompt or "choice", ListPrompt, folder))

@@ -522,6 +522,22 @@ def client_of(server):
     return lambda **options: CLIENT(**options | {"transport": server.transport})
 
 
+@pytest.mark.parametrize(
+    ("recipe", "key"),
+    [
+        ({"model": "llm-listwise", "precision": "bfloat16"}, "precision"),
+        ({"model": "llm-setwise", "batch_tokens": 9}, "batch_tokens"),
+        ({"model": "llm-pointwise", "prompt": "graded", "yes": "1"}, "yes"),
+        ({"model": "llm-pairwise", "passes": 3}, "passes"),
+        ({"model": "llm-listwise", "window": 5, "stride": 6}, "stride"),
+        ({"model": "llm-listwise", "top": 6}, "top"),
+    ],
+)
+def test_a_key_without_effect_is_refused(recipe, key, opened):
+    with pytest.raises(InputError, match=key):
+        opened(recipe, None)
+
+
 def test_a_kind_takes_a_model_after_its_name(opened, tmp_path):
     opened({"model": "llm-listwise"}, None)
     named = open_reranker("llm-listwise:llm/m.yaml", tmp_path)
