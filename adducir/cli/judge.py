@@ -107,7 +107,7 @@ def judge(settings: Judge) -> None:
     with (
         open_progress() as progress,
         TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(answering.opened(model, settings.output, Path())) as cache,
+        closing(answering.opened(model, settings.output)) as cache,
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)

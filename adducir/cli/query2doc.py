@@ -54,7 +54,7 @@ def query2doc(settings: Query2doc) -> None:
         topics = settings.read_topics(settings.topics)
         if settings.dry_run:
             requests = [Request(prompt.messages(query)) for query in topics.queries]
-            with closing(answering.opened(model, settings.output, Path())) as cache:
+            with closing(answering.opened(model, settings.output)) as cache:
                 progress.note(plan(model, requests, cache))
             return
         expanded = expand(

@@ -388,7 +388,7 @@ _STANDARD_OUTPUT = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"
 def study_folder(recipe: Path) -> Path:
     """The folder that holds ``experiments/`` or whichever folder the recipe lies in."""
     folder = Path(os.path.normpath(recipe.absolute())).parent
-    return folder.parent if folder.name in FOLDERS else folder
+    return folder.parent if folder.name in (*FOLDERS, "llm") else folder
 
 
 def cache_folder() -> Path | None:

@@ -170,10 +170,9 @@ class Answering:
     offline: bool = False
     transport: Any = None
 
-    def opened(self, model: "Answerer", beside: Path | None, folder: Path) -> AnswerCache:
-        stated = None if model.cache is None else folder / Path(model.cache).expanduser()
+    def opened(self, model: "Answerer", beside: Path | None) -> AnswerCache:
         beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
-        return AnswerCache(self.cache or stated or beside_it)
+        return AnswerCache(self.cache or model.cache_path or beside_it)
 
 
 @dataclass

@@ -15,6 +15,7 @@ from pydantic import Field, PrivateAttr, field_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import MachineError
+from adducir.core.files import study_folder
 from adducir.core.recipe import Recipe
 from adducir.models.gguf import weights_of
 from adducir.models.sources import RECIPES, ModelSource
@@ -69,6 +70,7 @@ class Answerer(Recipe):
     offline: bool = False
     limits: Limits = Limits()
     price: Price | None = None
+    _folder: Path = PrivateAttr(default_factory=Path)  # where its relative paths start
 
     if TYPE_CHECKING:
 
@@ -100,6 +102,11 @@ class Answerer(Recipe):
 
     def longest_answer(self, parameters: Mapping[str, Any]) -> int:
         return int((self.parameters | dict(parameters)).get(self.answer_key) or 0)
+
+    @property
+    def cache_path(self) -> Path | None:
+        """The file with its answers, if its own file names it."""
+        return None if self.cache is None else self._folder / Path(self.cache).expanduser()
 
     def cost(self, tokens_in: int, tokens_out: int) -> float | None:
         if self.price is None:
@@ -204,7 +211,6 @@ class LocalModel(Answerer):
     template_options: dict[str, Any] = {}  # noqa: RUF012
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
     device: str = "auto"
-    _folder: Path = PrivateAttr(default_factory=Path)
 
     @property
     def name(self) -> str:
@@ -251,9 +257,9 @@ def open_llm(source: Path | str, folder: Path | None = None) -> Answerer:
     if Path(text).suffix not in RECIPES:
         model: Answerer = LocalModel(base=text)
     else:
-        document = load(start / Path(text).expanduser())
+        path = start / Path(text).expanduser()
+        document, start = load(path), study_folder(path)
         keys = document.data if isinstance(document.data, dict) else {}
         model = validate(document, LocalModel if "base" in keys else LanguageModel)
-    if isinstance(model, LocalModel):
-        model._folder = start
+    model._folder = start
     return model

@@ -82,7 +82,6 @@ def expand(
     separator: str = "[SEP]",
     failures: float = 0.01,
     beside: Path | None = None,
-    folder: Path | None = None,
 ) -> Expanded:
     """Expand the queries of topics.
 
@@ -96,13 +95,12 @@ def expand(
         separator: Between query and passage, for vectors.
         failures: The share of queries that may stay unexpanded.
         beside: The output beside which answers are kept, unless a cache is stated.
-        folder: Where the model's relative paths start.
 
     Raises:
         IncompleteError: More queries stay unexpanded.
     """
     requests = [Request(prompt.messages(query)) for query in topics.queries]
-    with closing(answering.opened(model, beside, folder or Path())) as cache:
+    with closing(answering.opened(model, beside)) as cache:
         options: dict[str, Any] = {"transport": answering.transport}
         asked = ask(model, requests, cache, offline=answering.offline, **options)
     # A passage that is cut at its longest is one, too.

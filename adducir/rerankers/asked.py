@@ -252,7 +252,7 @@ class AskedReranker(Reranker):
         """
         began, whole = time.perf_counter(), Verdict()
         talks = [self.asker.talk(query, texts) for query, texts in topics]
-        with closing(self.answering.opened(self.llm, beside, self.folder)) as cache:
+        with closing(self.answering.opened(self.llm, beside)) as cache:
             verdicts, record = converse(
                 self.llm,
                 talks,
@@ -279,7 +279,7 @@ class AskedReranker(Reranker):
         """What asking would take, in a sentence, before anything is sent."""
         talks = [self.asker.talk(query, texts) for query, texts in topics]
         bounds = [self.asker.bound(query, texts) for query, texts in topics]
-        with closing(self.answering.opened(self.llm, beside, self.folder)) as cache:
+        with closing(self.answering.opened(self.llm, beside)) as cache:
             return plan_talks(self.llm, talks, bounds, cache)
 
 

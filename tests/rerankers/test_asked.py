@@ -544,6 +544,12 @@ def test_a_kind_takes_a_model_after_its_name(opened, tmp_path):
     assert named.llm.name == "m" and named.recipe.window == 20
     with pytest.raises((UsageError, InputError)):
         open_reranker("llm-listwise:llm/absent.yaml", tmp_path).check()
+    path = tmp_path / "llm" / "local.yaml"  # relative paths start in the study
+    path.write_text("base: weights.gguf\ncache: kept.sqlite\n")
+    (tmp_path / "weights.gguf").write_bytes(b"x")
+    local = open_reranker(f"llm-listwise:{path}", tmp_path / "elsewhere").llm
+    assert local.identity["weights"].startswith("gguf:")
+    assert local.cache_path == tmp_path / "kept.sqlite"
 
 
 EXPERIMENT = """\

@@ -74,7 +74,6 @@ class Query2doc(System):
             repeats=self.repeats,
             failures=self.failures,
             beside=step.path,
-            folder=step.study.folder,
         )
         result = search_topics(
             index,
