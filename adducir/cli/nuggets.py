@@ -109,7 +109,7 @@ def nuggets_create(settings: Create) -> None:
     with (
         open_progress() as progress,
         TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(settings.answering().opened(model, settings.output, Path())) as cache,
+        closing(settings.answering().opened(model, settings.output)) as cache,
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
@@ -161,7 +161,7 @@ def nuggets_assign(settings: Assign) -> None:
     with (
         open_progress() as progress,
         TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(settings.answering().opened(model, settings.output, Path())) as cache,
+        closing(settings.answering().opened(model, settings.output)) as cache,
     ):
         banks = {bank.qid: bank for bank in read_banks(settings.nuggets)}
         items = list(_texts(settings, banks, Path(scratch)))
