@@ -40,6 +40,7 @@ from adducir.rerankers.recipe import Length, Pair, Pointwise, Reranker, Reranker
 _WORDS = 300
 _READ = ("ok", "repaired")
 _DEFAULT = Answering()
+_ELSEWHERE = "on a language model that is asked; its own file may have it"
 Replies = Generator[Sequence[Request], Sequence[Answer], list[Answer]]
 Ordering = Generator[Sequence[Request], Sequence[Answer], Order]
 
@@ -101,10 +102,11 @@ class AskedRecipe(RerankerRecipe):
         failures: The share of answers that may be unreadable; above it there is no run.
     """
 
-    conditions: ClassVar = dict.fromkeys(
-        ("tokenizer", "precision", "batch_tokens"),
-        Needs("on a language model that is asked; its own file may have it", lambda _: False),
-    )
+    conditions: ClassVar = {
+        "tokenizer": Needs(_ELSEWHERE, lambda _: False),
+        "precision": Needs(_ELSEWHERE, lambda recipe: recipe.precision == "float32"),
+        "batch_tokens": Needs(_ELSEWHERE, lambda _: False),
+    }
 
     prompt: str | None = None
     words: Length | None = None

@@ -34,6 +34,7 @@ from adducir.rerankers.causal import Question, pieces_of
 from adducir.rerankers.permutations import permutation, windows
 from adducir.rerankers.recipe import Length, Windowed
 
+_PASSES = 10
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -323,12 +324,12 @@ class PairwiseRecipe(Choosing):
         method: `all-pairs`: a point for each pair won, half a point for one in which the two
             answers differ. `sliding`: passes from the bottom up, in which a passage that wins both
             times rises.
-        passes: Of `sliding`: as many passages reach their place at the top.
+        passes: Of `sliding`, by default 10: as many passages reach their place at the top.
     """
 
     model: Literal["llm-pairwise"] = "llm-pairwise"
     method: Literal["all-pairs", "sliding"] = "all-pairs"
-    passes: Annotated[Length, needs(method="sliding")] = 10
+    passes: Annotated[Length | None, needs(method="sliding")] = None
 
     def asker(self, llm: Answerer, folder: Path) -> "PairwiseAsker":
         return PairwiseAsker(self, llm, open_prompt(self.prompt or "choice", ListPrompt, folder))
@@ -338,7 +339,7 @@ class PairwiseAsker(Chooser):
     def _pairs(self, count: int) -> list[tuple[int, int]]:
         if self.recipe.method == "all-pairs":
             return [(a, b) for b in range(count) for a in range(b)]
-        passes = range(min(self.recipe.passes, count - 1))
+        passes = range(min(self.recipe.passes or _PASSES, count - 1))
         return [(a, a + 1) for done in passes for a in range(count - 2, done - 1, -1)]
 
     def bound(self, query: str, texts: Sequence[str]) -> list[Request]:
