@@ -39,6 +39,7 @@ SETTINGS: dict[tuple[str, str], dict[str, Any]] = {
     ("ranking_systems", "bm25"): {"bm25": {}},
     ("indexes", "weights"): {"weights": "weights.jsonl"},
     ("indexes", "dense"): {"encoder": "minilm"},
+    ("encoders", "average"): {"base": str(Path(__file__).parent / "helpers/words.vec")},
 }
 """What kinds need that cannot be made up."""
 

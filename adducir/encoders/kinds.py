@@ -44,6 +44,14 @@ class TextEncoder(Recipe):
     settings: ClassVar[None] = None  # besides its fields
     base: str = Field("", description="The part of the encoder's name after the colon.")
 
+    @classmethod
+    def located(cls, base: str, folder: Path | None) -> str:
+        """The base of a name that is relative to ``folder``, if it is a path."""
+        return base
+
+    def identity(self) -> Any:
+        return self.model_dump(mode="json")
+
     @abstractmethod
     def encode(self, texts: Sequence[str], side: Side) -> Floats:
         """(n, D) float32 vectors of at most some thousand texts, each independent of the others."""
@@ -66,7 +74,10 @@ class TextEncoder(Recipe):
         return np.ascontiguousarray(found, dtype=np.float32)
 
 
-ENCODERS = Family("encoders", TextEncoder, {}, what="encoder")  # networks do not need a kind
+# Networks do not need a kind.
+ENCODERS = Family(
+    "encoders", TextEncoder, {"average": "adducir.encoders.average:Average"}, what="encoder"
+)
 
 
 @dataclass(frozen=True)
@@ -98,7 +109,7 @@ class EncoderSource:
         """The identity of the weights and, if ``as_read``, of what their files do not state."""
         if self.texts is not None:
             kind = self.name.partition(":")[0]
-            given = [self.texts.model_dump(mode="json"), ENCODERS.origin(kind)]
+            given = [self.texts.identity(), ENCODERS.origin(kind)]
             return f"{kind}:{fingerprint(given)}"
         named = self.query.identity()
         if not self.is_shared:
@@ -190,7 +201,8 @@ def encoder_source(
     wanted = EncodingSettings(**given)
     if colon and "/" not in kind and not path.exists():
         none = ModelSource(name)
-        texts = ENCODERS.make(kind, {"base": base} if base else {})
+        located = base and ENCODERS.kind(kind).located(base, folder)
+        texts = ENCODERS.make(kind, {"base": located} if located else {})
         if given:
             raise InputError(f"{', '.join(given)} cannot be set for an encoder of the kind {kind}.")
         return EncoderSource(name, none, none, texts=texts)

@@ -27,6 +27,7 @@ from adducir.core.registry import Family
 from adducir.corpora.spans import MaskedSpan, candidates_of
 from adducir.encoders.encoding import CHUNK, Item, TextWork
 from adducir.encoders.kinds import EncoderSource
+from adducir.encoders.reading import ContextPart
 from adducir.models.artifacts import read_shard
 from adducir.models.running import Running
 from adducir.models.work import Arrays
@@ -180,6 +181,15 @@ class DualVectors:
         return {"model": self.source.identity(), "options": options}
 
     def load(self, device: "torch.device", running: Running) -> tuple[Encode, Encode]:
+        if (texts := self.source.texts) is not None:
+            part: ContextPart = self.options.get("context") or ContextPart()
+            if self.options.get("lengths"):
+                message = f"lengths cannot be set for the encoder {self.source.name}."
+                raise UsageError(message)
+            return (
+                lambda some: iter(texts.encode_documents(some)[:, None]),
+                lambda spans: iter(texts.encode_queries(list(map(part.text, spans)))[:, None]),
+            )
         encoder = self.encoder.to(device)
         return (
             lambda texts: iter(encoder.encode_documents(texts, running)[:, None]),

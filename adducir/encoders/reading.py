@@ -30,6 +30,12 @@ class ContextPart(Recipe):
     tokens: Some = None  # the nearest on each side, after that
     mask: bool = True  # whether to put a mask token in the gap
 
+    def text(self, span: MaskedSpan) -> str:
+        """Both sides as one text without a mask; tokens are words."""
+        limits = [limit for limit in (self.words, self.tokens) if limit is not None]
+        sides = context(span, self.left, self.right, min(limits, default=None))
+        return " ".join(filter(None, sides))
+
 
 class LengthPart(Recipe):
     """Maximum tokens, including special ones; None for the network's maximum."""

@@ -338,8 +338,11 @@ class DenseWork(EncodingWork):
                         path=self.corpus.source,
                     )
                 store.add(document)
-        source, names = self.source, list[str]()
-        for name, side in zip(source.parts, (source.query, source.document), strict=False):
+        source, names, sides = self.source, list[str](), [self.source.query, self.source.document]
+        if source.texts is not None:  # of another kind
+            kind, base = source.name.partition(":")[0], source.texts.base
+            names, sides = [f"{kind}:{base}" if base else source.name], []
+        for name, side in zip(source.parts, sides, strict=False):
             home = source.folder or side.folder
             if home is not None and name != "minilm":  # a folder, relative to the index
                 name = os.path.relpath(home.resolve(), self.index.resolve())

@@ -68,6 +68,27 @@ def literary(study: Path) -> None:
                 "quotes": quotes, "sentences": sentences, "candidates": starts,
             }  # fmt: skip
         _dump(study / f"RELiC/{part}.json", data)
+    _sim(study / "sim", draw)
+
+
+def _sim(folder: Path, draw: random.Random) -> None:
+    """SIM's checkpoint and word pieces, as its authors' archive has them."""
+    import torch
+    from sentencepiece import SentencePieceTrainer
+
+    folder.mkdir()
+    pieces = folder / "sim.sp.30k"
+    SentencePieceTrainer.train(
+        sentence_iterator=(text(draw, 2).lower() for _ in range(200)),
+        model_prefix=str(pieces),
+        vocab_size=60,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    names = [line.split("\t")[0] for line in pieces.with_suffix(".30k.vocab").open()]
+    rows = {"embedding.weight": torch.randn(len(names), 6, generator=torch.manual_seed(0))}
+    vocabulary = {name: number for number, name in enumerate(names)}
+    torch.save({"state_dict": rows, "vocab_words": vocabulary}, folder / "sim.pt")
 
 
 def complementary(study: Path) -> None:
