@@ -147,12 +147,12 @@ def _correction(correction: Any) -> Checks:
 def _loss(loss: Any) -> Checks:
     import torch
 
-    from adducir.training.losses import ScoreMatrix
+    from adducir.training.losses import ScoredBatch
 
     scores = torch.tensor([[2.0, 1.0, 0.0, 1.0], [0.0, 1.0, 1.0, 2.0]], requires_grad=True)
     own = torch.tensor([[True, True, False, False], [False, False, True, True]])
     teacher = torch.tensor([[3.0, 1.0], [2.0, 4.0]]).repeat(1, 2).where(own, torch.nan)
-    batch = ScoreMatrix(scores, torch.tensor([0, 2]), own, torch.zeros_like(own), teacher)
+    batch = ScoredBatch(scores, torch.tensor([0, 2]), own, torch.zeros_like(own), teacher)
     value = loss(batch)
     yield value.shape == () and bool(value.isfinite()), "it does not return one finite number"
     yield value.requires_grad, "its value has no gradient"

@@ -33,8 +33,8 @@ from adducir.rerankers.cross_encoder import (
     PairReader,
 )
 from adducir.training.data import Rows, TrainingData, same_number, stored
-from adducir.training.examples import Example, Examples, drawn, examples_line
-from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoreMatrix
+from adducir.training.examples import Example, ExampleSource, drawn, examples_line
+from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe
 from adducir.training.trainable import Trainable
 
@@ -87,7 +87,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 hint="Set `loss` to another, such as cross-entropy over a query's list.",
             )
         fields = as_tuple(recipe.fields)
-        self.examples = Examples(recipe.examples, fields, folder, self.criterion)
+        self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
         self.base = recipe.source(folder)
         self.unit = "pairs" if self.criterion.of_pairs else "queries"
 
@@ -209,12 +209,12 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         if self.criterion.of_pairs:
             positive = torch.where(batch["labels"] > 0, 0, -1)
             every = torch.ones_like(scores, dtype=torch.bool)[:, None]
-            return self.criterion(ScoreMatrix(scores[:, None], positive, every, ~every))
+            return self.criterion(ScoredBatch(scores[:, None], positive, every, ~every))
         places = torch.arange(int(batch["sizes"].max()), device=scores.device)
         own = places < batch["sizes"][:, None]
         matrix, teacher = scores.new_zeros(own.shape), scores.new_full(own.shape, torch.nan)
         return self.criterion(
-            ScoreMatrix(
+            ScoredBatch(
                 scores=matrix.masked_scatter(own, scores),
                 positive=torch.zeros_like(batch["sizes"]),
                 own=own,

@@ -76,7 +76,7 @@ class _Candidate(NamedTuple):
     is_judged: bool = True
 
 
-class Examples:
+class ExampleSource:
     """The opened sources of a recipe's examples; nothing is read before :meth:`divided`.
 
     Args:

@@ -26,7 +26,7 @@ COSINE_TEMPERATURE = 0.05
 
 
 @dataclass(frozen=True)
-class ScoreMatrix:
+class ScoredBatch:
     """Scores of Q queries and C candidates.
 
     Attributes:
@@ -54,7 +54,7 @@ class ScoreMatrix:
         columns = torch.arange(self.scores.shape[1], device=self.scores.device)
         return columns == self.positive[:, None]
 
-    def lists(self) -> "ScoreMatrix":
+    def lists(self) -> "ScoredBatch":
         """Only each query's own candidates, its positive first: (Q, longest list)."""
         import torch
 
@@ -79,10 +79,10 @@ class Loss(Kind):
     )
 
     @abstractmethod
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         """The mean loss, with gradient."""
 
-    def scaled(self, batch: ScoreMatrix) -> "Tensor":
+    def scaled(self, batch: ScoredBatch) -> "Tensor":
         return batch.scores * (1 / (self.temperature or batch.temperature))
 
 
@@ -94,7 +94,7 @@ class InBatchNegatives(Loss):
 
     in_batch: ClassVar[bool] = True
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         import torch
 
         scores = self.scaled(batch).masked_fill(batch.false, -torch.inf)
@@ -106,7 +106,7 @@ class CrossEntropy(Loss):
 
     needs_negatives: ClassVar[bool] = True
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         import torch
 
         out = ~batch.own | batch.false
@@ -120,7 +120,7 @@ class BinaryCrossEntropy(Loss):
     needs_negatives: ClassVar[bool] = True
     of_pairs: ClassVar[bool] = True
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         from torch.nn.functional import binary_cross_entropy_with_logits
 
         counts = batch.own & ~batch.false
@@ -137,7 +137,7 @@ class Pairwise(Loss):
 
     needs_negatives: ClassVar[bool] = True
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         from torch.nn.functional import logsigmoid
 
         own = batch.lists()
@@ -159,7 +159,7 @@ class MarginMSE(Loss):
     needs_negatives: ClassVar[bool] = True
     needs_teacher: ClassVar[bool] = True
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         own, taught = _taught(batch)
         scores = self.scaled(own)
         student, teacher = (values[:, :1] - values[:, 1:] for values in (scores, taught))
@@ -180,7 +180,7 @@ class KLDivergence(Loss):
         1.0, description="Divides the teacher's scores."
     )
 
-    def __call__(self, batch: ScoreMatrix) -> "Tensor":
+    def __call__(self, batch: ScoredBatch) -> "Tensor":
         import torch
 
         own, taught = _taught(batch)
@@ -198,7 +198,7 @@ class KLDivergence(Loss):
         return terms.sum() / len(terms) * (self.temperature or 1) ** 2
 
 
-def _taught(batch: ScoreMatrix) -> "tuple[ScoreMatrix, Tensor]":
+def _taught(batch: ScoredBatch) -> "tuple[ScoredBatch, Tensor]":
     """Each query's own texts, and the teacher's scores of them."""
     own = batch.lists()
     silent = own.scores.detach() * math.nan

@@ -18,7 +18,7 @@ from sentence_transformers.base.losses.gradcache import CachedLossMixin
 from sentence_transformers.util import all_gather, all_gather_with_grad, get_rank, get_world_size
 
 from adducir.training.examples import drawn
-from adducir.training.losses import Loss, ScoreMatrix
+from adducir.training.losses import Loss, ScoredBatch
 
 ROW = {
     "query": "[int32]",  # token ids
@@ -36,7 +36,7 @@ Features = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Candidates:
+class CandidateFacts:
     """What is known of a batch's C candidates and Q queries besides their tokens.
 
     Attributes:
@@ -54,14 +54,14 @@ class Candidates:
     asks: torch.Tensor
 
     @classmethod
-    def of(cls, batch: Mapping[str, torch.Tensor]) -> "Candidates":
+    def of(cls, batch: Mapping[str, torch.Tensor]) -> "CandidateFacts":
         return cls(*(batch[name] for name in cls.__dataclass_fields__))
 
 
 def packed(
     rows: Sequence[Mapping[str, Any]], most: int, seed: int, epoch: int | None
 ) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]], dict[str, torch.Tensor]]:
-    """Token ids of a batch's queries and of its candidates, and the fields of :class:`Candidates`.
+    """Token ids of a batch's queries and candidates, and the fields of :class:`CandidateFacts`.
 
     Args:
         rows: Rows with the columns of :data:`ROW`.
@@ -124,7 +124,9 @@ class MatrixLoss(CachedLossMixin):
         self.mini_batch_size, self.mini_batch_num_tokens = 1, tokens
         self.regulariser = regulariser
 
-    def __call__(self, queries: Features, texts: Features, candidates: Candidates) -> torch.Tensor:
+    def __call__(
+        self, queries: Features, texts: Features, candidates: CandidateFacts
+    ) -> torch.Tensor:
         """The mean over this process's queries."""
         known: Any = candidates
         if self.mini_batch_num_tokens is not None:
@@ -143,7 +145,9 @@ class MatrixLoss(CachedLossMixin):
             loss = loss.detach()
         return loss
 
-    def _matrix(self, queries: torch.Tensor, texts: torch.Tensor, known: Candidates) -> ScoreMatrix:
+    def _matrix(
+        self, queries: torch.Tensor, texts: torch.Tensor, known: CandidateFacts
+    ) -> ScoredBatch:
         device = queries.device
         is_first = torch.diff(known.row, prepend=known.row.new_tensor([-1])) != 0
         # Positives of an equal query are relevant to this one, too.
@@ -174,7 +178,7 @@ class MatrixLoss(CachedLossMixin):
         mine = row == places[:, None]
         taught = teacher.where(mine, torch.nan)
         is_taught = not bool(teacher.isnan().all())
-        return ScoreMatrix(
+        return ScoredBatch(
             scores=self.score(queries, texts),
             positive=positive,
             own=mine,

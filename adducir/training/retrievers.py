@@ -22,7 +22,7 @@ from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
 from adducir.training.example_recipe import ExamplesPart
-from adducir.training.examples import Examples, examples_line
+from adducir.training.examples import ExampleSource, examples_line
 from adducir.training.losses import InBatchNegatives, Loss, LossKey
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -80,10 +80,10 @@ class RetrieverTraining(Trainable[R]):
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
         self.criterion: Loss = recipe.loss or self.default_loss
-        self.examples: Examples | None = None
+        self.examples: ExampleSource | None = None
         if recipe.examples is not None:
             fields = as_tuple(recipe.fields)
-            self.examples = Examples(recipe.examples, fields, folder, self.criterion)
+            self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
 
     @abstractmethod
     def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
@@ -139,7 +139,7 @@ class RetrieverTraining(Trainable[R]):
 
     def rows(self, counts: dict[str, Any]) -> Rows:
         """The rows of the examples, with the columns of :data:`.matrix.ROW`."""
-        examples, groups = cast("Examples", self.examples), dict[str, int]()
+        examples, groups = cast("ExampleSource", self.examples), dict[str, int]()
         divided = examples.divided(self.recipe.held_out)
         while some := list(islice(divided, _TOGETHER)):
             queries = self.ids([example.query for example, _ in some], "query")
@@ -177,7 +177,7 @@ class RetrieverTraining(Trainable[R]):
         return batch | known
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
-        from adducir.training.matrix import Candidates, MatrixLoss
+        from adducir.training.matrix import CandidateFacts, MatrixLoss
 
         queries, texts = (
             self.features(batch[f"{side}_ids"], batch[f"{side}_mask"], side) for side in SIDES
@@ -190,7 +190,7 @@ class RetrieverTraining(Trainable[R]):
             tokens=self.recipe.batches.mini_batch_num_tokens,
             regulariser=self.regulariser,
         )
-        return loss(queries, texts, Candidates.of(batch))
+        return loss(queries, texts, CandidateFacts.of(batch))
 
     def summary(self, data: TrainingData) -> str:
         described = f"{examples_line(data.counts)}; " if self.examples else ""

@@ -39,14 +39,14 @@ def plain_contrast(contexts, spans, same, scale):
 
 @pytest.mark.parametrize("scale", [1.0, 5.0])
 def test_loss_and_gradient_are_those_of_the_equation(scale):
-    from adducir.training.matrix import Candidates, MatrixLoss
+    from adducir.training.matrix import CandidateFacts, MatrixLoss
 
     contexts, spans = np.random.default_rng(5).normal(size=(2, 6, 3))
     same = np.array([0, 1, 2, 1, 3, 1])
     wanted, of_contexts, of_spans = plain_contrast(contexts, spans, same, scale)
     c, s = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (contexts, spans))
     numbers = torch.from_numpy(same)
-    known = Candidates(torch.arange(6), numbers, torch.full((6,), torch.nan), *_of(numbers))
+    known = CandidateFacts(torch.arange(6), numbers, torch.full((6,), torch.nan), *_of(numbers))
     negatives = MatrixLoss(None, lambda q, t: q @ t.T, InBatchNegatives(temperature=1 / scale))
     loss = negatives.calculate_loss([[c[:4], c[4:]], [s]], known)
     loss.backward()

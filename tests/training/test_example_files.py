@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.training.example_recipe import ExamplesPart
-from adducir.training.examples import Examples
+from adducir.training.examples import ExampleSource
 from adducir.training.losses import LOSSES
 
 TEXTS = {"0": "cats run fast", "1": "dogs run slow", "2": "nuclear energy"}
@@ -42,7 +42,7 @@ def read(folder, text, loss="in-batch-negatives", name="train.jsonl", **part):
             notes.append(message)
 
     part = ExamplesPart.model_validate({"files": name, **part})
-    examples = Examples(part, (), folder, LOSSES.make(loss))
+    examples = ExampleSource(part, (), folder, LOSSES.make(loss))
     with Noted():
         found = [
             (e.query, e.positives, e.negatives, *((e.scores,) if e.scores else ()))

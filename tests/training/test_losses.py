@@ -11,8 +11,8 @@ from sentence_transformers.sentence_transformer import losses as of_vectors
 from sentence_transformers.util import dot_score
 
 from adducir.core.recipe import told
-from adducir.training.losses import LOSSES, ScoreMatrix
-from adducir.training.matrix import Candidates, MatrixLoss, packed
+from adducir.training.losses import LOSSES, ScoredBatch
+from adducir.training.matrix import CandidateFacts, MatrixLoss, packed
 from adducir.training.retrievers import RetrieverRecipe
 
 Q, N, D = 4, 3, 8
@@ -35,7 +35,7 @@ def known(teacher, texts=Q * (1 + N)):
     same = torch.arange(texts)
     row = torch.arange(Q).repeat_interleave(texts // Q)
     relevant = same.reshape(Q, -1)[:, :1]
-    return Candidates(row, same, teacher.flatten(), relevant, torch.arange(Q) + 100)
+    return CandidateFacts(row, same, teacher.flatten(), relevant, torch.arange(Q) + 100)
 
 
 def ours(name, vectors, **settings):
@@ -106,13 +106,13 @@ class Scores(CrossEncoder):
 def test_losses_of_lists_are_those_of_sentence_transformers_cross_encoders(vectors):
     logits, teacher = (vectors[0][:, None] * vectors[1]).sum(-1).float(), vectors[2].float()
     everything = torch.ones_like(logits, dtype=torch.bool)
-    batch = ScoreMatrix(logits, torch.zeros(Q, dtype=torch.long), everything, ~everything)
+    batch = ScoredBatch(logits, torch.zeros(Q, dtype=torch.long), everything, ~everything)
     model, places = Scores(logits.flatten()), torch.arange(Q * (1 + N)).reshape(Q, -1)
     grades = batch.is_positive.float()
     columns = [["q"] * Q, *places.T.tolist()]
     lists = [["q"] * Q, places.tolist()]
     pairs = [["q"] * places.numel(), places.flatten().tolist()]
-    taught = ScoreMatrix(logits, batch.positive, everything, ~everything, teacher)
+    taught = ScoredBatch(logits, batch.positive, everything, ~everything, teacher)
     for name, of, wanted in (
         ("pairwise", batch, of_pairs.RankNetLoss(model)(lists, list(grades))),
         ("pairwise", taught, of_pairs.RankNetLoss(model)(lists, list(teacher))),
@@ -132,11 +132,11 @@ def test_losses_of_lists_are_those_of_sentence_transformers_cross_encoders(vecto
 def test_lists_of_different_lengths_have_no_part_in_each_other(vectors):
     logits, teacher = torch.arange(8.0).reshape(2, 4), vectors[2].float()[:2]
     own = torch.tensor([[True] * 4, [True, True, False, False]])
-    batch = ScoreMatrix(logits, torch.zeros(2, dtype=torch.long), own, ~own & own, teacher)
+    batch = ScoredBatch(logits, torch.zeros(2, dtype=torch.long), own, ~own & own, teacher)
     for name in ("cross-entropy", "binary-cross-entropy", "pairwise", "margin-mse"):
         loss = LOSSES.make(name)
         changed = torch.where(own, logits, 99.0)
-        other = ScoreMatrix(changed, batch.positive, own, batch.false, teacher)
+        other = ScoredBatch(changed, batch.positive, own, batch.false, teacher)
         assert float(loss(batch)) == float(loss(other)), name
 
 
@@ -147,7 +147,7 @@ def test_a_silent_teacher_teaches_nothing(vectors):
     some[0], some[1, 2] = torch.nan, torch.nan
     for name in ("margin-mse", "kl-divergence", "pairwise"):
         for teacher in (some, some * torch.nan):
-            batch = ScoreMatrix(
+            batch = ScoredBatch(
                 logits, torch.zeros(Q, dtype=torch.long), everything, ~everything, teacher
             )
             logits.grad = None
@@ -188,7 +188,7 @@ def test_known_relevant_texts_are_no_negatives():
 
     loss.loss = Seen()
     vectors = [[torch.zeros(3, 2)], [torch.zeros(len(texts), 2)]]
-    loss.calculate_loss(vectors, Candidates.of(fields))
+    loss.calculate_loss(vectors, CandidateFacts.of(fields))
     # Columns: a n | b a | c b; n of the third is its second positive.
     assert false == [[0, 0, 1, 1, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 0, 0, 0, 0]]
 

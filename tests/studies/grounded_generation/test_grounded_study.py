@@ -26,7 +26,7 @@ from adducir.studies.grounded_generation.experiment.data import (
     build_bed,
 )
 from adducir.studies.grounded_generation.hindsight.model import Live, Network
-from adducir.studies.grounded_generation.hindsight.recipe import RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import TowersRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, write_contexts
 
 WORDS = ["cats", "dogs", "energy", "power", "school", "uniforms", "nuclear", "plants"]
@@ -314,7 +314,7 @@ def test_what_is_wrong_with_contexts_is_reported_with_their_file(place, wrong) -
 
 def test_trained_towers_are_separate_unless_they_are_shared(place) -> None:
     def has_two(**keys) -> bool:
-        return isinstance(Network(RetrieverRecipe(base="tiny", **keys), place).towers[0], Router)
+        return isinstance(Network(TowersRecipe(base="tiny", **keys), place).towers[0], Router)
 
     assert has_two(network="trained")
     assert not has_two(network="trained", towers="shared")
@@ -370,7 +370,7 @@ def test_candidates_are_ranked_once_for_all_rounds(place: Path, capsys) -> None:
 
 
 def test_texts_in_a_file_are_read_as_those_in_memory(place) -> None:
-    network = Network(RetrieverRecipe(base="tiny"), place).eval()
+    network = Network(TowersRecipe(base="tiny"), place).eval()
     texts = [f"{one} and {other} run" for one in WORDS for other in WORDS]
     file = TextFile()
     for text in texts:

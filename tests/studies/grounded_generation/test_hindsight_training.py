@@ -23,7 +23,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
     GuideRecipe,
     PhaseRecipe,
-    RetrieverRecipe,
+    TowersRecipe,
 )
 from adducir.studies.grounded_generation.hindsight.training import Phase, loss_of
 from adducir.studies.grounded_generation.texts import GroundedContext
@@ -43,7 +43,7 @@ def vectors(counts: list[int], seed: int) -> Kept:
 def bed(*, several: bool = False, **recipe) -> tuple[Hindsight, Data]:
     """A model whose guide is not its retriever, and what it reads; all in float64."""
     torch.manual_seed(11)
-    settings = RetrieverRecipe(**{"adapter": "full", "scale": 2.0, "train_scale": True, **recipe})
+    settings = TowersRecipe(**{"adapter": "full", "scale": 2.0, "train_scale": True, **recipe})
     parts = [Scorer(settings, WIDTH, None).double() for _ in range(2)]
     with torch.no_grad():
         for parameter in (one for part in parts for one in part.parameters()):
@@ -159,7 +159,7 @@ def test_half_precision_is_of_the_passages_of_a_trained_network() -> None:
     contexts = [GroundedContext(str(n), text, text) for n, text in enumerate(texts)]
     parts = {"train": np.arange(4), "validation": np.arange(0), "test": np.arange(0)}
     problem = Problem(contexts, parts, [str(n) for n in range(4)], texts[::-1], {})
-    retriever = RetrieverRecipe(network="trained", adapter="none", towers="shared")
+    retriever = TowersRecipe(network="trained", adapter="none", towers="shared")
     generator = GENERATORS.make("lexical")
     study = SimpleNamespace(retriever=retriever, guide=GuideRecipe(), generator=generator)
     texts = SimpleNamespace(folder=Path(), problem=lambda: problem)

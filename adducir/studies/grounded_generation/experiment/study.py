@@ -28,7 +28,7 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     GroundedSystem,
     GuideRecipe,
     PhaseRecipe,
-    RetrieverRecipe,
+    TowersRecipe,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class GroundedGeneration(Task):
 
     task: Literal["grounded-generation"]
     data: DataRecipe
-    retriever: RetrieverRecipe = RetrieverRecipe()
+    retriever: TowersRecipe = TowersRecipe()
     guide: GuideRecipe = GuideRecipe()
     generator: AnyGenerator = GENERATORS.make("lexical")
     closed: ClosedRecipe = ClosedRecipe()

@@ -22,7 +22,11 @@ from adducir.models.folders import Side
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
-from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, RetrieverRecipe
+from adducir.studies.grounded_generation.hindsight.recipe import (
+    PARTS,
+    Part,
+    TowersRecipe,
+)
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]
@@ -35,7 +39,7 @@ _KEPT_LENGTH = 16  # tokens that a stored vector counts as, when an adapter comp
 class Network(torch.nn.Module):
     """The layers before an adapter, of one tower or both."""
 
-    def __init__(self, recipe: RetrieverRecipe, folder: Path) -> None:
+    def __init__(self, recipe: TowersRecipe, folder: Path) -> None:
         super().__init__()
         self._length = recipe.query_length
         self.projection: torch.Tensor | None = None
@@ -174,7 +178,7 @@ class Scorer(torch.nn.Module):
 
     def __init__(
         self,
-        recipe: RetrieverRecipe,
+        recipe: TowersRecipe,
         width: int,
         projection: torch.Tensor | None,
         network: Network | None = None,

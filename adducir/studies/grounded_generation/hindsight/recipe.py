@@ -29,7 +29,7 @@ TRAINS: dict[LossName, frozenset[Part]] = {
 """The parts that each loss trains; all others are frozen."""
 
 
-class RetrieverRecipe(Recipe):
+class TowersRecipe(Recipe):
     """The initial retriever and guide, and what is trained.
 
     A frozen network computes the vectors of all texts once. The adapter, after the layers of each
@@ -48,7 +48,7 @@ class RetrieverRecipe(Recipe):
     train_scale: bool = False
 
     @model_validator(mode="after")
-    def _trains(self) -> "RetrieverRecipe":
+    def _trains(self) -> "TowersRecipe":
         if self.network == "frozen" and self.adapter == "none" and not self.train_scale:
             raise ValueError("nothing is trained: `network: trained` or an `adapter` is needed")
         return self
