@@ -56,15 +56,16 @@ def table_records(path: Path, quotes: Quotes | None = None) -> Iterator[tuple[in
 
 def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:
     lines = read_lines(path)
-    first = next(lines, (1, ""))
+    first = next((line for line in lines if line[1].strip()), (1, ""))
     delimiter = delimiter_of(first[1])
     names = [name.strip() for name in _header(first[1], delimiter, path)]
     if len(names) < 2 or len(set(names)) < len(names):
         message = f"the first line must name at least two different columns; it is {first[1]!r}."
-        raise InputError(message, path=path, line=1)
+        raise InputError(message, path=path, line=first[0])
     for line, cells in cells_of(lines, path, delimiter, quotes):
         if len(cells) != len(names):
-            message = f"this line has {len(cells)} columns, but the header has {len(names)}."
+            has = counted(len(cells), "column")
+            message = f"this line has {has}, but the header has {len(names)}."
             raise InputError(message, path=path, line=line)
         yield line, dict(zip(names, cells, strict=True))
 

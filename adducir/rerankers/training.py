@@ -32,8 +32,8 @@ from adducir.rerankers.cross_encoder import (
     MonoBERTRecipe,
     PairReader,
 )
-from adducir.training.data import Rows, TrainingData, same_number, stored
-from adducir.training.examples import Example, ExampleSource, drawn, examples_line
+from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
+from adducir.training.examples import Example, ExampleSource, examples_line
 from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe
 from adducir.training.trainable import Trainable

@@ -16,6 +16,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, UsageError, gathering
@@ -26,6 +28,7 @@ from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
 from adducir.corpora.reading import Reading
 from adducir.corpora.sources import file_path, source_path
+from adducir.models.machine import seed_of
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -275,3 +278,17 @@ def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":
     if most is None or most >= len(data):
         return data
     return data.select(np.sort(np.random.default_rng(seed).permutation(len(data))[:most]))
+
+
+def drawn(positives: int, total: int, most: int, key: tuple[Any, ...] | None) -> NDArray[np.int64]:
+    """A row's candidates in a step: a positive, then at most ``most`` negatives.
+
+    They are drawn by ``key`` (seed, epoch, row); without one, for validation, they are the first.
+    """
+    if key is None or (positives == 1 and total - 1 <= most):
+        first, others = 0, np.arange(positives, min(positives + most, total))
+    else:
+        draw = np.random.default_rng(seed_of(*key))
+        first = int(draw.integers(positives))
+        others = positives + draw.permutation(total - positives)[:most]
+    return np.concatenate(([first], others)).astype(np.int64)

@@ -6,7 +6,6 @@ ColBERT, tables with a header, and MS MARCO's tab-separated pairs and triples, o
 with a teacher's scores in front or without. How a file was understood is noted in one line.
 """
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,38 +19,25 @@ from adducir.core.files import read_lines, suffix_of
 from adducir.core.json_lines import json_values, read_objects
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
-from adducir.core.texts import listed
+from adducir.core.texts import counted, listed
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records
+from adducir.training.example_columns import (
+    BODY,
+    DOCNO,
+    HEADLESS,
+    TAUGHT,
+    columns_hint,
+    is_series,
+    items_of,
+    role_of,
+    unquoted,
+    unread,
+    with_texts,
+)
 
 FileFormat = Literal["columns", "lists", "pairs", "triples", "scored-pairs", "scored-triples"]
 Role = Literal["query", "positives", "negatives", "documents", "labels", "scores"]
-
-_PART = (
-    r"(_?(passage|ctx|context|document|doc|psg|text|example|id|pid|document_id|doc_id)s?)?(_?\d+)?"
-)
-_ROLES = {
-    "query": r"query|queries|anchor|question|query_text|(sentence|text)_?(1|a)",
-    "query_id": r"(query|question|q)_?id",
-    "positives": rf"(pos|positive)s?{_PART}",
-    "answers": r"answers?|response",
-    "negatives": rf"(hard_)?(neg|negative)s?{_PART}",
-    "documents": r"(document|doc|passage|psg|text|candidate|context|ctx)s?|(sentence|text)_?(2|b)"
-    r"|(document|doc|passage|p)_?ids?",
-    "labels": r"(label|relevance|grade)s?",
-    "scores": r"(score|similarity|similarity_score|margin)s?",
-    "positive_scores": r"(pos|positive)s?_scores?",
-    "negative_scores": r"(neg|negative)s?_scores?",
-}
-_HEADLESS = {
-    "pairs": ("query", "positive"),
-    "triples": ("query", "positive", "negative"),
-    "scored-pairs": ("query", "document", "score"),
-    "scored-triples": ("pos_score", "neg_score", "query", "positive", "negative"),
-}
-"""The columns of tab-separated files without a header."""
-_BODY = ("title", "text", "body", "contents", "content", "passage")
-_DOCNO = ("docid", "doc_id", "docno", "passage_id", "document_id", "id", "_id", "pid")
 
 
 @dataclass(frozen=True)
@@ -102,11 +88,14 @@ class ExampleFile:
         Pairs of a query and a document with a score are put together by query.
         """
         layout: _Layout | None = None
+        columns = dict[str, Any]()
         scored: dict[tuple[str, bool], list[_Scored]] = {}
         lines, texts = dict[tuple[str, bool], int](), TextFile()
         for line, record in self._records():
-            if layout is None:
-                layout = self._layout(record, line)
+            if layout is None or any(map(role_of, record.keys() - columns)):
+                # What the first record lacks, such as negatives, a later one may have.
+                columns |= dict.fromkeys(record)
+                layout = self._layout(columns | dict(record), line, layout)
             if not layout.is_graded:
                 yield layout.example(record, line)
                 continue
@@ -132,7 +121,7 @@ class ExampleFile:
         head = first[1].lstrip("\ufeff \t")
         if not head:
             return iter(())
-        if self.format in _HEADLESS:
+        if self.format in HEADLESS:
             return self._rows(first)
         if self.format == "lists":
             return self._lists()
@@ -165,40 +154,46 @@ class ExampleFile:
         are_names = len(cells) > 1 and all(
             re.fullmatch(r"[A-Za-z]\w{0,30}", cell) for cell in cells
         )
-        has_header = stated.issubset(cells) if stated else sum(map(bool, map(_role, cells))) > 1
+        has_header = stated.issubset(cells) if stated else sum(map(bool, map(role_of, cells))) > 1
         if self.format == "columns" or (self.format is None and are_names and has_header):
             yield from table_records(self.path, self.quotes)
             return
-        names = _HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
+        names = HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
         lines = read_lines(self.path)
         for line, row in cells_of(lines, self.path, "\t", self.quotes or "literal"):
             if len(row) != len(names):
-                self._fail(line, f"this line has {len(row)} columns, not {len(names)}.")
+                self._fail(line, f"this line has {counted(len(row), 'column')}, not {len(names)}.")
             yield line, dict(zip(names, row, strict=True))
 
     def _headless(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
         numeric = [re.fullmatch(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?", cell) for cell in cells]
-        fitting = [kind for kind, names in _HEADLESS.items() if len(names) == len(cells)]
+        fitting = [kind for kind, names in HEADLESS.items() if len(names) == len(cells)]
         if len(cells) == 3 and numeric[2] and (not all(numeric) or cells[2] in "01"):
             self._fail(
                 line,
                 f"the third column, {cells[2]!r}, may be a negative or a score.",
                 "Set `examples.format` to triples or scored-pairs.",
             )
+        if len(cells) < 4 and numeric[0] and not self.has_topics and not all(numeric):
+            self._fail(
+                line,
+                f"the first column, {cells[0]!r}, may be a query, a qid or a score.",
+                "Name the queries of qids, `examples.topics`, or set `examples.format`.",
+            )
         if not fitting or (len(cells) == 5 and not all(numeric[:2])):
             self._fail(
                 line,
-                f"these {len(cells)} columns are not known as training examples.",
-                "Name the columns in a header (query, positive, negative, score), or set "
-                f"`examples.format` to one of {', '.join(_HEADLESS)}.",
+                f"a line of {counted(len(cells), 'column')} is not known as a training example.",
+                "Separate columns by tabs, and name them in a header (query, positive, negative, "
+                f"score), or set `examples.format` to one of {', '.join(HEADLESS)}.",
             )
-        return _HEADLESS[fitting[0]]
+        return HEADLESS[fitting[0]]
 
-    def _layout(self, record: Mapping[str, Any], line: int) -> "_Layout":
+    def _layout(self, record: Mapping[str, Any], line: int, before: "_Layout | None") -> "_Layout":
         named = {str(role): [*names] for role, names in (self.columns or {}).items()}
         by_role: dict[str, list[str]] = dict(named)
         for name in record:
-            role = _role(name)
+            role = role_of(name)
             if role and role not in named and not any(name in some for some in named.values()):
                 by_role.setdefault(role, []).append(name)
         for role, names in named.items():
@@ -215,16 +210,26 @@ class ExampleFile:
         if "positives" in by_role:
             by_role.pop("documents", None)
         for role, names in by_role.items():
-            if role not in ("negatives", *named) and len(names) > 1 and not _is_series(names):
+            if role in ("positives", "negatives", "documents") and role not in named:
+                by_role[role] = names = with_texts(names)
+            if role not in ("negatives", *named) and len(names) > 1 and not is_series(names):
                 both = listed([f"`{name}`" for name in names])
                 self._fail(
                     line,
                     f"{both} may all be the {role.replace('_', ' ')}.",
                     f"Choose with `examples.columns`, such as {{{role}: {names[0]}}}.",
                 )
-        layout = _Layout(self, by_role).checked(record, line)
-        unread = [name for name in record if not any(name in some for some in by_role.values())]
-        progress().note_once(f"{self.path}: {layout.described(record, line)}{_unread(unread)}")
+        layout = _Layout(self, by_role)
+        if before is None:
+            layout = layout.checked(record, line)
+        elif layout.is_graded == before.is_graded:
+            layout = replace(layout, by_ids=before.by_ids)
+        else:
+            shown = listed([f"`{name}`" for name in record])
+            self._fail(line, f"its columns, {shown}, are read otherwise than those before.")
+        others = [name for name in record if not any(name in some for some in by_role.values())]
+        others += layout.unread_scores(record)
+        progress().note_once(f"{self.path}: {layout.described(record, line)}{unread(others)}")
         return layout
 
     def _fail(self, line: int | None, message: str, hint: str | None = None) -> NoReturn:
@@ -243,7 +248,7 @@ class _Layout:
         """The layout, which also knows whether the first record names its documents."""
         roles = self.by_role
         if "query" not in roles and "query_id" not in roles:
-            self.file._fail(line, "it lacks a query.", _columns_hint(record))
+            self.file._fail(line, "it lacks a query.", columns_hint(record))
         if "query" not in roles and not self.file.has_topics:
             self.file._fail(
                 line,
@@ -251,12 +256,12 @@ class _Layout:
                 "Name the file with their texts: `examples.topics`.",
             )
         if not {"positives", "documents"} & roles.keys():
-            self.file._fail(line, "it lacks positives or documents.", _columns_hint(record))
+            self.file._fail(line, "it lacks positives or documents.", columns_hint(record))
         values = [
             value
             for role in ("positives", "negatives", "documents")
             for name in roles.get(role, ())
-            for value in _flat(_unquoted(record.get(name)))
+            for value in items_of(unquoted(record.get(name)))
             if not isinstance(value, Mapping)
         ]
         if self.file.has_corpus:
@@ -298,7 +303,10 @@ class _Layout:
         name = (self.by_role.get(role) or self.by_role["query"])[0]
         value = record.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            self.file._fail(line, f"`{name}` is not a query.")
+            problem = (
+                "is empty" if value in (None, "") or str(value).isspace() else "is not a query"
+            )
+            self.file._fail(line, f"`{name}` {problem}.")
         if isinstance(value, int) and not self.file.has_topics:
             self.file._fail(
                 line, f"`{name}` is not a text.", "Name the queries: `examples.topics`."
@@ -314,7 +322,7 @@ class _Layout:
         documents = self._of(record, role, line)
         scores = self._scores(record, "labels" if "labels" in self.by_role else "scores", line)
         if len(scores) != len(documents):
-            self.file._fail(line, f"it has {len(scores)} scores for {len(documents)} documents.")
+            self._unequal(line, len(scores), len(documents))
         return self._query(record, line), documents, scores
 
     def ranked(
@@ -346,47 +354,74 @@ class _Layout:
         positives, negatives = (self._of(record, role, line) for role in ("positives", "negatives"))
         if "documents" in self.by_role:
             positives = self._of(record, "documents", line)
+        roles = ("positive_scores", "negative_scores")
+        sides = [self._scores(record, role, line) for role in roles]
         scores = [
-            score
-            for role in ("positive_scores", "negative_scores", "scores", "labels")
-            if role in self.by_role
-            for score in self._scores(record, role, line)
+            score for role in ("scores", "labels") for score in self._scores(record, role, line)
         ]
-        if scores and len(positives) == 1 and len(scores) == len(negatives):
+        if any(sides):
+            for some, documents in zip(sides, (positives, negatives), strict=True):
+                if len(some) != len(documents):
+                    self._unequal(line, len(some), len(documents))
+            scores = sides[0] + sides[1]
+        elif scores and len(positives) == 1 and len(scores) == len(negatives):
             scores = [0.0, *(-margin for margin in scores)]
+        elif not scores:
+            scores = self._taught(record, line)
         if scores and len(scores) != len(positives) + len(negatives):
-            count = len(positives) + len(negatives)
-            self.file._fail(line, f"it has {len(scores)} scores for {count} documents.")
+            self._unequal(line, len(scores), len(positives) + len(negatives))
         return FileExample(line, *query, positives, negatives, tuple(scores))
+
+    def _unequal(self, line: int, scores: int, documents: int) -> NoReturn:
+        message = f"it has {counted(scores, 'score')} for {counted(documents, 'document')}."
+        self.file._fail(line, message)
+
+    def _items(self, record: Mapping[str, Any], *roles: str) -> Iterator[tuple[str, Any]]:
+        """The documents of roles, with the names of their columns."""
+        for name in (name for role in roles for name in self.by_role.get(role, ())):
+            value = record.get(name)
+            value = unquoted(value) if self.by_ids else value
+            yield from ((name, item) for item in items_of(value))
+
+    def unread_scores(self, record: Mapping[str, Any]) -> list[str]:
+        """Scores in passages of which nobody says that they are a teacher's."""
+        items = self._items(record, "positives", "negatives", "documents")
+        scored = [name for name, item in items if isinstance(item, Mapping) and "score" in item]
+        return [f"`score` in {name}" for name in dict.fromkeys(scored)]
+
+    def _taught(self, record: Mapping[str, Any], line: int) -> list[float]:
+        """The scores in passages by a teacher, NaN where it has none; or nothing."""
+        scores = list[float]()
+        for name, item in self._items(record, "positives", "documents", "negatives"):
+            key = next((k for k in TAUGHT if isinstance(item, Mapping) and k in item), None)
+            scores.append(np.nan if key is None else self._number(item[key], name, line))
+        return [] if np.isnan(scores).all() else scores
 
     def _scores(self, record: Mapping[str, Any], role: str, line: int) -> list[float]:
         found = list[float]()
         for name in self.by_role.get(role, ()):
-            for value in _flat(_unquoted(record.get(name))):
-                try:
-                    number = float(value)
-                except (TypeError, ValueError):
-                    number = np.nan
-                is_truth = isinstance(value, bool) and role != "labels"
-                if is_truth or not np.isfinite(number):
-                    self.file._fail(line, f"`{name}` has {value!r}, which is not a number.")
-                found.append(number)
+            for value in items_of(unquoted(record.get(name))):
+                value = int(value) if isinstance(value, bool) and role == "labels" else value
+                found.append(self._number(value, name, line))
         return found
 
+    def _number(self, value: Any, name: str, line: int) -> float:
+        try:
+            number = np.nan if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError):
+            number = np.nan
+        if not np.isfinite(number):
+            self.file._fail(line, f"`{name}` has {value!r}, which is not a number.")
+        return number
+
     def _of(self, record: Mapping[str, Any], role: str, line: int) -> tuple[Document, ...]:
-        documents = list[Document]()
-        for name in self.by_role.get(role, ()):
-            value = record.get(name)
-            value = _unquoted(value) if self.by_ids else value
-            documents += [self._document(name, item, line) for item in _flat(value)]
-        return tuple(documents)
+        return tuple(self._document(name, item, line) for name, item in self._items(record, role))
 
     def _document(self, name: str, value: Any, line: int) -> Document:
         if isinstance(value, Mapping):
-            docno = next(
-                (str(value[key]) for key in _DOCNO if value.get(key) not in (None, "")), ""
-            )
-            texts = {key: value[key] for key in self.file.fields or _BODY if key in value}
+            docno = next((str(value[key]) for key in DOCNO if value.get(key) not in (None, "")), "")
+            keys = self.file.fields or BODY
+            texts = {key: value[key] for key in keys if value.get(key) is not None}
             if not texts and docno and self.file.has_corpus:
                 return Document(docno, {})
             if not texts or not all(isinstance(text, str) for text in texts.values()):
@@ -402,44 +437,3 @@ class _Layout:
         if self.by_ids and re.search(r"\s", text):
             self.file._fail(line, f"`{name}` has a text where the first record has an id.")
         return Document(text, {}) if self.by_ids else Document("", {"text": text})
-
-
-def _role(name: str) -> str | None:
-    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
-    return next((role for role, names in _ROLES.items() if re.fullmatch(names, plain)), None)
-
-
-def _is_series(names: Sequence[str]) -> bool:
-    """Whether names differ in their numbers only: positive_1, positive_2."""
-    return len({re.sub(r"_?\d+$", "", name) for name in names}) == 1
-
-
-def _flat(value: Any) -> list[Any]:
-    """The items of a value: itself, a list's, or of lists by name (negatives by their system)."""
-    if value is None or value == "":
-        return []
-    if isinstance(value, list | tuple | np.ndarray):
-        return [*value]
-    if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
-        return [*dict.fromkeys(item for some in value.values() for item in some)]
-    return [value]
-
-
-def _unquoted(value: Any) -> Any:
-    """A list that was written as text."""
-    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]":
-        try:
-            parsed = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return value
-        return parsed if isinstance(parsed, list) else value
-    return value
-
-
-def _columns_hint(record: Mapping[str, Any]) -> str:
-    names = ", ".join(f"`{name}`" for name in record)
-    return f"Its columns are {names}; name those of each role with `examples.columns`."
-
-
-def _unread(names: Sequence[str]) -> str:
-    return f"; not read: {', '.join(names)}" if names else ""

@@ -18,14 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
-from adducir.core.texts import same_text
+from adducir.core.texts import counted, listed, same_text
 from adducir.corpora.documents import Corpus, refuse_absent, text_of
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.corpora.sources import file_path, source_path
@@ -44,6 +43,12 @@ _COUNTED = [
     *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
     *("positives", "negatives", "unjudged_negatives", "false_negatives", "without_score"),
 ]
+_LOST = (
+    ("without_positive", "example", " without the texts that the loss needs"),
+    ("missing", "document", " without a text"),
+    ("without_score", "document", " without a teacher's score"),
+    ("false_negatives", "false negative", ""),
+)
 _TRIES = 50
 """Documents tried for a negative before giving up."""
 _LATER = ("skip", "margin", "columns")
@@ -170,11 +175,19 @@ class ExampleSource:
                 needed = f"a positive and a negative, which the loss {name} needs"
             if self._loss.needs_teacher:
                 needed = f"a teacher's scores of {needed}"
+            hint = "Do all sources belong to one collection, and is the query's field text?"
+            if self.part.files:
+                hint = (
+                    f"Positives have a label of {self.part.grade} (`examples.grade`) or more, or "
+                    "the best score of a query's documents, if two or more have one."
+                )
+            counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in self.counts.items() if n]
             raise InputError(
                 f"none of the queries has {needed}.",
-                path=self._corpus.source if self._corpus else self._paths["files"][0],
-                hint="Do all sources belong to one collection, and is the query's field text? "
-                f"Counts: {dict(self.counts)}.",
+                path=self._paths["files"][0]
+                if self.part.files
+                else cast("Corpus", self._corpus).source,
+                hint=f"{hint} Counts: {listed(counts, 9)}.",
             )
 
     def _source(self) -> Iterator[Example]:
@@ -291,7 +304,8 @@ class ExampleSource:
             query = query_of.get(example.query, None if example.is_qid else example.query)
             if query is None:
                 message = f"the query {example.query!r} is not in the topics."
-                raise InputError(message, path=path, line=example.line)
+                hint = "`examples.topics` should hold the queries of all qids of the file."
+                raise InputError(message, path=path, line=example.line, hint=hint)
             if same_text(query) in self._queries:
                 self.counts["left_out_queries"] += 1
                 continue
@@ -382,25 +396,13 @@ class ExampleSource:
             yield Example(query, (own,), tuple(rest), group=same_text(query))
 
 
-def drawn(positives: int, total: int, most: int, key: tuple[Any, ...] | None) -> NDArray[np.int64]:
-    """A row's candidates in a step: a positive, then at most ``most`` negatives.
-
-    They are drawn by ``key`` (seed, epoch, row); without one, for validation, they are the first.
-    """
-    if key is None or (positives == 1 and total - 1 <= most):
-        first, others = 0, np.arange(positives, min(positives + most, total))
-    else:
-        draw = np.random.default_rng(seed_of(*key))
-        first = int(draw.integers(positives))
-        others = positives + draw.permutation(total - positives)[:most]
-    return np.concatenate(([first], others)).astype(np.int64)
-
-
 def examples_line(counts: Mapping[str, int]) -> str:
     """What became of the sources, in words."""
+    lost = [f"{counted(counts[name], noun)}{rest}" for name, noun, rest in _LOST if counts[name]]
     return (
         f"{counts['queries']:,} queries, {counts['left_out_queries']:,} queries and "
         f"{counts['left_out_documents']:,} documents left out by leak control"
+        f"{'; not used: ' if lost else ''}{', '.join(lost)}"
     )
 
 

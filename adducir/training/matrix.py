@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sentence_transformers.base.losses.gradcache import CachedLossMixin
 from sentence_transformers.util import all_gather, all_gather_with_grad, get_rank, get_world_size
 
-from adducir.training.examples import drawn
+from adducir.training.data import drawn
 from adducir.training.losses import Loss, ScoredBatch
 
 ROW = {

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.training.example_recipe import ExamplesPart
-from adducir.training.examples import ExampleSource
+from adducir.training.examples import ExampleSource, examples_line
 from adducir.training.losses import LOSSES
 
 TEXTS = {"0": "cats run fast", "1": "dogs run slow", "2": "nuclear energy"}
@@ -126,6 +126,32 @@ FILES = {
         {},
         SCORED,
     ),
+    "passages with a teacher's scores, by system": (
+        rows({"qid": 10, "pos": [{"pid": 0, "ce-score": 3}],
+              "neg": {"bm25": [{"pid": 1, "ce-score": 1.0}],
+                      "dense": [{"pid": 1, "ce-score": 1.0}, {"pid": 2, "ce-score": -2}]}}),
+        IDS,
+        SCORED,
+    ),
+    "parts of passages side by side": (
+        rows({"query_id": "10", "query": WHO, "positives": {"doc_id": ["0"], "score": [2]},
+              "negatives": {"doc_id": ["1", "2"], "score": [1, 2]}}),
+        IDS,
+        PLAIN,
+    ),
+    "ids beside texts": (
+        rows({"query": WHO, "pos": [CATS], "neg": [DOGS, POWER], "pos_id": ["a"],
+              "neg_id": ["b", "c"]}),
+        {},
+        PLAIN,
+    ),
+    "a title that is missing": (
+        rows({"question": WHO, "positive_ctxs": [{"title": None, "text": CATS, "score": 1000}],
+              "hard_negative_ctxs": [{"title": None, "text": t, "score": 9} for t in (DOGS, POWER)],
+              }),
+        {},
+        PLAIN,
+    ),
     "own names": (
         rows({"q": WHO, "good": CATS, "bad": [DOGS, POWER]}),
         {"columns": {"query": "q", "positives": "good", "negatives": "bad"}},
@@ -136,6 +162,7 @@ TABLES = {
     "triples": (cells((WHO, CATS, DOGS), (WHO, CATS, POWER)), {}, 1),
     "ids of triples": (cells((10, 0, 2), (10, 0, 1)), IDS, 1),
     "header": ("query\tpositive\tnegative\n" + cells((WHO, CATS, DOGS)), {}, 1),
+    "blank line": ("\nquery\tpositive\tnegative\n" + cells((WHO, CATS, DOGS)), {}, 1),
     "pairs": (cells((WHO, CATS), (CLEAN, POWER)), {}, 0),
     "quotes are text": (cells((f'"{WHO}', CATS, DOGS)), {}, 1),
 }
@@ -148,6 +175,7 @@ def test_a_record_is_understood(name, tmp_path):
     assert found == [wanted]
     assert note.count("train.jsonl") == 1
     assert ("not read: prompt" in note) == (name == "bge")
+    assert ("`score` in " in note) == (name.startswith(("a title", "parts")))
     assert counts["queries"] == 1
 
 
@@ -157,7 +185,18 @@ def test_a_table_is_understood(name, tmp_path):
     found, _, _ = read(tmp_path, text, name="train.tsv", **part)
     assert found[0][:2] == ('"' * (name == "quotes are text") + WHO, (CATS,))
     assert [len(example[2]) for example in found] == [negatives] * len(found)
-    assert len(found) == (1 if name in ("header", "quotes are text") else 2)
+    assert len(found) == (1 if name in ("header", "blank line", "quotes are text") else 2)
+
+
+def test_later_records_have_columns_that_the_first_lacks(tmp_path):
+    """Missing negatives and scores are left out of a record; its columns say nothing of others'."""
+    first = {"query": CLEAN, "positive": POWER}
+    more = {"negative_1": DOGS, "negative_2": POWER, "scores": [3.0, 1, -2]}
+    found, note, _ = read(tmp_path, rows(first, {"query": WHO, "positive": CATS} | more, first))
+    assert found == [(CLEAN, (POWER,), ()), SCORED, (CLEAN, (POWER,), ())]
+    assert "`negative_2`" in note
+    with pytest.raises(InputError, match=r"train.jsonl:2: .*`label`.* otherwise"):
+        read(tmp_path, rows(first, first | {"label": 0}))
 
 
 def test_scores_stand_before_triples(tmp_path):
@@ -190,6 +229,8 @@ def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
     wanted = {"left_out_queries": 1, "left_out_documents": 1, "false_negatives": 1}
     assert counts | wanted == counts
     assert counts["without_positive"] == 1
+    lost = "not used: 1 example without the texts that the loss needs, 1 false negative"
+    assert examples_line(counts).endswith(lost)
     assert len(read(tmp_path, file, most=2)[0]) == 2
     with pytest.raises(ValidationError, match="corpus"):
         read(tmp_path, file, without=without)
@@ -202,9 +243,17 @@ GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
     ("text", "message", "line"),
     [
         (rows(GOOD) + "{", "JSON", 2),
-        (rows(GOOD, {**GOOD, "query": None}), "not a query", 2),
+        (rows(GOOD, {**GOOD, "query": [WHO]}), "not a query", 2),
         (rows(GOOD, {**GOOD, "pos": [["x"]]}), "neither a text nor an id", 2),
-        (rows({**GOOD, "pos_scores": [1], "neg_scores": [1, 2]}), "3 scores for 2", 1),
+        (rows({**GOOD, "pos_scores": [1], "neg_scores": [1, 2]}), "2 scores for 1 document", 1),
+        (
+            rows({**GOOD, "neg": [DOGS, POWER], "pos_scores": [1], "neg_scores": [1]}),
+            "1 score for 2",
+            1,
+        ),
+        (rows(GOOD | {"pos": [{"text": CATS, "ce-score": None}]}), "not a number", 1),
+        (cells((3.5, WHO, CATS)), "may be a query, a qid or a score", 1),
+        (rows(GOOD, {**GOOD, "query": " "}), "`query` is empty", 2),
         (rows({**GOOD, "pos_scores": ["high"], "neg_scores": [1]}), "not a number", 1),
         (rows({"query": WHO, "question": WHO, "pos": CATS}), "`query`, `question`", 1),
         (rows({"query": WHO, "body": CATS}), "lacks positives", 1),

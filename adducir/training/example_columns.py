@@ -1,0 +1,90 @@
+"""What the columns of training examples hold, by the names that their publishers use."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+_PART = (
+    r"(_?(passage|ctx|context|document|doc|psg|text|example|id|pid|document_id|doc_id)s?)?(_?\d+)?"
+)
+_ROLES = {
+    "query": r"query|queries|anchor|question|query_text|(sentence|text)_?(1|a)",
+    "query_id": r"(query|question|q)_?id",
+    "positives": rf"(pos|positive)s?{_PART}",
+    "answers": r"answers?|response",
+    "negatives": rf"(hard_)?(neg|negative)s?{_PART}",
+    "documents": r"(document|doc|passage|psg|text|candidate|context|ctx)s?|(sentence|text)_?(2|b)"
+    r"|(document|doc|passage|p)_?ids?",
+    "labels": r"(label|relevance|grade)s?",
+    "scores": r"(score|similarity|similarity_score|margin)s?",
+    "positive_scores": r"(pos|positive)s?_scores?",
+    "negative_scores": r"(neg|negative)s?_scores?",
+}
+HEADLESS = {
+    "pairs": ("query", "positive"),
+    "triples": ("query", "positive", "negative"),
+    "scored-pairs": ("query", "document", "score"),
+    "scored-triples": ("pos_score", "neg_score", "query", "positive", "negative"),
+}
+"""The columns of tab-separated files without a header."""
+_ID = re.compile(r"ids?$", re.IGNORECASE)
+BODY = ("title", "text", "body", "contents", "content", "passage")
+DOCNO = ("docid", "doc_id", "docno", "passage_id", "document_id", "id", "_id", "pid")
+TAUGHT = ("ce-score", "ce_score", "teacher_score")
+"""A passage's score by a teacher; its `score` may be of the search that found it, as DPR's is."""
+
+
+def role_of(name: str) -> str | None:
+    plain = name.strip().lower().replace("-", "_").replace(" ", "_")
+    return next((role for role, names in _ROLES.items() if re.fullmatch(names, plain)), None)
+
+
+def is_series(names: Sequence[str]) -> bool:
+    """Whether names differ in their numbers only: positive_1, positive_2."""
+    return len({re.sub(r"_?\d+$", "", name) for name in names}) == 1
+
+
+def with_texts(names: Sequence[str]) -> list[str]:
+    """The columns without those of the same documents' ids: `neg` and `neg_id`."""
+    return [name for name in names if not _ID.search(name)] or [*names]
+
+
+def items_of(value: Any) -> list[Any]:
+    """The items of a value: itself, a list's, or those of lists by name.
+
+    Such names are of systems that found negatives, or of a passage's parts, listed side by side.
+    """
+    if value is None or value == "":
+        return []
+    if isinstance(value, list | tuple | np.ndarray):
+        return [*value]
+    if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
+        if not {*BODY, *DOCNO}.isdisjoint(value):
+            if len({len(some) for some in value.values()}) > 1:
+                return [value]
+            return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
+        return [*{repr(item): item for some in value.values() for item in some}.values()]
+    return [value]
+
+
+def unquoted(value: Any) -> Any:
+    """A list that was written as text."""
+    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]":
+        try:
+            parsed = ast.literal_eval(value)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return value
+        return parsed if isinstance(parsed, list) else value
+    return value
+
+
+def columns_hint(record: Mapping[str, Any]) -> str:
+    names = ", ".join(f"`{name}`" for name in record)
+    return f"Its columns are {names}; name those of each role with `examples.columns`."
+
+
+def unread(names: Sequence[str]) -> str:
+    return f"; not read: {', '.join(names)}" if names else ""
