@@ -343,7 +343,12 @@ def converse(
     if count:
         with progress().doing("asking", None, "requests"):
             model.answer(conversation, transport)
-    return conversation.results, conversation.finished()
+    record = conversation.finished()
+    faults = Counter(answer.message for answer in record.answers if answer.status == FAILED)
+    for message, _ in faults.most_common(1):
+        failed = counted(faults.total(), "request")
+        progress().note(f"{failed} to {model.name} failed; most often: {message}")
+    return conversation.results, record
 
 
 def ask(

@@ -5,11 +5,13 @@ that names it, never left out silently; a key comes from an environment variable
 """
 
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, PrivateAttr, field_validator
 
@@ -23,6 +25,10 @@ from adducir.models.sources import RECIPES, ModelSource
 if TYPE_CHECKING:
     from adducir.judges.answers import Conversation
     from adducir.judges.local import Speaker
+
+
+_ASKED = ("model", "messages", "prompt", "stream", "n")
+_STATED = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens")
 
 
 class Limits(Recipe):
@@ -156,7 +162,25 @@ class LanguageModel(Answerer):
     def _is_an_address(cls, value: str) -> str:
         if not value.startswith(("http://", "https://")):
             raise ValueError("is not an address, such as http://localhost:8000/v1")
+        try:
+            address = urlsplit(value)
+            address.port  # noqa: B018  (it is checked only when it is read)
+        except ValueError as error:
+            raise ValueError(f"is not an address: {error}") from None
+        if address.username is not None:
+            raise ValueError("has a name or a password: `key_from` keeps keys out of files")
+        if address.query or address.fragment or not address.hostname:
+            raise ValueError("should end with its path, such as http://localhost:8000/v1")
         return value.rstrip("/")
+
+    @field_validator("extra")
+    @classmethod
+    def _is_not_stated_elsewhere(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if key := next((key for key in value if key in _ASKED), None):
+            raise ValueError(f"has {key}, which decides what is asked or how it is answered")
+        if key := next((key for key in value if key in _STATED), None):
+            raise ValueError(f"has {key}, which is a key of the file itself")
+        return value
 
     @property
     def identity(self) -> dict[str, str]:
@@ -188,6 +212,12 @@ class LanguageModel(Answerer):
             raise MachineError(
                 f"the environment variable {self.key_from} (the key of {self.name}) is not set.",
                 hint=f"Set it: export {self.key_from}=...",
+            )
+        if not re.fullmatch("[!-~]+", key):
+            raise MachineError(
+                f"the environment variable {self.key_from} (the key of {self.name}) has blanks, "
+                "line breaks or characters that are not ASCII.",
+                hint="Set it to the key alone; files from Windows end lines with \\r.",
             )
         return {"Authorization": f"Bearer {key}"}
 

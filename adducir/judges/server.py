@@ -1,11 +1,14 @@
 """Asks an OpenAI-compatible server: many requests at a time, each tried again where that helps."""
 
 import asyncio
+import json
 import random
 import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import MachineError, UsageError
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from adducir.judges.llm import LanguageModel
 
 _LONGEST_WAIT = 60.0
+_LONGEST_MESSAGE = 200
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|size|window)|maximum.{0,20}tokens|too (?:long|many tokens)", re.I
 )
@@ -67,17 +72,38 @@ async def _ask_one(client: Any, model: "LanguageModel", request: Request) -> Ans
         try:
             response = await client.post(f"{model.endpoint}/{path}", json=request.body(model))
             if response.status_code == 200:
-                return _read(response.json(), _now())
-            message = f"HTTP {response.status_code}: {_reason(response)}"
+                return _read(_json(response), _now())
+            message = f"HTTP {response.status_code}: {_without_key(model, _reason(response))}"
             if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
                 return _refusal(model, request, response, message)
-            with_hint = response.headers.get("retry-after", "")
-            wait = min(_LONGEST_WAIT, float(with_hint)) if with_hint.isdecimal() else wait
-        except (httpx2.HTTPError, httpx2.StreamError, ValueError, KeyError, TypeError) as error:
-            message = f"{type(error).__name__}: {shortened(str(error))}"
+            wait = _stated_wait(response.headers.get("retry-after", ""), wait)
+        except (httpx2.HTTPError, httpx2.StreamError, *_MALFORMED) as error:
+            message = f"{type(error).__name__}: {error}"
         if attempt < model.retries:
             await asyncio.sleep(wait)
-    return Answer(FAILED, message=_without_key(model, message), date=_now())
+    message = shortened(_without_key(model, message), _LONGEST_MESSAGE)
+    return Answer(FAILED, message=message, date=_now())
+
+
+def _stated_wait(header: str, otherwise: float) -> float:
+    """Seconds that a server asks to wait, which it states as a number or as a date."""
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
+        except (ValueError, TypeError):
+            return otherwise
+    return min(_LONGEST_WAIT, max(0.0, seconds)) if isfinite(seconds) else otherwise
+
+
+def _json(response: Any) -> Any:
+    """A response's JSON; halves of surrogate pairs, which no file can hold, become U+FFFD."""
+    data = response.json()
+    if "\\ud" in response.text.lower():
+        text = json.dumps(data, ensure_ascii=False)
+        data = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return data
 
 
 def _now() -> str:
@@ -86,11 +112,12 @@ def _now() -> str:
 
 def _reason(response: Any) -> str:
     try:
-        body = response.json()
+        body = _json(response)
         error = body.get("error", body)
-        return shortened(str(error.get("message", error) if isinstance(error, dict) else error))
-    except (ValueError, AttributeError):
-        return shortened(response.text)
+        text = error.get("message", error) if isinstance(error, dict) else error
+    except _MALFORMED:
+        text = response.text
+    return " ".join(str(text).split()).rstrip(".")
 
 
 def _without_key(model: "LanguageModel", text: str) -> str:
@@ -100,26 +127,34 @@ def _without_key(model: "LanguageModel", text: str) -> str:
 
 def _refusal(model: "LanguageModel", request: Request, response: Any, message: str) -> Answer:
     """A prompt that does not fit is an answer; a refused key or parameter stops everything."""
-    message = _without_key(model, message)
+    brief = shortened(message, _LONGEST_MESSAGE)
     if response.status_code in (401, 403):
-        raise MachineError(
-            f"{model.endpoint} refuses the key: {message}.",
-            hint=f"`key_from` names the environment variable with it: {model.key_from}.",
-        )
+        hint = f"`key_from` names the environment variable with it: {model.key_from}."
+        if model.key_from is None:
+            hint = "Name the environment variable with the key: `key_from`."
+        raise MachineError(f"{model.endpoint} refuses the key: {brief}.", hint=hint)
     if response.status_code == 404:
         raise MachineError(
-            f"{model.endpoint} does not have {model.name!r}: {message}.",
+            f"{model.endpoint} does not have {model.name!r}: {brief}.",
             hint="Check `endpoint` (with its /v1) and `name`.",
         )
+    if response.is_redirect:
+        raise MachineError(
+            f"{model.endpoint} is elsewhere: HTTP {response.status_code}.",
+            hint=f"Set `endpoint`; it points to {response.headers.get('location', 'nowhere')}.",
+        )
     if _TOO_LONG.search(message):
-        return Answer("too_long", message=message, date=_now())
+        return Answer("too_long", message=brief, date=_now())
     if re.search("content.?filter|content.?policy|moderation", message, re.I):
-        return Answer("refused", message=message, date=_now())
-    sent = [key for key in (*model.parameters, *request.parameters) if key in message]
-    named = f"the parameter `{sent[0]}`" if sent else "the request"
+        return Answer("refused", message=brief, date=_now())
+    if sent := [key for key in (*model.parameters, *request.parameters) if key in message]:
+        raise UsageError(
+            f"{model.name} refuses the parameter `{sent[0]}`: {brief}.",
+            hint="Set it to null (or leave it out of `extra`) if the model does not support it.",
+        )
     raise UsageError(
-        f"{model.name} refuses {named}: {message}.",
-        hint="Set it to null (or leave it out of `extra`) if the model does not support it.",
+        f"{model.name} refuses the request: {brief}.",
+        hint=f"Check the file of the language model; sent were {', '.join(request.body(model))}.",
     )
 
 
@@ -140,7 +175,7 @@ def _first_token(choice: Any) -> dict[str, float]:
 
 
 def _read(data: Any, date: str) -> Answer:
-    """An answer from the server's JSON; a KeyError or TypeError if it is not one."""
+    """An answer from the server's JSON; one of _MALFORMED if it is not one."""
     choice = data["choices"][0]
     said, usage = choice.get("message") or {"content": choice["text"]}, data.get("usage") or {}
     text, thought = without_thought(said.get("content") or "")
@@ -159,8 +194,8 @@ def _read(data: Any, date: str) -> Answer:
         text=text,
         reasoning=said.get("reasoning_content") or said.get("reasoning") or thought,
         top=_first_token(choice),
-        tokens_in=int(usage.get("prompt_tokens", 0)),
-        tokens_out=int(usage.get("completion_tokens", 0)),
+        tokens_in=int(usage.get("prompt_tokens") or 0),
+        tokens_out=int(usage.get("completion_tokens") or 0),
         model=" ".join(filter(None, [data.get("model"), data.get("system_fingerprint")])),
         message=str(said.get("refusal") or ""),
         date=date,

@@ -3,12 +3,15 @@
 import json
 import sqlite3
 import time
+from datetime import UTC, datetime
+from email.utils import format_datetime
 
 import httpx2
 import polars as pl
 import pytest
 from fake_llm import NOW, Server, said
 
+from adducir.cli.console import open_progress
 from adducir.core.errors import (
     ArtifactError,
     IncompleteError,
@@ -23,7 +26,17 @@ from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel, open_llm
 from adducir.judges.prompting import open_prompt
 from adducir.judges.query2doc import QueryPrompt, expand
+from adducir.judges.server import _stated_wait
 from adducir.runs.write import read_metadata
+
+_TOO_LONG = (
+    "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4990 "
+    "in the messages, 10 in the completion). Please reduce the length of the messages."
+)
+_REFUSED = (
+    "Unsupported value: '{}' does not support 0 with this model. Only the default (1) value is "
+    "supported, whatever else was asked for."
+)
 
 
 def model(**more):
@@ -59,6 +72,24 @@ def answered(cache, server, *requests, **more):
         ([(200, said(finish=None)), (200, said())], "ok"),
         ([(500, "oh", NOW)], "failed"),
         ([(200, {"object": "something else"})], "failed"),
+        ([(200, {"choices": []})], "failed"),
+        ([(200, {**said("2"), "usage": "many"})], "failed"),
+        ([(200, {"choices": ["2"]})], "failed"),
+        ([(200, "[" * 100_000)], "failed"),
+        (
+            [
+                (
+                    200,
+                    said(
+                        logprobs={
+                            "content": [{"top_logprobs": [{"token": "a", "logprob": 1e9}] * 2}]
+                        }
+                    ),
+                )
+            ],
+            "failed",
+        ),
+        ([(200, {**said("2"), "usage": {"prompt_tokens": None}})], "ok"),
         ([(200, said("", finish="content_filter"))], "refused"),
         ([(200, said(None, refusal="I will not."))], "refused"),
         ([(400, {"error": {"message": "blocked by the content_filter"}})], "refused"),
@@ -66,7 +97,7 @@ def answered(cache, server, *requests, **more):
             [(400, {"error": {"message": "the request exceeds the available context size"}})],
             "too_long",
         ),
-        ([(400, {"error": {"message": "maximum context length is 8 tokens"}})], "too_long"),
+        ([(400, {"error": {"message": _TOO_LONG}})], "too_long"),
         ([(200, said("The best", finish="length"))], "cut"),
         ([(200, said(" \n"))], "empty"),
     ],
@@ -83,6 +114,54 @@ def test_an_answer_keeps_what_came_with_it(cache):
     assert (answer.text, answer.reasoning) == ("Yes", "hm, 3")
     assert answer.top == {"Yes": -0.5, " No": -1.5}
     assert (answer.tokens_in, answer.tokens_out, answer.model) == (11, 3, "it f1")
+
+
+def test_half_a_character_does_not_break_files(cache):
+    text = json.dumps(said("2 X")).replace("X", "\\ud83d")
+    assert answered(cache, Server((200, text))).text == "2 \ufffd"
+    assert answered(cache, Server((200, text))).text == "2 \ufffd"
+
+
+@pytest.mark.parametrize(
+    ("stated", "least"),
+    [("0.5", 0.5), ("x", 1), ("nan", 1), ("1e9", 60), (format_datetime(datetime.now(UTC)), 0)],
+)
+def test_a_server_says_how_long_to_wait(stated, least):
+    assert _stated_wait(stated, 1.0) == least
+
+
+def test_why_requests_failed_is_said(cache, capsys):
+    with open_progress():
+        answered(cache, Server((503, "all workers are busy", NOW)))
+    assert (
+        "1 request to m failed; most often: HTTP 503: all workers are busy"
+        in capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"endpoint": "http://me:secret@localhost/v1"}, "has a name or a password"),
+        ({"endpoint": "http://localhost:99999/v1"}, "is not an address"),
+        ({"endpoint": "http://[::bad/v1"}, "is not an address"),
+        ({"endpoint": "http://localhost/v1?key=1"}, "should end with its path"),
+        ({"extra": {"messages": []}}, "decides what is asked"),
+        ({"extra": {"stream": True}}, "decides what is asked"),
+        ({"extra": {"temperature": 1}}, "a key of the file itself"),
+    ],
+)
+def test_a_file_that_asks_something_else_is_refused(change, match):
+    with pytest.raises(ValueError, match=match):
+        model(**change)
+
+
+@pytest.mark.parametrize("key", ["sk-\u00e4", "sk-1\r", "sk 1", " "])
+def test_a_key_that_cannot_be_sent_is_refused_unseen(cache, monkeypatch, key):
+    monkeypatch.setenv("KEY", key)
+    with pytest.raises(MachineError, match="the environment variable KEY") as raised:
+        answered(cache, Server((200, said())), key_from="KEY")
+    assert "sk" not in str(raised.value)
 
 
 def test_what_is_sent_is_what_the_file_says(cache):
@@ -134,7 +213,7 @@ def test_offline_uses_the_cache_alone(cache):
 
 @pytest.mark.parametrize("key", ["temperature", "max_tokens", "logprobs", "top_k"])
 def test_a_refused_parameter_is_named(cache, key):
-    server = Server((400, {"error": {"message": f"Unsupported parameter: '{key}'"}}))
+    server = Server((400, {"error": {"message": _REFUSED.format(key)}}))
     with pytest.raises(UsageError, match=f"the parameter `{key}`"):
         answered(cache, server, request(parameters={"logprobs": True}), extra={"top_k": 3})
 
