@@ -287,10 +287,13 @@ def _source(name: str, folder: Path | None, files: Sequence[str]) -> ModelSource
             )
         return ModelSource(name, path)
     if path.exists() or name.startswith((".", "/", "~")) or not _HUB_ID.fullmatch(name):
+        hint = f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'."
+        if path.suffix in RECIPES:
+            hint = f"Give the folder of the model that the recipe trains: {path.with_suffix('')}."
         raise InputError(
             f"{name!r} is neither a folder nor a name on the Hugging Face Hub.",
             path=path,
-            hint=f"Give a folder with a model, a name such as bert-base-uncased, or '{MINILM}'.",
+            hint=hint,
             absent=not path.exists(),
         )
     hub_id, _, revision = name.partition("@")

@@ -21,7 +21,7 @@ from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed
 from adducir.corpora.documents import Document, text_of
-from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records
+from adducir.corpora.tables import PARQUET, TABLES, Quotes, cells_of, table_records
 from adducir.training.example_columns import (
     BODY,
     DOCNO,
@@ -92,7 +92,8 @@ class ExampleFile:
         scored: dict[tuple[str, bool], list[_Scored]] = {}
         lines, texts = dict[tuple[str, bool], int](), TextFile()
         for line, record in self._records():
-            if layout is None or any(map(role_of, record.keys() - columns)):
+            is_new = any(map(role_of, record.keys() - columns))
+            if layout is None or layout.by_ids is None or is_new:
                 # What the first record lacks, such as negatives, a later one may have.
                 columns |= dict.fromkeys(record)
                 layout = self._layout(columns | dict(record), line, layout)
@@ -117,6 +118,8 @@ class ExampleFile:
             yield layout.ranked(lines[query], query, documents, [value for *_, value in pairs])
 
     def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        if suffix_of(self.path) == PARQUET:
+            return table_records(self.path)
         first = next(((n, text) for n, text in read_lines(self.path) if text.strip()), (1, ""))
         head = first[1].lstrip("\ufeff \t")
         if not head:
@@ -152,12 +155,20 @@ class ExampleFile:
         cells = [cell.strip() for cell in first[1].split("\t")]
         stated = {name for names in (self.columns or {}).values() for name in names}
         are_names = len(cells) > 1 and all(
-            re.fullmatch(r"[A-Za-z]\w{0,30}", cell) for cell in cells
+            re.fullmatch(r"[A-Za-z][\w -]{0,30}", cell) for cell in cells
         )
-        has_header = stated.issubset(cells) if stated else sum(map(bool, map(role_of, cells))) > 1
+        known = [cell for cell in cells if role_of(cell)]
+        has_header = stated.issubset(cells) if stated else len(known) > 1
         if self.format == "columns" or (self.format is None and are_names and has_header):
             yield from table_records(self.path, self.quotes)
             return
+        if self.format is None and are_names and known:
+            self._fail(
+                first[0],
+                f"this line has {known[0]!r}, and may be a header or an example.",
+                "Set `examples.format` to columns, and `examples.columns` to each role's, or to "
+                f"one of {', '.join(HEADLESS)}.",
+            )
         names = HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
         lines = read_lines(self.path)
         for line, row in cells_of(lines, self.path, "\t", self.quotes or "literal"):
@@ -199,7 +210,9 @@ class ExampleFile:
         for role, names in named.items():
             if missing := [name for name in names if name not in record]:
                 self._fail(
-                    line, f"`examples.columns.{role}` names {missing[0]!r}, which is absent."
+                    line,
+                    f"`examples.columns.{role}` names {missing[0]!r}, which is absent.",
+                    columns_hint(record),
                 )
         # A passage that holds the answer, or is named positive, says more than other columns.
         for better, other in (("positives", "answers"), ("documents", "answers")):
@@ -220,7 +233,7 @@ class ExampleFile:
                     f"Choose with `examples.columns`, such as {{{role}: {names[0]}}}.",
                 )
         layout = _Layout(self, by_role)
-        if before is None:
+        if before is None or before.by_ids is None:
             layout = layout.checked(record, line)
         elif layout.is_graded == before.is_graded:
             layout = replace(layout, by_ids=before.by_ids)
@@ -242,7 +255,7 @@ class _Layout:
 
     file: ExampleFile
     by_role: Mapping[str, list[str]]
-    by_ids: bool = False  # whether documents are named
+    by_ids: bool | None = None  # whether documents are named; None before there is one
 
     def checked(self, record: Mapping[str, Any], line: int) -> "_Layout":
         """The layout, which also knows whether the first record names its documents."""
@@ -257,23 +270,19 @@ class _Layout:
             )
         if not {"positives", "documents"} & roles.keys():
             self.file._fail(line, "it lacks positives or documents.", columns_hint(record))
-        values = [
-            value
-            for role in ("positives", "negatives", "documents")
-            for name in roles.get(role, ())
-            for value in items_of(unquoted(record.get(name)))
-            if not isinstance(value, Mapping)
-        ]
+        items = [item for _, item in self._items(record, "positives", "negatives", "documents")]
+        values = [str(item) for item in items if not isinstance(item, Mapping)]
         if self.file.has_corpus:
-            return replace(self, by_ids=not any(re.search(r"\s", str(value)) for value in values))
+            is_text = any(re.search(r"\s", value) for value in values)
+            return replace(self, by_ids=not is_text if items else None)
         query = record.get(roles.get("query", ["query"])[0])
-        if values and all(str(value).isdecimal() for value in (query, *values)):
+        if values and all(value.isdecimal() for value in (str(query), *values)):
             self.file._fail(
                 line,
                 f"{values[0]!r} seems to be a document's id.",
                 "Name the documents, `examples.corpus`, and the queries, `examples.topics`.",
             )
-        return self
+        return replace(self, by_ids=False)
 
     def described(self, record: Mapping[str, Any], line: int) -> str:
         said = [
@@ -303,9 +312,8 @@ class _Layout:
         name = (self.by_role.get(role) or self.by_role["query"])[0]
         value = record.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
-            problem = (
-                "is empty" if value in (None, "") or str(value).isspace() else "is not a query"
-            )
+            is_empty = value in (None, "") or str(value).isspace()
+            problem = "is empty" if is_empty else "is neither a text nor a qid"
             self.file._fail(line, f"`{name}` {problem}.")
         if isinstance(value, int) and not self.file.has_topics:
             self.file._fail(
@@ -380,7 +388,7 @@ class _Layout:
         """The documents of roles, with the names of their columns."""
         for name in (name for role in roles for name in self.by_role.get(role, ())):
             value = record.get(name)
-            value = unquoted(value) if self.by_ids else value
+            value = value if self.by_ids is False else unquoted(value)
             yield from ((name, item) for item in items_of(value))
 
     def unread_scores(self, record: Mapping[str, Any]) -> list[str]:

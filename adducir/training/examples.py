@@ -32,6 +32,7 @@ from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
+from adducir.runs.run import Run
 from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.training.data import HeldOut, same_number
 from adducir.training.example_files import ExampleFile, FileExample
@@ -204,7 +205,8 @@ class ExampleSource:
         relevant = {docno for _, _, best, _ in topics for docno in best}
         if unknown := {docno for docno in relevant if text(docno) is None}:
             progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
-        barred, teacher = self._barred(text), _scores(self._paths["teacher"])
+        barred = self._barred(text)
+        teacher = _scores(self._paths["teacher"], cast("Topics", self._topics))
         for qid, query, positives, others in topics:
             scores, judged = teacher.get(qid, {}), grades.get(qid, {})
 
@@ -334,7 +336,7 @@ class ExampleSource:
         ranked: dict[str, dict[str, None]] = {}
         for path in self._paths["runs"]:
             seen = Counter[str]()
-            for qid, docno, _ in read_run(path).top(part.depth).frame.iter_rows():
+            for qid, docno, _ in _run(path, topics).top(part.depth).frame.iter_rows():
                 seen[qid] += 1
                 if seen[qid] > part.skip:
                     ranked.setdefault(qid, {})[docno] = None
@@ -426,14 +428,23 @@ def _texts(
     return lambda docno: texts[numbers[docno]] if docno in numbers else None
 
 
-def _scores(paths: Iterable[Path]) -> Mapping[str, Mapping[str, float]]:
+def _run(path: Path, topics: Topics) -> Run:
+    """A run of some of the topics."""
+    run = read_run(path)
+    if {*topics.qids}.isdisjoint(run.frame["qid"].unique()):
+        message = "this run has none of the qids of `examples.topics`."
+        raise InputError(message, path=path, hint="Name a run of the same topics.")
+    return run
+
+
+def _scores(paths: Iterable[Path], topics: Topics) -> Mapping[str, Mapping[str, float]]:
     """A teacher's scores by qid and docno; the first run that has a document counts.
 
     What a reranked run has below the depth of reranking is not the reranker's.
     """
     scores: dict[str, dict[str, float]] = {}
     for path in paths:
-        run = read_run(path)
+        run = _run(path, topics)
         facts = read_metadata(path) if metadata_for(path).is_file() else {}
         stages = part_of(facts, "method").get("reranking")
         depth = part_of(stages, len(stages) - 1).get("depth") if isinstance(stages, list) else None

@@ -2,11 +2,13 @@
 
 import json
 
+import polars as pl
 import pytest
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
+from adducir.training.example_files import ExampleFile
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.examples import ExampleSource, examples_line
 from adducir.training.losses import LOSSES
@@ -161,6 +163,7 @@ FILES = {
 TABLES = {
     "triples": (cells((WHO, CATS, DOGS), (WHO, CATS, POWER)), {}, 1),
     "ids of triples": (cells((10, 0, 2), (10, 0, 1)), IDS, 1),
+    "header in words": ("Query text\tPositive\tHard-negative\n" + cells((WHO, CATS, DOGS)), {}, 1),
     "header": ("query\tpositive\tnegative\n" + cells((WHO, CATS, DOGS)), {}, 1),
     "blank line": ("\nquery\tpositive\tnegative\n" + cells((WHO, CATS, DOGS)), {}, 1),
     "pairs": (cells((WHO, CATS), (CLEAN, POWER)), {}, 0),
@@ -185,7 +188,7 @@ def test_a_table_is_understood(name, tmp_path):
     found, _, _ = read(tmp_path, text, name="train.tsv", **part)
     assert found[0][:2] == ('"' * (name == "quotes are text") + WHO, (CATS,))
     assert [len(example[2]) for example in found] == [negatives] * len(found)
-    assert len(found) == (1 if name in ("header", "blank line", "quotes are text") else 2)
+    assert len(found) == (2 if name in ("triples", "ids of triples", "pairs") else 1)
 
 
 def test_later_records_have_columns_that_the_first_lacks(tmp_path):
@@ -195,8 +198,18 @@ def test_later_records_have_columns_that_the_first_lacks(tmp_path):
     found, note, _ = read(tmp_path, rows(first, {"query": WHO, "positive": CATS} | more, first))
     assert found == [(CLEAN, (POWER,), ()), SCORED, (CLEAN, (POWER,), ())]
     assert "`negative_2`" in note
+    empty = {"query": CLEAN, "positive": [], "negative": None}
+    second = {"query": WHO, "positive": CATS, "negative": DOGS}
+    assert read(tmp_path, rows(empty, second), corpus=IDS["corpus"])[0] == [(WHO, (CATS,), (DOGS,))]
     with pytest.raises(InputError, match=r"train.jsonl:2: .*`label`.* otherwise"):
         read(tmp_path, rows(first, first | {"label": 0}))
+
+
+def test_parquet_is_read(tmp_path):
+    record = {"query_id": 10, "document_ids": [2, 0, 1], "scores": [-2.0, 3.0, 1.0]}
+    pl.DataFrame([record]).write_parquet(tmp_path / "kd.parquet")
+    file = ExampleFile(tmp_path / "kd.parquet", has_topics=True, has_corpus=True)
+    assert [[d.docno for d in e.negatives] for e in file] == [["1", "2"]]
 
 
 def test_scores_stand_before_triples(tmp_path):
@@ -243,7 +256,7 @@ GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
     ("text", "message", "line"),
     [
         (rows(GOOD) + "{", "JSON", 2),
-        (rows(GOOD, {**GOOD, "query": [WHO]}), "not a query", 2),
+        (rows(GOOD, {**GOOD, "query": [WHO]}), "neither a text nor a qid", 2),
         (rows(GOOD, {**GOOD, "pos": [["x"]]}), "neither a text nor an id", 2),
         (rows({**GOOD, "pos_scores": [1], "neg_scores": [1, 2]}), "2 scores for 1 document", 1),
         (
@@ -252,6 +265,7 @@ GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
             1,
         ),
         (rows(GOOD | {"pos": [{"text": CATS, "ce-score": None}]}), "not a number", 1),
+        (cells(("query", "gut", "schlecht"), (WHO, CATS, DOGS)), "may be a header", 1),
         (cells((3.5, WHO, CATS)), "may be a query, a qid or a score", 1),
         (rows(GOOD, {**GOOD, "query": " "}), "`query` is empty", 2),
         (rows({**GOOD, "pos_scores": ["high"], "neg_scores": [1]}), "not a number", 1),

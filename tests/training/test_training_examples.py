@@ -201,6 +201,13 @@ def test_what_cannot_be_learnt_from_is_refused(study, changes, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("key", ["runs", "teacher"])
+def test_runs_of_other_topics_are_refused(key, study):
+    (study / "other.trec").write_text("x Q0 d1 1 2 r\n")
+    with pytest.raises(InputError, match=r"other.trec: .*none of the qids"):
+        list(training(study, f"examples.{key}=other.trec").examples)
+
+
 def test_spans_have_no_negatives_of_their_own(study, tiny):
     from some_spans import some_spans
 
