@@ -72,8 +72,7 @@ class ModelRecipe(Recipe):
     @classmethod
     def _stated(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
-        is_part = isinstance(kind, type) and issubclass(kind, Recipe)
-        if value is None and (is_part or info.field_name == "lora"):
+        if value is None and isinstance(kind, type) and issubclass(kind, Recipe):
             raise ValueError("is empty; write its keys below it, or omit it")
         return value
 

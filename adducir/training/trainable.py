@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from adducir.core.artifacts import is_current
 from adducir.core.config import Document, load, validate
+from adducir.core.errors import InputError
 from adducir.core.files import study_folder
 from adducir.core.manifests import artifact_fingerprint
 from adducir.core.registry import Family
@@ -168,6 +169,9 @@ def open_training(
     """
     document = recipe if isinstance(recipe, Document) else load(recipe)
     kind = kind_of(document, KINDS, "kind")
+    if "lora" in document.data and document.data["lora"] is None:  # who asks for it, means it
+        line, hint = document.line_of(("lora",)), "Write its keys below it, such as `r: 16`."
+        raise InputError("`lora` is empty.", path=document.path, line=line, hint=hint)
     parsed = validate(document, kind.recipe_type, changes)
     trainable = kind(parsed, folder or study_folder(document.path))
     trainable.origin = KINDS.origin(document.data["kind"])

@@ -167,7 +167,6 @@ def test_a_trained_sparse_encoder_keeps_queries_that_no_network_reads(study):
     [
         ("colbert", "base=classifier", "BertForSequenceClassification"),
         ("colbert", "examples=null", "examples"),
-        ("colbert", "lora=null", "is empty"),
         ("colbert", "base=decoder markers=[a,b]", "markers"),
         ("splade", "base=encoder-less", "head"),
         ("splade", "document_only=true flops={query: 1}", "no effect"),

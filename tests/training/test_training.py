@@ -324,11 +324,12 @@ def test_a_training_of_few_steps_trains(line, warmup, steps):
     assert abs(slope - plan.model().weight.item()) > 0.01
 
 
-def test_recipes_without_a_kind_are_refused(study):
+def test_recipes_without_a_kind_or_with_an_empty_part_are_refused(study):
     text = (study / "deepct.yaml").read_text()
     (study / "none.yaml").write_text(text.replace("kind: deepct\n", ""))
     (study / "odd.yaml").write_text(text.replace("kind: deepct", "kind: deept"))
-    for name, line_number in (("none", None), ("odd", 1)):
+    (study / "lora.yaml").write_text(f"lora:\n{text}")
+    for name, line_number in (("none", None), ("odd", 1), ("lora", 1)):
         with pytest.raises(InputError) as caught:
             open_training(study / f"{name}.yaml")
         assert (caught.value.path, caught.value.line) == (study / f"{name}.yaml", line_number)
