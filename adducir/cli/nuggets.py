@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.core.recipe import needs
-from adducir.core.texts import counted
+from adducir.core.texts import counted, repeated, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.runs.reading import RunReading
 
@@ -223,18 +224,24 @@ def nuggets_score(settings: Score) -> None:
     from adducir.core.csv_files import CsvWriter
     from adducir.core.files import writing_text
     from adducir.judges.nugget_files import read_assigned, read_banks
-    from adducir.judges.nuggets import scored
+    from adducir.judges.nuggets import Assigned, scored
 
-    items = [
-        item
-        for path, name in common.system_names(settings.assigned).items()
-        for item in read_assigned(path, name)
-    ]
-    banks = {
-        bank.qid: bank.nuggets
-        for bank in (read_banks(settings.nuggets) if settings.nuggets else ())
-    }
-    banks |= {item.qid: item.nuggets for item in items}
+    stated = read_banks(settings.nuggets) if settings.nuggets else ()
+    banks = {bank.qid: bank.nuggets for bank in stated}
+    items = list[Assigned]()
+    for path, name in common.system_names(settings.assigned).items():
+        for item in read_assigned(path, name):
+            if stated and item.qid not in banks:
+                raise InputError(
+                    f"topic {item.qid} has no nuggets in {settings.nuggets}.", path=path
+                )
+            bank = banks.setdefault(item.qid, item.nuggets)
+            items.append(replace(item, nuggets=_as_in_bank(item, bank, path)))
+    if twice := repeated((item.system or item.docno, item.qid) for item in items):
+        raise UsageError(
+            f"{twice[0][0]} has two assignments for topic {twice[0][1]} in different files.",
+            hint="Give each system's assignments once.",
+        )
     systems = dict[str, Any]()
     for item in items:
         if not item.docno:
@@ -253,6 +260,22 @@ def nuggets_score(settings: Score) -> None:
         f"{near(settings.output)}: {counted(len(systems), 'system')}, "
         f"{counted(len(banks) - len(left_out), 'topic')}{said}"
     )
+
+
+def _as_in_bank(item: "Assigned", bank: "Sequence[Nugget]", path: Path) -> "tuple[Nugget, ...]":
+    """A text's nuggets in the bank's order; other ones would be scored on another scale."""
+    order = [(nugget.text, nugget.importance) for nugget in bank]
+    nuggets = {(nugget.text, nugget.importance): nugget for nugget in item.nuggets}
+    if Counter(order) != Counter((nugget.text, nugget.importance) for nugget in item.nuggets):
+        differing = sorted(set(order) ^ set(nuggets))
+        said = f", such as {shortened(differing[0][0])!r}" if differing else ""
+        raise InputError(
+            f"the nuggets of topic {item.qid} for {item.system or item.docno} are not those of the "
+            f"bank or of other texts{said}.",
+            path=path,
+            hint="Assign the same nuggets, of the same importance, to all texts.",
+        )
+    return tuple(nuggets[key] for key in order)
 
 
 def _of_runs(

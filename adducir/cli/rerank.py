@@ -10,6 +10,7 @@ from adducir.cli.command import option
 from adducir.cli.texts import TextSources
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
+from adducir.core.texts import counted
 from adducir.corpora.reading import QueryReading, Reading
 from adducir.runs.folding import FOLD, FoldName
 from adducir.runs.reading import RunReading
@@ -108,6 +109,7 @@ def rerank(settings: Rerank) -> None:
                 file.writelines(f"{json.dumps(row)}\n" for row in reranked.costs)
         rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
         progress.note(
-            f"{near(output)}: {len(reranked.run.qids):,} topics, {reranked.pairs:,} pairs, "
+            f"{near(output)}: {counted(len(reranked.run.qids), 'topic')}, "
+            f"{counted(reranked.pairs, 'pair')}, "
             f"{reranked.work_seconds:.1f} s ({shown_rate(rate)} pairs/s); score: {reranker.scale}"
         )

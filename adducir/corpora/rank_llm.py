@@ -60,13 +60,32 @@ def _text(value: Any) -> str:
 def documents_of(
     records: Iterable[tuple[int, Mapping[str, Any]]], path: Path
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Each candidate once, as a record with its docno in ``docid``."""
-    seen = set[str]()
+    """Each candidate once, as a record with its docno in ``docid``.
+
+    Raises:
+        InputError: A candidate has no text, or another one than before.
+    """
+    seen, count = dict[str, int](), 0
     for line, record in records:
         for docno, _, fields in candidate_list(record, path, line).candidates:
-            if docno not in seen:
-                seen.add(docno)
+            text = hash(json.dumps(fields, sort_keys=True))
+            if not fields:
+                raise InputError(
+                    f"the candidate {docno} has no `doc`, its text.",
+                    path=path,
+                    line=line,
+                    hint="Take the texts from the corpus or an index; adducir requests adds them.",
+                )
+            if seen.setdefault(docno, text) != text:
+                raise InputError(
+                    f"document {docno} has another text than for an earlier query.",
+                    path=path,
+                    line=line,
+                    hint="Take the texts from the corpus or an index.",
+                )
+            if len(seen) > count:
                 yield line, {**fields, "docid": docno}
+            count = len(seen)
 
 
 def request_line(qid: str, query: str, rows: Sequence[tuple[str, float, str]]) -> str:

@@ -57,7 +57,7 @@ def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
             texts = [(str(question), None) for question in record]
             return _made(topic[1], "", texts), "AutoJudge's nugget documents"
         if "nuggets" in record:
-            texts = [(str(one["text"]), one.get("importance")) for one in record["nuggets"]]
+            texts = [(_string(one["text"]), one.get("importance")) for one in record["nuggets"]]
             query = str(record.get("query") or record.get("text") or "")
             return _made(_qid(record), query, texts), "nuggetizer's nuggets"
         if "nugget_bank" in record or "claim_bank" in record:
@@ -65,10 +65,13 @@ def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
             facts = record if "query_id" in record else record["metadata"]
             query = str(record.get("title_query") or "")
             return _made(_qid(facts), query, texts), "AutoJudge's nugget bank"
-    except (KeyError, TypeError, AttributeError, ValueError):
-        pass
+        wrong = f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank"
+    except (KeyError, TypeError, AttributeError):
+        wrong = "this is not a nugget bank, or a nugget lacks its text"
+    except ValueError as error:
+        wrong = str(error)
     raise InputError(
-        f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank.",
+        f"{wrong}.",
         path=path,
         line=line,
         hint="Read are nuggetizer's lines (qid, query, nuggets with text and importance) and "
@@ -79,17 +82,30 @@ def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
 def _questions(bank: Any) -> Iterator[tuple[str, Any]]:
     """Text and importance of questions and claims, in a mapping or a list, with those inside."""
     for one in bank.values() if isinstance(bank, Mapping) else bank or ():
-        yield str(one["question"] if "question" in one else one["claim"]), one.get("importance")
+        text = one["question"] if "question" in one else one["claim"]
+        yield _string(text), one.get("importance")
         yield from _questions(one.get("sub_nuggets"))
 
 
 def _made(qid: str, query: str, texts: Iterable[tuple[str, Any]]) -> Bank:
     """A bank; nuggets without an importance are vital, as nothing says that they are less."""
-    named = {None: VITAL, VITAL: VITAL, OKAY: OKAY, FAILED: FAILED}
-    nuggets = tuple(Nugget(text, named.get(importance, OKAY)) for text, importance in texts)
+    nuggets = tuple(Nugget(text, _importance(stated)) for text, stated in texts)
     if not nuggets:
-        raise ValueError
+        raise ValueError(f"topic {qid} has no nuggets")
     return Bank(qid, query, nuggets)
+
+
+def _importance(stated: Any) -> str:
+    value = VITAL if stated is None else str(stated).lower()
+    if value not in (VITAL, OKAY, FAILED):
+        raise ValueError(f"{stated!r} is not an importance: {VITAL}, {OKAY} or {FAILED}")
+    return value
+
+
+def _string(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
 
 
 def _qid(record: Mapping[str, Any]) -> str:
@@ -131,8 +147,8 @@ def _text(record: Mapping[str, Any]) -> str:
     if isinstance(content, str):
         return content
     if "output" in record:  # KILT's
-        return str(next((part["answer"] for part in content if "answer" in part), ""))
-    return " ".join(str(part if isinstance(part, str) else part["text"]) for part in content)
+        return _string(next((part["answer"] for part in content if "answer" in part), ""))
+    return " ".join(_string(part["text"] if isinstance(part, dict) else part) for part in content)
 
 
 def write_banks(banks: Iterable[Bank], path: Path) -> None:
@@ -163,25 +179,32 @@ def write_assigned(items: Iterable[Assigned], path: Path) -> None:
 
 def read_assigned(path: Path, system: str) -> list[Assigned]:
     """Assignments of nuggetizer, of answers (``run_id``) or of documents (``docid``)."""
-    items = list[Assigned]()
+    items = dict[tuple[str, str, str], Assigned]()
     for line, record in read_objects(path):
+        wrong = "this has no assigned nuggets"
         try:
             nuggets = tuple(
-                Nugget(str(n["text"]), str(n.get("importance") or VITAL), str(n["assignment"]))
+                Nugget(_string(n["text"]), _importance(n.get("importance")), n["assignment"])
                 for n in record["nuggets"]
             )
             qid, docno = _qid(record), str(record.get("docid") or "")
         except (KeyError, TypeError, AttributeError):
             nuggets, qid, docno = (), "", ""
-        wrong = [n.assignment for n in nuggets if n.assignment not in (*ASSIGNMENTS, FAILED)]
-        if not nuggets or wrong:
-            said = f"{wrong[0]!r} is not an assignment" if wrong else "this has no assigned nuggets"
+        except ValueError as error:
+            nuggets, qid, docno, wrong = (), "", "", str(error)
+        for nugget in nuggets:
+            if nugget.assignment not in (*ASSIGNMENTS, FAILED):
+                nuggets, wrong = (), f"{nugget.assignment!r} is not an assignment"
+        if not nuggets:
             hint = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
-            raise InputError(f"{said}.", path=path, line=line, hint=hint)
+            raise InputError(f"{wrong}.", path=path, line=line, hint=hint)
         query = str(record.get("query") or record.get("text") or "")
         text = str(record.get("answer_text") or record.get("candidate_text") or "")
         name = "" if docno else str(record.get("run_id") or system)
-        items.append(Assigned(qid, query, text, nuggets, name, docno))
+        if (qid, name, docno) in items:
+            wrong = f"{name or docno} has two assignments for topic {qid}."
+            raise InputError(wrong, path=path, line=line)
+        items[qid, name, docno] = Assigned(qid, query, text, nuggets, name, docno)
     if not items:
         raise InputError("it does not contain any assignments.", path=path)
-    return items
+    return [*items.values()]

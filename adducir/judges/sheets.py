@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -252,7 +252,19 @@ def read_grades(sheets: Sequence[Path]) -> tuple[Design, pl.DataFrame]:
         if not design.extends(designs[design_for(sheet)]):
             raise InputError("this sheet belongs to another sample.", path=sheet)
     expected = set(design.drawn.iter_rows())
-    rows = reduce(list.__add__, (_graded(sheet, expected, len(sheets) > 1) for sheet in sheets))
+    rows, persons = list[tuple[str, str, int, str, int]](), set[tuple[str, str, str]]()
+    for sheet in sheets:
+        graded = _graded(sheet, expected, len(sheets) > 1)
+        for qid, docno, _, person, _ in graded:
+            if (qid, docno, person) in persons:
+                raise InputError(
+                    f"{person} graded document {docno} of topic {qid} in another sheet, too.",
+                    path=sheet,
+                    hint="Give each person's sheet once, and name it by the person: "
+                    "people.ann.csv, people.ben.csv.",
+                )
+        persons.update((qid, docno, person) for qid, docno, _, person, _ in graded)
+        rows += graded
     if absent := sorted(expected - {row[:2] for row in rows}):
         raise InputError(
             f"{counted(len(absent), 'drawn document')} of {len(expected)} are not in the sheet, "

@@ -7,6 +7,7 @@ import httpx2
 import pytest
 from fake_llm import said
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.score_files import read_scores
 from adducir.judges.answers import AnswerCache
@@ -313,3 +314,42 @@ def test_assignments_come_back(tmp_path):
     with pytest.raises(InputError, match="'unsupported'") as error:
         read_assigned(path, "x")
     assert error.value.line == 2
+
+
+FACTS = [("f1", "vital", "support"), ("f2", "okay", "not_support")]
+
+
+def assigned(*facts, qid="1", run="x", **more):
+    names = ("text", "importance", "assignment")
+    listed = [dict(zip(names, fact, strict=True)) for fact in facts or FACTS]
+    return json.dumps({"qid": qid, "run_id": run, "nuggets": listed, **more}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (assigned() + assigned(), ":2: x has two assignments for topic 1"),
+        (assigned(FACTS[0]), "such as 'f2'"),
+        (assigned(FACTS[0], FACTS[0], FACTS[1]), "are not those of the bank"),
+        (assigned(("f9", "vital", "support"), FACTS[1]), "such as 'f1'"),
+        (assigned(("f1", "okay", "support"), FACTS[1]), "such as 'f1'"),
+        (assigned(("f1", "essential", "support"), FACTS[1]), "'essential' is not an importance"),
+        (assigned(qid="7"), "topic 7 has no nuggets in"),
+        (assigned((None, "vital", "support"), FACTS[1]), "this has no assigned nuggets"),
+    ],
+)
+def test_assignments_of_other_nuggets_are_refused(tmp_path, capsys, lines, message):
+    bank = [{"text": text, "importance": importance} for text, importance, _ in FACTS]
+    (tmp_path / "bank.jsonl").write_text(json.dumps({"qid": "1", "nuggets": bank}) + "\n")
+    (tmp_path / "a.jsonl").write_text(lines)
+    parts = ["nuggets", "score", tmp_path / "a.jsonl", "-n", tmp_path / "bank.jsonl"]
+    assert main([*map(str, parts), "-o", str(tmp_path / "s.csv")]) == 3
+    assert message in " ".join(capsys.readouterr().err.split())
+
+
+def test_nuggets_in_another_order_are_the_same(tmp_path):
+    (tmp_path / "a.jsonl").write_text(assigned() + assigned(*FACTS[::-1], run="y"))
+    output = tmp_path / "s.csv"
+    assert main(["nuggets", "score", str(tmp_path / "a.jsonl"), "-o", str(output)]) == 0
+    values = output.read_text().replace("\ny,", "\nx,").splitlines()[1:]
+    assert values[:5] == values[5:]

@@ -57,6 +57,16 @@ def test_what_pages_save_is_read_beside_the_design(sheet, tmp_path):
     assert sorted(read_sheet(table)[1].rows()) == sorted(rows)
 
 
+def test_a_person_grades_a_document_once(sheet, tmp_path):
+    _, path = sheet
+    drawn = [(q, d, 1) for q, d in Design.read(path).drawn.iter_rows()]
+    ann = saved(tmp_path / "people.ann.json", "Ann", drawn)
+    again = saved(tmp_path / "people.copy.json", "Ann", drawn)
+    for sheets in ((ann, ann), (ann, again)):
+        with pytest.raises(InputError, match=r"Ann graded document .* in another sheet, too"):
+            read_grades(sheets)
+
+
 def test_the_lower_median_of_several_people_counts(sheet, tmp_path):
     _, path = sheet
     pairs = Design.read(path).drawn.rows()

@@ -276,3 +276,18 @@ def test_the_true_reason_is_named(write, content, name, reason):
     with pytest.raises(InputError, match=reason):
         read_run(write(content, name))
     assert next(one.severity for one in check([write(content, name)])) == "error"
+
+
+@pytest.mark.parametrize(
+    ("docs", "message"),
+    [(["x", "y"], "document a has another text"), (["x", None], "candidate a has no `doc`")],
+)
+def test_texts_of_rank_llm_that_are_not_a_corpus_are_refused(tmp_path, docs, message):
+    path = tmp_path / "requests.jsonl"
+    rows = [
+        {"query": {"text": "q", "qid": q}, "candidates": [{"docid": "a", "score": 1, "doc": doc}]}
+        for q, doc in enumerate(docs)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match=f":2: .*{message}"):
+        list(open_corpus(path))
