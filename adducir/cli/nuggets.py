@@ -14,7 +14,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
 from adducir.core.recipe import needs
-from adducir.core.texts import counted, repeated, shortened
+from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.runs.reading import RunReading
 
@@ -228,20 +228,21 @@ def nuggets_score(settings: Score) -> None:
 
     stated = read_banks(settings.nuggets) if settings.nuggets else ()
     banks = {bank.qid: bank.nuggets for bank in stated}
-    items = list[Assigned]()
+    items, seen = list[Assigned](), set[tuple[str, str, str]]()
     for path, name in common.system_names(settings.assigned).items():
         for item in read_assigned(path, name):
             if stated and item.qid not in banks:
                 raise InputError(
                     f"topic {item.qid} has no nuggets in {settings.nuggets}.", path=path
                 )
+            key = (item.qid, item.system, item.docno)
+            if key in seen:
+                name = item.system or item.docno
+                message = f"{name} has assignments for topic {item.qid} in another file, too."
+                raise InputError(message, path=path, hint="Give each system's assignments once.")
+            seen.add(key)
             bank = banks.setdefault(item.qid, item.nuggets)
             items.append(replace(item, nuggets=_as_in_bank(item, bank, path)))
-    if twice := repeated((item.system or item.docno, item.qid) for item in items):
-        raise UsageError(
-            f"{twice[0][0]} has two assignments for topic {twice[0][1]} in different files.",
-            hint="Give each system's assignments once.",
-        )
     systems = dict[str, Any]()
     for item in items:
         if not item.docno:

@@ -97,13 +97,13 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
         value, _, label = (piece.strip() for piece in part.partition("="))
         if not re.fullmatch(r"-?\d{1,4}", value) or int(value) in choices:
             raise UsageError(
-                f"--set choices: {part.strip()!r} is not an integer of its own with a label.",
+                f"--set choices: {part.strip()!r} is not a grade with its label, or repeats a grade.",
                 hint=f"Write {GRADES}.",
             )
         choices[int(value)] = label
     most = 10 if all(0 <= value <= 9 for value in choices) else 9
     if not 2 <= len(choices) <= most:
-        raise UsageError(f"--set choices: 2 to {most} choices have keys, not {len(choices)}.")
+        raise UsageError(f"--set choices: a page has 2 to {most} choices, not {len(choices)}.")
     return tuple(choices.items())
 
 

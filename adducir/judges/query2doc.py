@@ -5,6 +5,7 @@ its own words keep their weight; for a dense one it stands once, before a separa
 query without a readable passage stays as it is, and is counted.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,6 +24,7 @@ from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Messages
 
 REPEATS = 5
+_CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
 class QueryPrompt(Recipe):
@@ -105,7 +107,7 @@ def expand(
         asked = ask(model, requests, cache, offline=answering.offline, **options)
     # A passage that is cut at its longest is one, too.
     passages = [
-        " ".join(answer.text.split()) if answer.status in ("ok", "cut") else ""
+        " ".join(_CONTROL.sub(" ", answer.text).split()) if answer.status in ("ok", "cut") else ""
         for answer in asked.answers
     ]
     statuses = Counter(answer.status for answer in asked.answers)
@@ -113,7 +115,8 @@ def expand(
     if share > failures:
         raise IncompleteError(
             f"{share:.1%} of the queries have no passage, more than {failures:.1%} "
-            f"({', '.join(f'{count:,} {name}' for name, count in statuses.most_common())}).",
+            f"({', '.join(f'{count:,} {name}' for name, count in statuses.most_common())}); "
+            "nothing was written.",
             path=cache.path,
             hint="Answers are kept: run it again to ask only for failed ones.",
         )

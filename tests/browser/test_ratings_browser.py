@@ -57,7 +57,7 @@ def test_200_documents_by_keyboard_with_a_reload_in_the_middle(rating) -> None:
     while page.evaluate("document.activeElement.id") != "judge":
         page.keyboard.press("Tab")
     page.keyboard.type("Ann B.")
-    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the next keys are grades
     assert page.locator("#heading").inner_text().startswith("Query q0 </script>")
     assert "⟨U+202E⟩" in page.locator("#text").inner_text()
     pressed = {}

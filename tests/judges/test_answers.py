@@ -384,7 +384,8 @@ def test_answers_of_a_killed_run_are_in_the_cache(cache, tmp_path):
 def test_query2doc_keeps_the_query_s_weight_and_what_is_unreadable(cache, tmp_path):
     topics = Topics.of({"1": "cats [SEP]", "2": "dogs"})
     server = Server(
-        (200, said("Cats\nare\tsmall.", finish="length")), (200, said("", finish="content_filter"))
+        (200, said("Cats\nare\tsmall.\x00\x1b", finish="length")),
+        (200, said("", finish="content_filter")),
     )
     answering = Answering(cache.path, transport=server.transport)
     prompt = open_prompt("query2doc", QueryPrompt)

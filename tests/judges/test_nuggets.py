@@ -347,6 +347,16 @@ def test_assignments_of_other_nuggets_are_refused(tmp_path, capsys, lines, messa
     assert message in " ".join(capsys.readouterr().err.split())
 
 
+def test_assignments_are_given_once(tmp_path, capsys):
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path in paths:
+        path.write_text(assigned())
+    output = tmp_path / "s.csv"
+    assert main(["nuggets", "score", *map(str, paths), "-o", str(output)]) == 3
+    assert "b.jsonl: x has assignments for topic 1 in another file" in capsys.readouterr().err
+    assert not output.exists()
+
+
 def test_nuggets_in_another_order_are_the_same(tmp_path):
     (tmp_path / "a.jsonl").write_text(assigned() + assigned(*FACTS[::-1], run="y"))
     output = tmp_path / "s.csv"

@@ -142,6 +142,7 @@
     $("back").addEventListener("click", () => go(place - 1));
     $("forth").addEventListener("click", () => go(place + 1));
     $("open").addEventListener("click", () => nextOpen() >= 0 && go(nextOpen()));
+    $("judge").addEventListener("keydown", event => event.key === "Enter" && $("judge").blur());
     $("judge").addEventListener("change", () => {
       const name = $("judge").value.trim();
       const isNew = !judge && done() && !read(`${store} ${name}`); // who began without a name
