@@ -189,16 +189,21 @@ def nuggets_assign(settings: Assign) -> None:
 
 def _texts(settings: Assign, banks: "Mapping[str, Bank]", scratch: Path) -> "Iterator[Assigned]":
     """Each text with the nuggets of its topic: responses by system, or documents once."""
+    from adducir.cli.console import note
     from adducir.judges.grading import pooled
     from adducir.judges.nugget_files import read_responses
     from adducir.judges.nuggets import Assigned
 
     if settings.index is None and settings.corpus is None:
+        absent = 0
         for path, name in common.system_names(settings.texts_of).items():
             for system, qid, text in read_responses(path, name):
+                absent += qid not in banks
                 if qid in banks:
                     bank = banks[qid]
                     yield Assigned(qid, bank.query, text, bank.nuggets, system)
+        if absent:
+            note(f"{counted(absent, 'response')} to topics without nuggets left out")
         return
     settings.check_source()
     runs = [settings.read_run(path) for path in settings.texts_of]

@@ -97,7 +97,7 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
         value, _, label = (piece.strip() for piece in part.partition("="))
         if not re.fullmatch(r"-?\d{1,4}", value) or int(value) in choices:
             raise UsageError(
-                f"--set choices: {part.strip()!r} is not a grade with its label, or repeats a grade.",
+                f"--set choices: {part.strip()!r} is not a new grade with its label.",
                 hint=f"Write {GRADES}.",
             )
         choices[int(value)] = label

@@ -36,17 +36,22 @@ def read_banks(path: Path) -> list[Bank]:
     """Banks of a file, or of a folder with a file per topic; says in a line how it was read."""
     banks = dict[str, Bank]()
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
-    kinds = dict[str, None]()
+    kinds, empty = dict[str, None](), 0
     for file in files:
         for line, record in read_objects(file):
             bank, kind = _bank(file, line, record)
             kinds[kind] = None
+            if not bank.nuggets:
+                empty += 1
+                continue
             if bank.qid in banks:
                 raise InputError(f"topic {bank.qid} has two banks.", path=file, line=line)
             banks[bank.qid] = bank
     if not banks:
         raise InputError("it does not contain any nuggets.", path=path)
-    progress().note_once(f"{path}: {' and '.join(kinds)}, {len(banks):,} topics")
+    without = f"; {counted(empty, 'topic')} without nuggets left out" if empty else ""
+    read = f"{path}: {' and '.join(kinds)}, {counted(len(banks), 'topic')}"
+    progress().note_once(f"{read}{without}")
     return [*banks.values()]
 
 
@@ -89,10 +94,7 @@ def _questions(bank: Any) -> Iterator[tuple[str, Any]]:
 
 def _made(qid: str, query: str, texts: Iterable[tuple[str, Any]]) -> Bank:
     """A bank; nuggets without an importance are vital, as nothing says that they are less."""
-    nuggets = tuple(Nugget(text, _importance(stated)) for text, stated in texts)
-    if not nuggets:
-        raise ValueError(f"topic {qid} has no nuggets")
-    return Bank(qid, query, nuggets)
+    return Bank(qid, query, tuple(Nugget(text, _importance(stated)) for text, stated in texts))
 
 
 def _importance(stated: Any) -> str:
@@ -110,7 +112,7 @@ def _string(value: Any) -> str:
 
 def _qid(record: Mapping[str, Any]) -> str:
     value = next((record[name] for name in _QIDS if record.get(name) not in (None, "")), None)
-    if not isinstance(value, str | int):
+    if not isinstance(value, str | int) or isinstance(value, bool):
         raise TypeError
     return str(value)
 

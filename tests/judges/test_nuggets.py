@@ -243,7 +243,9 @@ def test_a_folder_of_nugget_documents(tmp_path):
     ("text", "line"),
     [
         ('{"qid": "1", "nuggets": [{"text": "a"}]}\n{"qid": "1", "nuggets": [{"text": "b"}]}', 2),
-        ('{"qid": "1", "nuggets": [{"text": "a"}]}\n{"qid": "2", "nuggets": []}', 2),
+        ('{"qid": "1", "nuggets": [{"text": "a", "importance": "essential"}]}', 1),
+        ('{"qid": "1", "nuggets": [{"text": null}]}', 1),
+        ('{"qid": true, "nuggets": [{"text": "a"}]}', 1),
         ('{"qid": "1", "nuggets": ["a"]}', 1),
         ('{"nuggets": [{"text": "a"}]}', 1),
         ('{"query_id": "1", "nugget_bank": {"a": {}}}', 1),
@@ -259,6 +261,20 @@ def test_damaged_banks_name_their_line(tmp_path, text, line):
     with pytest.raises(InputError) as error:
         read_banks(path)
     assert error.value.line == line
+
+
+def test_a_topic_without_nuggets_is_left_out(tmp_path, capsys):
+    banks = [Bank("1", "cats", (Nugget("a", "vital"),)), Bank("2", "dogs", ())]
+    path, answers = tmp_path / "bank.jsonl", tmp_path / "answers.jsonl"
+    write_banks(banks, path)  # as `create` does where a model lists none
+    assert read_banks(path) == banks[:1]
+    answers.write_text("".join(json.dumps({"qid": q, "answer": "x"}) + "\n" for q in "12"))
+    (tmp_path / "llm.yaml").write_text("kind: llm\nendpoint: http://localhost:1/v1\nname: m\n")
+    words = ["assign", answers, "-n", path, "-l", tmp_path / "llm.yaml", "-o", tmp_path / "a.jsonl"]
+    assert main(["nuggets", *map(str, words), "--dry-run"]) == 0
+    said = capsys.readouterr().err
+    assert "1 topic; 1 topic without nuggets left out" in said
+    assert "1 response to topics without nuggets left out" in said
 
 
 def report(**more):
