@@ -160,7 +160,10 @@ class DenseIndex(Index):
             return [name]
         path = self.path.resolve()
         below = Path(*(part for part in Path(name).parts if part != ".."))
-        places = [path / name, *(around / below for around in (Path.cwd(), *path.parents))]
+        places = [
+            Path(os.path.normpath(path / name)),
+            *(around / below for around in (Path.cwd(), *path.parents)),
+        ]
         return [str(place) for place in dict.fromkeys(places) if place.is_dir()]
 
     @cached_property

@@ -31,12 +31,10 @@ from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
-from adducir.runs.read import read_run
-from adducir.runs.run import Run
-from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.training.data import HeldOut, same_number
 from adducir.training.example_files import ExampleFile, FileExample
 from adducir.training.example_recipe import ExamplesPart
+from adducir.training.example_runs import run_of, teacher_scores
 from adducir.training.leaks import documents_left
 from adducir.training.losses import LOSSES, Loss
 
@@ -162,14 +160,20 @@ class ExampleSource:
             yield example, held_out.part_of(example.group)
 
     def __iter__(self) -> Iterator[Example]:
-        self.counts = Counter(dict.fromkeys(_COUNTED, 0))
+        self.counts, is_taught = Counter(dict.fromkeys(_COUNTED, 0)), False
         for example in self._source():
             positives, negatives = len(example.positives), len(example.negatives)
+            is_taught = is_taught or bool(example.scores)
             if not positives or (self._loss.needs_negatives and not negatives):
                 self.counts["without_positive"] += 1
                 continue
             self.counts.update(queries=1, positives=positives, negatives=negatives)
             yield example
+        if self.part.margin is not None and not is_taught:
+            raise InputError(
+                "`examples.margin` has no effect: no document has a teacher's score.",
+                path=(self._paths["files"] + self._paths["teacher"])[0],
+            )
         if not self.counts["queries"]:
             name, needed = LOSSES.name_of(type(self._loss)), "a positive"
             if self._loss.needs_negatives:
@@ -206,7 +210,7 @@ class ExampleSource:
         if unknown := {docno for docno in relevant if text(docno) is None}:
             progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
         barred = self._barred(text)
-        teacher = _scores(self._paths["teacher"], cast("Topics", self._topics))
+        teacher = teacher_scores(self._paths["teacher"], cast("Topics", self._topics))
         for qid, query, positives, others in topics:
             scores, judged = teacher.get(qid, {}), grades.get(qid, {})
 
@@ -336,7 +340,7 @@ class ExampleSource:
         ranked: dict[str, dict[str, None]] = {}
         for path in self._paths["runs"]:
             seen = Counter[str]()
-            for qid, docno, _ in _run(path, topics).top(part.depth).frame.iter_rows():
+            for qid, docno, _ in run_of(path, topics).top(part.depth).frame.iter_rows():
                 seen[qid] += 1
                 if seen[qid] > part.skip:
                     ranked.setdefault(qid, {})[docno] = None
@@ -402,7 +406,8 @@ def examples_line(counts: Mapping[str, int]) -> str:
     """What became of the sources, in words."""
     lost = [f"{counted(counts[name], noun)}{rest}" for name, noun, rest in _LOST if counts[name]]
     return (
-        f"{counts['queries']:,} queries, {counts['left_out_queries']:,} queries and "
+        f"{counts['queries']:,} queries with {counts['positives']:,} positives and "
+        f"{counts['negatives']:,} negatives, {counts['left_out_queries']:,} queries and "
         f"{counts['left_out_documents']:,} documents left out by leak control"
         f"{'; not used: ' if lost else ''}{', '.join(lost)}"
     )
@@ -426,31 +431,3 @@ def _texts(
                 break
     refuse_absent(fields, [fields_seen], corpus.source)
     return lambda docno: texts[numbers[docno]] if docno in numbers else None
-
-
-def _run(path: Path, topics: Topics) -> Run:
-    """A run of some of the topics."""
-    run = read_run(path)
-    if {*topics.qids}.isdisjoint(run.frame["qid"].unique()):
-        message = "this run has none of the qids of `examples.topics`."
-        raise InputError(message, path=path, hint="Name a run of the same topics.")
-    return run
-
-
-def _scores(paths: Iterable[Path], topics: Topics) -> Mapping[str, Mapping[str, float]]:
-    """A teacher's scores by qid and docno; the first run that has a document counts.
-
-    What a reranked run has below the depth of reranking is not the reranker's.
-    """
-    scores: dict[str, dict[str, float]] = {}
-    for path in paths:
-        run = _run(path, topics)
-        facts = read_metadata(path) if metadata_for(path).is_file() else {}
-        stages = part_of(facts, "method").get("reranking")
-        depth = part_of(stages, len(stages) - 1).get("depth") if isinstance(stages, list) else None
-        if isinstance(depth, int) and 0 < depth < run.depth:
-            run = run.top(depth)
-            progress().note(f"{path}: a teacher's scores are of the {depth:,} reranked documents")
-        for qid, docno, score in run.frame.iter_rows():
-            scores.setdefault(qid, {}).setdefault(docno, score)
-    return scores

@@ -245,6 +245,8 @@ def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
     lost = "not used: 1 example without the texts that the loss needs, 1 false negative"
     assert examples_line(counts).endswith(lost)
     assert len(read(tmp_path, file, most=2)[0]) == 2
+    with pytest.raises(InputError, match="margin` has no effect"):
+        read(tmp_path, file, margin=1)
     with pytest.raises(ValidationError, match="corpus"):
         read(tmp_path, file, without=without)
 
