@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import Asking, check_queries
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, UsageError
@@ -111,6 +111,7 @@ def judge(settings: Judge) -> None:
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
+        check_queries(topics)
         queries = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
         }

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import Asking, check_queries
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
@@ -114,6 +114,7 @@ def nuggets_create(settings: Create) -> None:
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
+        check_queries(topics)
         about = settings.about(settings.topics)
         queries = {
             qid: {"query": query} | about.get(qid, {})

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import Asking, check_queries
 from adducir.cli.command import Writes, option
 from adducir.corpora.reading import QueryReading
 
@@ -52,6 +52,7 @@ def query2doc(settings: Query2doc) -> None:
     prompt = open_prompt(settings.prompt, QueryPrompt)
     with open_progress() as progress:
         topics = settings.read_topics(settings.topics)
+        check_queries(topics)
         if settings.dry_run:
             requests = [Request(prompt.messages(query)) for query in topics.queries]
             with closing(answering.opened(model, settings.output)) as cache:

@@ -73,6 +73,11 @@ class PointwiseRecipe(AskedRecipe, Question):
                     hint="Set `no`, or use a recipe with `model: yes-no`.",
                 )
             return PointwiseAsker(self, llm, None, stated)
+        if idle := [key for key in ("instruction", "yes", "no") if getattr(self, key) is not None]:
+            raise InputError(
+                f"`{idle[0]}` has no effect: no template is published for {llm.name}.",
+                hint="Set `template`, too, or a `prompt` with the answers.",
+            )
         return PointwiseAsker(self, llm, open_prompt(self.prompt or "binary", Prompt, folder))
 
 

@@ -292,6 +292,12 @@ def test_a_server_without_probabilities_is_refused(opened):
         opened({"model": "llm-pointwise"}, Server((200, said("Yes")))).order("q", ["a", "b"])
 
 
+@pytest.mark.parametrize("key", ["instruction", "yes", "no"])
+def test_a_token_without_a_template_is_refused(opened, key):
+    with pytest.raises(InputError, match=f"`{key}` has no effect"):
+        opened({"model": "llm-pointwise", key: "true"}, Server((200, said("Yes")))).check()
+
+
 def test_a_published_template_is_continued_as_it_stands(opened):
     top = {"yes": -0.2, "no": -2.0, "Yes": -3.0}
     answer = {"choices": [{"text": "yes", "finish_reason": "length", "index": 0}], "usage": {}}
