@@ -13,7 +13,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, UsageError
 from adducir.core.recipe import needs, without
-from adducir.core.texts import counted
+from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
 from adducir.runs.reading import RunReading
@@ -137,6 +137,9 @@ def judge(settings: Judge) -> None:
         )
         statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
         if judged.ungraded > settings.failures:
+            unparsed = judged.frame.filter(status="unparsed")["answer"]
+            if len(unparsed):
+                statuses += f", such as {shortened(unparsed[0])!r}"
             raise IncompleteError(
                 f"{judged.ungraded:.1%} of the pairs have no grade, more than "
                 f"{settings.failures:.1%} ({statuses}); no qrels were written.",

@@ -72,13 +72,19 @@ async def _ask_one(client: Any, model: "LanguageModel", request: Request) -> Ans
         try:
             response = await client.post(f"{model.endpoint}/{path}", json=request.body(model))
             if response.status_code == 200:
-                return _read(_json(response), _now())
+                try:
+                    return _read(_json(response), _now())
+                except _MALFORMED as error:
+                    raise ValueError(
+                        f"not an answer ({error}): {shortened(response.text)}"
+                    ) from None
             message = f"HTTP {response.status_code}: {_without_key(model, _reason(response))}"
             if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
                 return _refusal(model, request, response, message)
             wait = _stated_wait(response.headers.get("retry-after", ""), wait)
         except (httpx2.HTTPError, httpx2.StreamError, *_MALFORMED) as error:
-            message = f"{type(error).__name__}: {error}"
+            kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+            message = f"{kind}{error}"
         if attempt < model.retries:
             await asyncio.sleep(wait)
     message = shortened(_without_key(model, message), _LONGEST_MESSAGE)

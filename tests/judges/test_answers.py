@@ -138,6 +138,9 @@ def test_why_requests_failed_is_said(cache, capsys):
         "1 request to m failed; most often: HTTP 503: all workers are busy"
         in capsys.readouterr().err
     )
+    with open_progress():
+        answered(cache, Server((200, {"choices": []})), request("other"))
+    assert 'not an answer (list index out of range): {"choices": []}' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
