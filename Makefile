@@ -38,7 +38,7 @@ slow: $(VENV)/.full
 
 browser: $(VENV)/.full
 	$(INSTALL) --editable ".[browser]"
-	$(BIN)/python -m pytest -m browser tests/browser
+	$(BIN)/python -m pytest -m browser tests/browser -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/.full
 	$(BIN)/ruff check .

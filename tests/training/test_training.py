@@ -374,13 +374,10 @@ def by_torchrun(*arguments, **environment):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["deepct", "dual-encoder"])
-def test_several_processes_train_one_model_and_survive_a_kill(study, kind):
+def test_several_processes_train_one_model_and_survive_a_kill(study):
     (study / "steps.py").write_text(STEPS)
-    changes = ["training.epochs=20"]
-    if kind == "dual-encoder":
-        changes += ["batches.mini_batch_num_tokens=60", "batches.by=group"]
-    arguments = (study / "steps.py", study / f"{kind}.yaml")
+    changes = ["training.epochs=20", "batches.mini_batch_num_tokens=60", "batches.by=group"]
+    arguments = (study / "steps.py", study / "dual-encoder.yaml")
     done, text = by_torchrun(*arguments, study / "whole", *changes)
     assert done, text
     assert json.loads((study / "whole" / "training.json").read_text())["processes"] == 2
