@@ -376,7 +376,7 @@ def by_torchrun(*arguments, **environment):
 @pytest.mark.slow
 def test_several_processes_train_one_model_and_survive_a_kill(study):
     (study / "steps.py").write_text(STEPS)
-    changes = ["training.epochs=20", "batches.mini_batch_num_tokens=60", "batches.by=group"]
+    changes = ["training.epochs=6", "batches.mini_batch_num_tokens=60", "batches.by=group"]
     arguments = (study / "steps.py", study / "dual-encoder.yaml")
     done, text = by_torchrun(*arguments, study / "whole", *changes)
     assert done, text
