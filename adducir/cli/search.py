@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.core.config import parse_value
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
+from adducir.core.packages import imported
 from adducir.core.recipe import needs, without
 from adducir.core.texts import nearest
 from adducir.corpora.reading import QrelsReading, TopicReading
@@ -211,10 +211,13 @@ def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] |
 
 def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
     """The model and the feedback method with their hyperparameters."""
-    given: dict[str, Any] = {
-        key: parse_value(text) if text.startswith("{") else text
-        for key, text in settings.more.items()
-    }
+    given: dict[str, Any] = dict(settings.more)
+    for key, text in settings.more.items():
+        if text.startswith("{"):  # only then is YAML imported
+            try:
+                given[key] = imported("adducir.core.config:parse_value")(text)
+            except InputError as error:
+                raise UsageError(f"--set {key}: {error.what}") from error
     for key in ("k1", "b"):
         if getattr(settings, key) is not None:
             given.setdefault(key, getattr(settings, key))

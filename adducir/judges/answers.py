@@ -383,7 +383,7 @@ def fitted(
         The answers, with the words that were allowed.
     """
     answers: dict[int, tuple[Answer, int]] = {}
-    todo = list(range(len(builders)))
+    todo, longest = list(range(len(builders))), words
     while todo:
         replies = yield [builders[number](words) for number in todo]
         answers |= {number: (reply, words) for number, reply in zip(todo, replies, strict=True)}
@@ -391,8 +391,8 @@ def fitted(
         todo = [number for number in todo if answers[number][0].status == "too_long"]
         if words < _LEAST_WORDS:
             break
-        if todo:
-            shortened["shortened prompts"] += len(todo)
+    if count := sum(used < longest for _, used in answers.values()):
+        shortened["shortened prompts"] += count
     return [answers[number] for number in range(len(builders))]
 
 
