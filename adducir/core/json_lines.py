@@ -221,7 +221,9 @@ class JsonText:
             except json.JSONDecodeError as error:
                 near = error.pos + _CUT_OFF >= len(self._text)
                 if not (near or error.msg.startswith("Unterminated")) or not self._read_on():
-                    self._advance(error.pos)
+                    # What is cut off ends on its last line, not on the empty one after it.
+                    is_cut = not self._text[error.pos :].strip()
+                    self._advance(len(self._text.rstrip()) if is_cut else error.pos)
                     raise self._error(f"this is not JSON: {error.msg}.") from None
             except (RecursionError, ValueError) as error:  # thousands of brackets or digits
                 raise self._error(f"this is not usable JSON: {error}.") from None
