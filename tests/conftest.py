@@ -58,6 +58,7 @@ TIERS = {
     "experiments": "study",
     "indexes": "engine",
     "journeys": "study",
+    "judges/test_not_asked.py": "models",
     "models": "models",
     "plugins": "study",
     "recipes": "study",

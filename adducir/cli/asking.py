@@ -4,11 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adducir.cli.command import option
-from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
-    from adducir.corpora.topics import Topics
     from adducir.judges.answers import Answering
 
 
@@ -31,14 +29,4 @@ class Asking(Recipe):
     def answering(self) -> "Answering":
         from adducir.judges.answers import Answering
 
-        return Answering(self.cache, self.offline)
-
-
-def check_queries(topics: "Topics") -> None:
-    """Refuse a topic without a query: a model would answer all the same."""
-    for qid, query in zip(topics.qids, topics.queries, strict=True):
-        if not query.strip():
-            raise UsageError(
-                f"topic {qid} has no query, so that a model's answers about it mean nothing.",
-                hint="Leave it out of the topics, or name the field to read: --query-field.",
-            )
+        return Answering(self.cache, self.offline, dry=self.dry_run)

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.asking import Asking, check_queries
+from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, UsageError
@@ -98,7 +98,7 @@ def judge(settings: Judge) -> None:
     from adducir.judges.grading import judge as judge_pairs
     from adducir.judges.grading import pooled, requests_for
     from adducir.judges.llm import open_llm
-    from adducir.judges.prompting import open_prompt
+    from adducir.judges.prompting import open_prompt, refuse_empty_queries
 
     if settings.llm is None or settings.topics is None:
         return  # refused by the recipe
@@ -111,13 +111,14 @@ def judge(settings: Judge) -> None:
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
-        check_queries(topics)
         queries = {
             qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
         }
         for qid, more_text in settings.about(settings.topics).items():
             queries[qid] |= more_text
         pairs = pooled(runs, topics.qids, settings.depth)
+        asked_about = pairs["qid"].unique(maintain_order=True)
+        refuse_empty_queries({qid: queries[qid]["query"] for qid in asked_about})
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
         texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         if settings.dry_run:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from adducir.cli import common
-from adducir.cli.asking import Asking, check_queries
+from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
@@ -104,6 +104,7 @@ def nuggets_create(settings: Create) -> None:
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import write_banks
     from adducir.judges.nuggets import PROMPTS, NuggetWriter
+    from adducir.judges.prompting import refuse_empty_queries
 
     model = open_llm(settings.llm)
     writer = NuggetWriter(model, settings.prompts or PROMPTS, settings.window, settings.max_nuggets)
@@ -114,7 +115,6 @@ def nuggets_create(settings: Create) -> None:
     ):
         runs = [settings.read_run(path) for path in settings.runs]
         topics = settings.read_topics(settings.topics)
-        check_queries(topics)
         about = settings.about(settings.topics)
         queries = {
             qid: {"query": query} | about.get(qid, {})
@@ -129,6 +129,7 @@ def nuggets_create(settings: Create) -> None:
         for qid, docno, _ in pairs.iter_rows():
             if qid in texts:
                 texts[qid].append(by_docno[docno])
+        refuse_empty_queries({qid: queries[qid]["query"] for qid in texts})
         if settings.dry_run:
             progress.note(f"At most {plan(model, writer.most_requests(queries, texts), cache)}")
             return
@@ -320,7 +321,9 @@ def _listed(statuses: Counter[str]) -> str:
 
 
 def _refuse_above(statuses: Counter[str], most: float, cache: Path) -> None:
-    answers = {name: n for name, n in statuses.items() if name != "shortened prompts"}
+    from adducir.judges.answers import EMPTY, SHORTENED
+
+    answers = {name: count for name, count in statuses.items() if name not in (SHORTENED, EMPTY)}
     bad = sum(answers.values()) - answers.get("ok", 0)
     if bad > most * sum(answers.values()):
         raise IncompleteError(

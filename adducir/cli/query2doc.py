@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.asking import Asking, check_queries
+from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.corpora.reading import QueryReading
 
@@ -42,21 +42,19 @@ def query2doc(settings: Query2doc) -> None:
 
     from adducir.cli.console import near, open_progress
     from adducir.core.files import publishing, writing_text
-    from adducir.judges.answers import Request, plan
+    from adducir.judges.answers import plan
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import open_prompt
-    from adducir.judges.query2doc import QueryPrompt, expand
+    from adducir.judges.query2doc import QueryPrompt, expand, expansions
     from adducir.runs.write import metadata_for, metadata_text
 
     model, answering = open_llm(settings.llm), settings.answering()
     prompt = open_prompt(settings.prompt, QueryPrompt)
     with open_progress() as progress:
         topics = settings.read_topics(settings.topics)
-        check_queries(topics)
         if settings.dry_run:
-            requests = [Request(prompt.messages(query)) for query in topics.queries]
             with closing(answering.opened(model, settings.output)) as cache:
-                progress.note(plan(model, requests, cache))
+                progress.note(plan(model, expansions(topics, prompt), cache))
             return
         expanded = expand(
             topics,

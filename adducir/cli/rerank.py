@@ -57,6 +57,7 @@ def rerank(settings: Rerank) -> None:
     from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder, writing_text
+    from adducir.judges.prompting import refuse_empty_queries
     from adducir.models.machine import using_threads
     from adducir.rerankers.asked import AskedReranker
     from adducir.rerankers.recipe import open_reranker
@@ -85,6 +86,7 @@ def rerank(settings: Rerank) -> None:
             raise UsageError(f"`{asking[0]}` has no effect: {reranker.name} asks nobody.")
         if settings.dry_run and isinstance(reranker, AskedReranker):
             rows = questions_of(candidates, best, topics)
+            refuse_empty_queries({qid: query for qid, query, _ in rows})
             questions = [(query, texts.get(docnos)) for _, query, docnos in rows]
             progress.note(reranker.plan(questions, output))
             return

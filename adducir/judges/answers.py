@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.core.progress import progress
-from adducir.core.texts import counted
+from adducir.core.texts import counted, listed
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
 
 Status = Literal["ok", "refused", "too_long", "cut", "empty", "failed"]
 FAILED: Status = "failed"
+SHORTENED, EMPTY = "shortened prompts", "without text"
 RAW = "raw"
 CACHE = "answers.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, answer TEXT)"
@@ -113,13 +114,27 @@ def _canonical(value: Any) -> str:
 
 
 class AnswerCache:
-    """Answers by key in one SQLite file."""
+    """Answers by key in one SQLite file.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: The file.
+        writes: Whether answers are added; otherwise nothing is written, not even a missing file.
+    """
+
+    def __init__(self, path: Path, *, writes: bool = True) -> None:
         self.path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if writes:
+            path.parent.mkdir(parents=True, exist_ok=True)
         with self._used():
-            self._database = sqlite3.connect(path, timeout=60)
+            if not writes and path.exists():
+                # Immutable: otherwise SQLite writes its index of the log beside it. A log that is
+                # there holds the last answers of a process that runs, or was killed.
+                mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+                uri = f"{path.absolute().as_uri()}?{mode}"
+                self._database = sqlite3.connect(uri, timeout=60, uri=True)
+                self._database.execute("SELECT 1 FROM answers LIMIT 1")
+                return
+            self._database = sqlite3.connect(path if writes else ":memory:", timeout=60)
             self._database.execute("PRAGMA journal_mode=WAL")
             # Of a killed process everything is kept; a power cut may lose the last answers.
             self._database.execute("PRAGMA synchronous=NORMAL")
@@ -152,6 +167,12 @@ class AnswerCache:
         with self._used(), self._database:
             self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
 
+    def models(self) -> list[str]:
+        """The models whose answers it has, by the names they were asked under."""
+        query = "SELECT DISTINCT json_extract(request, '$.model') FROM answers ORDER BY 1"
+        with self._used():
+            return [name for (name,) in self._database.execute(query)]
+
     def close(self) -> None:
         self._database.close()
 
@@ -164,15 +185,18 @@ class Answering:
         cache: The file; by default the language model's, or ``answers.sqlite`` beside the output.
         offline: Whether to use the cache alone.
         transport: An httpx2 transport, for tests.
+        dry: Whether nobody will be asked, because it is only planned.
     """
 
     cache: Path | None = None
     offline: bool = False
     transport: Any = None
+    dry: bool = False
 
     def opened(self, model: "Answerer", beside: Path | None) -> AnswerCache:
         beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
-        return AnswerCache(self.cache or model.cache_path or beside_it)
+        writes = not (self.dry or self.offline or model.offline)
+        return AnswerCache(self.cache or model.cache_path or beside_it, writes=writes)
 
 
 @dataclass
@@ -329,10 +353,11 @@ def converse(
     conversation = Conversation(model, talks, cache)
     count = len(conversation.waiting)
     if count and (offline or model.offline):
+        names = f" The cache has answers of {listed(cache.models()) or 'nobody'}."
         raise UsageError(
-            f"{counted(count, 'answer')} of {count + conversation.record.cached:,} are not in "
-            f"{cache.path}.",
-            hint="Ask for them without --offline, or use the cache that has them.",
+            f"{counted(count, 'answer')} of {count + conversation.record.cached:,} by {model.name} "
+            f"{'is' if count == 1 else 'are'} not in {cache.path}.",
+            hint=f"Ask for them without --offline, or use the cache that has them.{names}",
         )
     if model.limits.requests is not None and count > model.limits.requests:
         raise UsageError(
@@ -392,7 +417,7 @@ def fitted(
         if words < _LEAST_WORDS:
             break
     if count := sum(used < longest for _, used in answers.values()):
-        shortened["shortened prompts"] += count
+        shortened[SHORTENED] += count
     return [answers[number] for number in range(len(builders))]
 
 

@@ -16,7 +16,7 @@ import polars as pl
 
 from adducir.core.files import publishing, writing_text
 from adducir.corpora.qrels import Qrels
-from adducir.judges.answers import AnswerCache, Asked, Request, converse, fitted
+from adducir.judges.answers import EMPTY, AnswerCache, Asked, Request, converse, fitted
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Prompt, masses
 from adducir.runs.run import Run
@@ -58,8 +58,9 @@ class Judged:
 
     @property
     def ungraded(self) -> float:
-        """The share of pairs without a grade."""
-        return self.frame["grade"].null_count() / max(1, len(self.frame))
+        """The share of pairs asked about that have no grade."""
+        asked = self.frame.filter(pl.col("status") != EMPTY)["grade"]
+        return asked.null_count() / max(1, len(asked))
 
     @property
     def qrels(self) -> Qrels:
@@ -97,6 +98,11 @@ def pooled(runs: Sequence[Run], qids: Sequence[str], depth: int) -> pl.DataFrame
     return pairs.sort("qid", "docno")
 
 
+def with_text(pairs: pl.DataFrame, texts: Mapping[str, str]) -> pl.DataFrame:
+    """The pairs whose documents say something; nobody is asked about the others."""
+    return pairs.filter([bool(texts[docno].strip()) for docno in pairs["docno"]])
+
+
 def requests_for(
     pairs: pl.DataFrame,
     topics: Mapping[str, Mapping[str, str]],
@@ -106,10 +112,10 @@ def requests_for(
     *,
     repeat: int = 0,
 ) -> list[Request]:
-    """A request per pair."""
+    """A request per pair whose document says something."""
     return [
         _request(topics[qid], texts[docno], model, prompt, repeat, prompt.words)
-        for qid, docno in pairs.iter_rows()
+        for qid, docno in with_text(pairs, texts).iter_rows()
     ]
 
 
@@ -145,7 +151,7 @@ def judge(
         offline: Whether to use the cache alone.
         transport: For tests.
     """
-    asked_pairs = list(pairs.iter_rows())
+    asked_pairs = list(with_text(pairs, texts).iter_rows())
     builders = [
         partial(_request, topics[qid], texts[docno], model, prompt, repeat)
         for qid, docno in asked_pairs
@@ -160,7 +166,15 @@ def judge(
         status = answer.status if not is_answer else "unparsed" if grade is None else "ok"
         mass, expected = _expected(prompt, answer.top)
         rows.append((qid, docno, grade, status, mass, expected, cut, answer.text))
-    return Judged(pl.DataFrame(rows, schema=SCHEMA, orient="row"), model, prompt, record)
+    frame = pairs.join(
+        pl.DataFrame(rows, schema=SCHEMA, orient="row"),
+        on=["qid", "docno"],
+        how="left",
+        maintain_order="left",
+    )
+    empty = {"status": EMPTY, "cut": False, "answer": ""}
+    frame = frame.with_columns(pl.col(name).fill_null(value) for name, value in empty.items())
+    return Judged(frame, model, prompt, record)
 
 
 def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, float | None]:

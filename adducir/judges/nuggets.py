@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import UsageError
-from adducir.judges.answers import AnswerCache, Asked, Request, Talk, converse, fitted
+from adducir.judges.answers import EMPTY, AnswerCache, Asked, Request, Talk, converse, fitted
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import NuggetPrompt, Prompt, open_prompt
 
@@ -104,7 +104,8 @@ class NuggetWriter:
         return Request(self.importance.messages(topic, nugget, words), parameters)
 
     def windows(self, texts: Sequence[str]) -> list[Sequence[str]]:
-        return [texts[at : at + self.window] for at in range(0, len(texts), self.window)]
+        some = [*filter(str.strip, texts)]
+        return [some[at : at + self.window] for at in range(0, len(some), self.window)]
 
     def most_requests(
         self, topics: Mapping[str, Mapping[str, str]], texts: Mapping[str, Sequence[str]]
@@ -149,6 +150,8 @@ class NuggetWriter:
 
     def _talk(self, topic: Mapping[str, str], texts: Sequence[str], statuses: Counter[str]) -> Talk:
         nuggets = list[str]()
+        if empty := sum(not text.strip() for text in texts):
+            statuses[EMPTY] += empty
         for window in self.windows(texts):
             builder = partial(self.listing, topic, window, nuggets)
             ((answer, _),) = yield from fitted([builder], self.lists.words, statuses)
@@ -189,6 +192,10 @@ def assign_nuggets(
     statuses = Counter[str]()
 
     def talk(item: Assigned) -> Talk:
+        if not item.text.strip():
+            statuses[EMPTY] += 1
+            absent = [replace(nugget, assignment=ASSIGNMENTS[0]) for nugget in item.nuggets]
+            return replace(item, nuggets=tuple(absent))
         builders = assignment_requests(item, model, prompt)
         answers = yield from fitted(builders, prompt.words, statuses)
         nuggets = []

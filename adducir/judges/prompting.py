@@ -237,6 +237,17 @@ def masses(grades: Mapping[str, int], top: Mapping[str, float]) -> dict[int, flo
     return sums
 
 
+def refuse_empty_queries(queries: Mapping[str, str]) -> None:
+    """Refuse a topic, by qid, without a query: a model would answer all the same."""
+    for qid, query in queries.items():
+        if not query.strip():
+            topic = f"topic {qid} has no query" if qid else "a query is empty"
+            raise UsageError(
+                f"{topic}, so that a model's answers about it mean nothing.",
+                hint="Leave it out of the topics, or name the field to read: --query-field.",
+            )
+
+
 P = TypeVar("P", bound=Recipe)
 
 

@@ -21,7 +21,7 @@ from adducir.core.recipe import Recipe
 from adducir.corpora.topics import Topics
 from adducir.judges.answers import Answering, Request, ask
 from adducir.judges.llm import Answerer
-from adducir.judges.prompting import Messages
+from adducir.judges.prompting import Messages, refuse_empty_queries
 
 REPEATS = 5
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
@@ -73,6 +73,12 @@ class Expanded:
     facts: dict[str, Any]
 
 
+def expansions(topics: Topics, prompt: QueryPrompt) -> list[Request]:
+    """A request per topic; an empty query is an error."""
+    refuse_empty_queries(dict(zip(topics.qids, topics.queries, strict=True)))
+    return [Request(prompt.messages(query)) for query in topics.queries]
+
+
 def expand(
     topics: Topics,
     model: Answerer,
@@ -101,7 +107,7 @@ def expand(
     Raises:
         IncompleteError: More queries stay unexpanded.
     """
-    requests = [Request(prompt.messages(query)) for query in topics.queries]
+    requests = expansions(topics, prompt)
     with closing(answering.opened(model, beside)) as cache:
         options: dict[str, Any] = {"transport": answering.transport}
         asked = ask(model, requests, cache, offline=answering.offline, **options)

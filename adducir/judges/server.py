@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT = 60.0
 _LONGEST_MESSAGE = 200
+_IN_A_ROW = 20
+"""After more requests than these and those at a time have failed, no others are tried."""
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|size|window)|maximum.{0,20}tokens|too (?:long|many tokens)", re.I
@@ -30,65 +32,100 @@ _THOUGHT = re.compile(r"\s*<think>(.*?)</think>", re.DOTALL)
 
 def answer(conversation: Conversation, model: "LanguageModel", transport: Any = None) -> None:
     """Answer whatever waits, until nothing does."""
-    asyncio.run(_answer(conversation, model, transport))
+    asyncio.run(_Asking(conversation, model).all(transport))
 
 
-async def _answer(conversation: Conversation, model: "LanguageModel", transport: Any) -> None:
-    httpx2, news, busy = required("httpx2"), asyncio.Event(), 0
-    limits = httpx2.Limits(max_connections=model.concurrency)
-    async with httpx2.AsyncClient(
-        headers=model.headers(), timeout=model.timeout, transport=transport, limits=limits
-    ) as client:
+class _Asking:
+    """Asks for what waits, and stops if nobody is there to answer."""
 
-        async def work() -> None:
-            nonlocal busy
-            while conversation.waiting or busy:
-                if not conversation.waiting:  # an answer may bring more
-                    news.clear()
-                    await news.wait()
-                    continue
-                key, request = conversation.waiting.popleft()
-                busy += 1
-                began = time.perf_counter()
-                answer = await _ask_one(client, model, request)
-                seconds = round(time.perf_counter() - began, 3)
-                conversation.resolve(key, request, replace(answer, seconds=seconds))
-                busy -= 1
-                news.set()
+    def __init__(self, conversation: Conversation, model: "LanguageModel") -> None:
+        self.conversation, self.model = conversation, model
+        self.news, self.busy = asyncio.Event(), 0
+        self.is_there = False  # the server answered something, if only with an error
+        self.failed = 0  # requests in a row that failed, after all their tries
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(model.concurrency):
-                    group.create_task(work())
-        except BaseExceptionGroup as several:  # the first stopped the others
-            raise several.exceptions[0] from None
+    async def all(self, transport: Any) -> None:
+        httpx2, model = required("httpx2"), self.model
+        limits = httpx2.Limits(max_connections=model.concurrency)
+        async with httpx2.AsyncClient(
+            headers=model.headers(), timeout=model.timeout, transport=transport, limits=limits
+        ) as client:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    for _ in range(model.concurrency):
+                        group.create_task(self._work(client))
+            except BaseExceptionGroup as several:  # the first stopped the others
+                raise several.exceptions[0] from None
+
+    async def _work(self, client: Any) -> None:
+        conversation = self.conversation
+        while conversation.waiting or self.busy:
+            if not conversation.waiting:  # an answer may bring more
+                self.news.clear()
+                await self.news.wait()
+                continue
+            key, request = conversation.waiting.popleft()
+            self.busy += 1
+            began = time.perf_counter()
+            answer = await self._ask(client, request)
+            seconds = round(time.perf_counter() - began, 3)
+            conversation.resolve(key, request, replace(answer, seconds=seconds))
+            self._stop_if_in_vain(answer)
+            self.busy -= 1
+            self.news.set()
+
+    def _stop_if_in_vain(self, answer: Answer) -> None:
+        self.failed = self.failed + 1 if answer.status == FAILED else 0
+        hint = "What was answered is kept: run it again when the server answers."
+        endpoint = f"`endpoint` of {self.model.name}, {self.model.endpoint},"
+        if self.failed and not self.is_there:
+            raise MachineError(
+                f"{endpoint} cannot be reached: {answer.message}.",
+                hint=f"Start the server, or correct `endpoint` in the model's file. {hint}",
+            )
+        if self.failed > _IN_A_ROW + self.model.concurrency:
+            raise MachineError(
+                f"{endpoint} failed {self.failed} requests in a row: {answer.message}.", hint=hint
+            )
+
+    async def _ask(self, client: Any, request: Request) -> Answer:
+        httpx2, model, message = required("httpx2"), self.model, ""
+        path = "chat/completions" if request.raw is None else "completions"
+        for attempt in range(model.retries + 1):
+            wait = min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
+            try:
+                response = await client.post(f"{model.endpoint}/{path}", json=request.body(model))
+                self.is_there |= not _is_page(response)
+                if response.status_code == 200:
+                    return _answer_of(response)
+                message = f"HTTP {response.status_code}: {_without_key(model, _reason(response))}"
+                if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
+                    return _refusal(model, request, response, message)
+                wait = _stated_wait(response.headers.get("retry-after", ""), wait)
+            except (httpx2.HTTPError, httpx2.StreamError, *_MALFORMED) as error:
+                unreachable = httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError
+                self.is_there |= isinstance(error, httpx2.HTTPError) and not isinstance(
+                    error, unreachable
+                )
+                kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
+                message = f"{kind}{error}"
+            if attempt < model.retries:
+                await asyncio.sleep(wait)
+        message = shortened(_without_key(model, message).rstrip("."), _LONGEST_MESSAGE)
+        return Answer(FAILED, message=message, date=_now())
 
 
-async def _ask_one(client: Any, model: "LanguageModel", request: Request) -> Answer:
-    httpx2, message = required("httpx2"), ""
-    path = "chat/completions" if request.raw is None else "completions"
-    for attempt in range(model.retries + 1):
-        wait = min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1.0)  # noqa: S311
-        try:
-            response = await client.post(f"{model.endpoint}/{path}", json=request.body(model))
-            if response.status_code == 200:
-                try:
-                    return _read(_json(response), _now())
-                except _MALFORMED as error:
-                    raise ValueError(
-                        f"not an answer ({error}): {shortened(response.text)}"
-                    ) from None
-            message = f"HTTP {response.status_code}: {_without_key(model, _reason(response))}"
-            if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
-                return _refusal(model, request, response, message)
-            wait = _stated_wait(response.headers.get("retry-after", ""), wait)
-        except (httpx2.HTTPError, httpx2.StreamError, *_MALFORMED) as error:
-            kind = "" if type(error) is ValueError else f"{type(error).__name__}: "
-            message = f"{kind}{error}"
-        if attempt < model.retries:
-            await asyncio.sleep(wait)
-    message = shortened(_without_key(model, message), _LONGEST_MESSAGE)
-    return Answer(FAILED, message=message, date=_now())
+def _is_page(response: Any) -> bool:
+    """Whether this is a web page: another server's, or that of one before a server that is down."""
+    return bool(response.text.lstrip()[:1] == "<")
+
+
+def _answer_of(response: Any) -> Answer:
+    try:
+        return _read(_json(response), _now())
+    except _MALFORMED as error:
+        why = "but a web page" if _is_page(response) else f"({error})"
+        raise ValueError(f"not an answer {why}: {shortened(response.text)}") from None
 
 
 def _stated_wait(header: str, otherwise: float) -> float:

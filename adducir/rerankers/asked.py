@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +21,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Needs
 from adducir.core.texts import counted
 from adducir.judges.answers import (
+    EMPTY,
     Answer,
     Answering,
     Asked,
@@ -31,7 +32,7 @@ from adducir.judges.answers import (
     plan_talks,
 )
 from adducir.judges.llm import Answerer, open_llm
-from adducir.judges.prompting import ListPrompt, Prompt
+from adducir.judges.prompting import ListPrompt, Prompt, refuse_empty_queries
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
 from adducir.rerankers.permutations import Order
@@ -253,7 +254,7 @@ class AskedReranker(Reranker):
             IncompleteError: More answers than ``failures`` could not be read.
         """
         began, whole = time.perf_counter(), Verdict()
-        talks = [self.asker.talk(query, texts) for query, texts in topics]
+        talks = [self._talk(query, texts) for query, texts in topics]
         with closing(self.answering.opened(self.llm, beside)) as cache:
             verdicts, record = converse(
                 self.llm,
@@ -264,7 +265,6 @@ class AskedReranker(Reranker):
             )
         for verdict in verdicts:
             whole.add(verdict)
-            verdict.scores = _completed(verdict.scores)
         share = whole.unreadable / max(1, whole.statuses.total())
         most = float(getattr(self.recipe, "failures", 0))
         if share > most:
@@ -279,10 +279,27 @@ class AskedReranker(Reranker):
 
     def plan(self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None) -> str:
         """What asking would take, in a sentence, before anything is sent."""
-        talks = [self.asker.talk(query, texts) for query, texts in topics]
-        bounds = [self.asker.bound(query, texts) for query, texts in topics]
-        with closing(self.answering.opened(self.llm, beside)) as cache:
+        talks = [self._talk(query, texts) for query, texts in topics]
+        bounds = [self.asker.bound(query, [*filter(str.strip, texts)]) for query, texts in topics]
+        with closing(replace(self.answering, dry=True).opened(self.llm, beside)) as cache:
             return plan_talks(self.llm, talks, bounds, cache)
+
+    def _talk(self, query: str, texts: Sequence[str]) -> Talk:
+        """A topic's talk about the texts that say something; the others follow in their order."""
+        refuse_empty_queries({"": query})
+        is_asked = np.array([bool(text.strip()) for text in texts], dtype=bool)
+        verdict = yield from self.asker.talk(query, [*filter(str.strip, texts)])
+        verdict.facts[EMPTY] = len(texts) - int(is_asked.sum())
+        scores = np.full(len(texts), np.nan)
+        scores[is_asked] = verdict.scores
+        absent = np.isnan(scores)
+        places = np.arange(1, absent.sum() + 1)
+        if self.recipe.is_listwise:
+            scores[absent] = 1.0 / (len(texts) - absent.sum() + places)
+        else:
+            scores[absent] = (0.0 if absent.all() else scores[~absent].min()) - places
+        verdict.scores = scores
+        return verdict
 
 
 @dataclass
@@ -319,11 +336,3 @@ def costs_per_topic(
             }
         )
     return rows
-
-
-def _completed(scores: Scores) -> Scores:
-    """Scores in which texts without one follow the others, in their order."""
-    absent = np.isnan(scores)
-    lowest = scores[~absent].min() if not absent.all() else 0.0
-    scores[absent] = lowest - np.arange(1, absent.sum() + 1)
-    return scores

@@ -25,6 +25,7 @@ from adducir.corpora.documents import Corpus, Document, refuse_absent, text_of
 from adducir.corpora.passages import read_by
 from adducir.corpora.topics import Topics
 from adducir.indexes.documents import DocumentStore, DocumentWriter
+from adducir.judges.prompting import refuse_empty_queries
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.running import Running
@@ -197,6 +198,7 @@ def rerank(
     )
     asked, costs = dict[str, Any](), list[dict[str, Any]]()
     if isinstance(reranker, AskedReranker):
+        refuse_empty_queries({qid: query for qid, query, _ in work.topics})
         questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
         verdicts = reranker.verdicts(questions, chunking.output)
         progress().note(f"{reranker.name}: {verdicts.whole}")

@@ -5,6 +5,7 @@ import json
 import httpx2
 
 NOW = {"retry-after": "0"}
+CLIENT = httpx2.AsyncClient
 
 
 def said(text="2", *, finish="stop", **more):
@@ -41,3 +42,8 @@ def thinks(**probabilities):
     """An answer whose first token has these log-probabilities; _ is a blank."""
     top = [{"token": t.replace("_", " "), "logprob": v} for t, v in probabilities.items()]
     return said(top[0]["token"], finish="length", logprobs={"content": [{"top_logprobs": top}]})
+
+
+def client_of(server):
+    """What replaces ``httpx2.AsyncClient``, so that a command asks the server."""
+    return lambda **options: CLIENT(**options | {"transport": server.transport})

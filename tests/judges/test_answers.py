@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from fake_llm import NOW, Server, said
 
-from adducir.cli.app import main
 from adducir.cli.console import open_progress
 from adducir.core.errors import (
     ArtifactError,
@@ -406,14 +405,3 @@ def test_query2doc_keeps_the_query_s_weight_and_what_is_unreadable(cache, tmp_pa
     path.write_text("version: a\nuser: Write something.\n")
     with pytest.raises(InputError, match="lacks the place"):
         open_prompt(str(path), QueryPrompt)
-
-
-def test_nobody_is_asked_about_an_empty_query(tmp_path, capsys):
-    (tmp_path / "topics.tsv").write_text("1\tcats\n2\t\n")
-    (tmp_path / "corpus.jsonl").write_text('{"id": "d", "text": "x"}\n')
-    (tmp_path / "a.trec").write_text("1 Q0 d 1 1 a\n2 Q0 d 1 1 a\n")
-    (tmp_path / "llm.yaml").write_text("kind: llm\nendpoint: http://localhost:1/v1\nname: m\n")
-    names = {"-t": "topics.tsv", "-c": "corpus.jsonl", "-l": "llm.yaml", "-o": "a.qrels"}
-    words = [str(word) for key, name in names.items() for word in (key, tmp_path / name)]
-    assert main(["judge", str(tmp_path / "a.trec"), *words, "--dry-run"]) == 2
-    assert "topic 2 has no query" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from itertools import permutations
 import httpx2
 import numpy as np
 import pytest
-from fake_llm import NOW, Server, said, thinks
+from fake_llm import NOW, Server, client_of, said, thinks
 from hypothesis import given
 from hypothesis import strategies as st
 from rerank_texts import QUERIES, TEXTS
@@ -519,13 +519,6 @@ def test_the_command_plans_asks_and_repeats_offline(study, opened, monkeypatch, 
     words = words.replace("rerankers/r.yaml", "maxsim:minilm")
     assert main([*words.split(), "--dry-run"]) == 2
     assert "asks nobody" in capsys.readouterr().err
-
-
-CLIENT = httpx2.AsyncClient
-
-
-def client_of(server):
-    return lambda **options: CLIENT(**options | {"transport": server.transport})
 
 
 @pytest.mark.parametrize(
