@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 import adducir  # noqa: E402
-from adducir.cli.command import rare_fields  # noqa: E402
+from adducir.cli.command import options_of, rare_fields  # noqa: E402
 from adducir.cli.group import all_commands, load_command  # noqa: E402
 
 PAGES = {
@@ -112,14 +112,15 @@ def command_page(name: str) -> str:
     examples = "\n".join(filter(None, command.epilog.removeprefix("Examples:").splitlines()))
     parts = [f"# adducir {name}", command.help, f"```text\n{usage}\n```"]
     parts += [f"```sh\n{examples}\n```"] * bool(examples)
-    panels: dict[str, list[str]] = {}
+    options, panels = options_of(command.recipe), dict[str, list[str]]()
     for one in shown:
         names = one.metavar if one.metavar in wanted else ", ".join(one.opts + one.secondary_opts)
         value = "" if names == one.metavar else f" {one.metavar or ''}"
-        default = one.show_default if isinstance(one.show_default, str) else one.default
-        has_default = one.show_default and default not in (None, False, [])
-        note = "required" if one.required else f"default: {default}" if has_default else ""
-        rows = panels.setdefault(one.rich_help_panel or "Options", [])
+        shown_default = getattr(one, "show_default", None)  # arguments have none
+        default = shown_default if isinstance(shown_default, str) else one.default
+        note = "required" if one.required else f"default: {default}" if shown_default else ""
+        panel = options[one.name].panel if one.name in options else None
+        rows = panels.setdefault(panel or "Options", [])
         rows.append(entry(names + value, one.help, note))
     if rare := rare_fields(command.recipe):
         panels["Rarely needed"] = [

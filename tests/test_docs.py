@@ -101,7 +101,7 @@ def test_command_lines_parse(name: str) -> None:
             continue
         name, rest = named(words)
         assert name in COMMANDS, words
-        load_command(name).make_context(name, rest)  # typer's own error says what
+        load_command(name).make_context(name, rest)  # its error says what is wrong
 
 
 @pytest.mark.parametrize("name", NAMES)

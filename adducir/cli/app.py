@@ -1,7 +1,7 @@
 """The entry point: ``adducir`` on the command line, ``main(argv)`` from Python.
 
 Starting must be fast (``benchmarks/startup.py`` measures it), so this module imports only the
-standard library's lightest parts; typer is imported to read a command line, and a command's own
+standard library's lightest parts; click is imported to read a command line, and a command's own
 module when that command is called.
 """
 
@@ -16,7 +16,7 @@ from contextlib import suppress
 import adducir
 
 PROGRAM = "adducir"
-_COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # set by typer's completion scripts
+_COMPLETION_VARIABLE = "_ADDUCIR_COMPLETE"  # set by click's completion scripts
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,17 +73,22 @@ def _open_missing_streams() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    completing = _COMPLETION_VARIABLE in os.environ
+    completing = os.environ.get(_COMPLETION_VARIABLE)
     if arguments[:1] == ["--version"] and not completing:
         print(f"{PROGRAM} {adducir.__version__}")
         return 0
+    from click.exceptions import Exit
+
     from adducir.cli.group import build_group
 
     group = build_group()
     if completing:
         group.main(arguments, prog_name=PROGRAM, complete_var=_COMPLETION_VARIABLE)
-    with group.make_context(PROGRAM, arguments) as context:
-        result = group.invoke(context)
+    try:
+        with group.make_context(PROGRAM, arguments) as context:
+            result = group.invoke(context)
+    except Exit as done:  # --help
+        return done.exit_code
     return result if isinstance(result, int) else 0
 
 

@@ -18,26 +18,37 @@ help and ends with examples.
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
-from operator import attrgetter
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, Literal, NamedTuple, cast, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
-import typer
+import click
+from click.core import ParameterSource
 from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
-from typer.core import TyperCommand
-from typer.main import get_command
 
-from adducir.cli.console import PlainHelp
+from adducir.cli.help import Argument, Explained, see_help
 from adducir.core.errors import InputError, ReplacedError, UsageError
 from adducir.core.recipe import Recipe, errors_of, worded
 from adducir.core.registry import Family
 from adducir.core.texts import nearest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: ""}
 _ATTEMPTS = 5
@@ -130,35 +141,51 @@ class Option:
             return f"--set {self.name}"
         return next(flag for flag in self.flags if flag.startswith("--"))
 
-    def parameter(self, meaning: str) -> inspect.Parameter:
-        """The typer parameter: text, which pydantic converts."""
-        typed: Any = list[str] if self.is_several or self.is_set else str
-        if self.count:
-            typed = tuple[(str,) * self.count]  # type: ignore[misc]
-        default: Any = inspect.Parameter.empty if self.field.is_required() else None
-        shown: str | bool = self.shown or False
-        value = self.field.default
-        if isinstance(value, str | int | float | Path) and str(value) and not shown:
-            default, shown = str(value), True
+    def parameter(self, keys: str = "") -> click.Parameter:
+        """The parameter of click: text, which pydantic converts.
+
+        Args:
+            keys: Those that a ``--set`` takes beside what it means.
+        """
+        meaning, value = str(self.field.description), self.field.default
+        if keys:
+            meaning += f" Other keys: {keys}."
         metavar = self.metavar or _PLACEHOLDERS.get(self.kind, "TEXT")
-        if self.kind is bool:
-            typed, default, shown = bool, False, False
-        elif self.metavar is None and self.choices:
-            metavar = f"[{'|'.join(self.choices)}]"
+        if self.metavar is None and self.choices:
+            metavar = self.name.upper()
+            meaning += f" One of {', '.join(self.choices)}."
         elif self.metavar is None and self.writes:
             metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
-        details: dict[str, Any] = {"help": meaning, "metavar": metavar, "show_default": shown}
-        if choices := self.choices:
-            details["autocompletion"] = lambda incomplete: [
-                choice for choice in choices if choice.startswith(incomplete)
-            ]
+        details: dict[str, Any] = {"metavar": metavar, "type": str}
+        details |= {"required": self.field.is_required(), "shell_complete": self._completions}
         if self.is_argument:
-            return _keyword(self.name, typed, typer.Argument(**details), default)
-        taken = typer.Option(*self.flags, rich_help_panel=self.panel, **details)
-        return _keyword(self.name, typed, taken, default)
+            if self.is_several and "..." not in metavar:
+                details["metavar"] = f"{metavar}..."
+            count = -1 if self.is_several and not self.count else self.count or 1
+            return Argument(self.name, meaning=meaning, nargs=count, **details)
+        if self.kind is bool:
+            details |= {"is_flag": True, "type": None}
+        elif isinstance(value, str | int | float | Path) and str(value) and not self.shown:
+            details |= {"default": str(value), "show_default": True}
+        return click.Option(
+            [self.name, *self.flags],
+            **{"show_default": self.shown or None, **details},
+            help=meaning,
+            hidden=self.is_rare,
+            multiple=(self.is_several and not self.count) or self.is_set,
+            nargs=self.count or 1,
+        )
+
+    def _completions(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> "list[CompletionItem] | list[str]":
+        if self.choices:
+            return [choice for choice in self.choices if choice.startswith(incomplete)]
+        from click.shell_completion import CompletionItem
+
+        return [] if self.kind in (int, float) else [CompletionItem(incomplete, type="file")]
 
 
-_ALIASES = {"--topic-field": "--query-field"}
 _MEANT = {
     **dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth"),
     "title": "--caption",
@@ -186,130 +213,95 @@ def rare_fields(recipe: type[Recipe]) -> dict[str, FieldInfo]:
     return {name: option.field for name, option in options_of(recipe).items() if option.is_rare}
 
 
-class Command(PlainHelp, TyperCommand):
-    """A command with a recipe."""
+class Command(Explained):
+    """A command with a recipe, which its function takes."""
 
     recipe: type[Recipe]
+    function: Callable[[Any], Any]
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        try:
-            rest: list[str] = super().parse_args(ctx, list(self._rare_set(args)))
-        except Exception as error:
-            if option := getattr(error, "option_name", ""):
-                self._refuse_key(option)
-            if getattr(error, "ctx", ctx) is None:
-                error.ctx = ctx  # type: ignore[attr-defined]  # names the command in the hint
-            raise
-        given: dict[str, Any] = {}
-        for key, value in ctx.params.items():
-            source = ctx.get_parameter_source(key)
-            if key != "force" and source and source.name != "DEFAULT":
-                given[key] = value
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
-            ctx.obj = _validated(self.recipe, given, ctx.command_path)
+            given = {
+                key: value
+                for key, value in ctx.params.items()
+                if key != "force" and ctx.get_parameter_source(key) is ParameterSource.COMMANDLINE
+            }
+            ctx.obj = _validated(self.recipe, given, see_help(ctx))
         return rest
 
-    def _rare_set(self, args: list[str]) -> Iterator[str]:
-        """The arguments, with a rare option's ``--key value`` as ``--set key=value``."""
-        flags = {
-            flag: option
-            for option in options_of(self.recipe).values()
-            if option.is_rare and option.has_flag
-            for flag in option.flags
-        }
-        words = iter(args)
-        for argument in words:
-            flag, equals, value = argument.partition("=")
-            flag = _ALIASES.get(flag, flag)
-            text = f"{flag}{equals}{value}"
-            if text == "--":
-                yield from (text, *words)
-            elif flag not in flags:
-                yield text
-            else:
-                following: str | None = value
-                if not equals:
-                    is_switch = flags[flag].field.annotation is bool
-                    following = "true" if is_switch else next(words, None)
-                if following is None:
-                    raise UsageError(f"{flag} needs a value.")
-                yield from ("--set", f"{flags[flag].name}={following}")
-
-    def _refuse_key(self, option: str) -> None:
-        """Tell users how to set a key that is not an option."""
+    def unknown(self, option: str, ctx: click.Context) -> UsageError:
         key, options = option.removeprefix("--").replace("-", "_"), options_of(self.recipe)
         is_rare = key in options and options[key].is_rare
         flags = [flag for param in self.params for flag in param.opts]
         if _MEANT.get(key) in flags:
-            raise UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
+            return UsageError(f"no such option: {option}; did you mean `{_MEANT[key]}`?")
         # Keys of kinds, such as a model's mu.
         takes_any = any(option.is_set and option.is_mapping for option in options.values())
-        if is_rare or (takes_any and key.isidentifier()):
+        if is_rare or (takes_any and option.startswith("--") and key.isidentifier()):
             guess = "." if is_rare else nearest(option, flags) or "."
             hint = f"Set keys and hyperparameters with --set {key}=..."
-            raise UsageError(f"no such option: {option}{guess}", hint=hint)
+            return UsageError(f"no such option: {option}{guess}", hint=hint)
+        return super().unknown(option, ctx)
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        options = options_of(self.recipe)
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            title = options[param.name].panel if param.name in options else None
+            if isinstance(param, Argument):
+                title = "Arguments"
+            if record := param.get_help_record(ctx):
+                sections.setdefault(title or "Options", []).append(record)
+        return sections
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        title, *lines = str(self.epilog).split("\n\n")
+        with formatter.section(title.rstrip(":")):
+            for line in lines:  # whole, so that they can be copied
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    def invoke(self, ctx: click.Context) -> Any:
+        from adducir.core.artifacts import remember
+
+        with ExitStack() as claims:
+            outputs = _claim(ctx.obj, bool(ctx.params.get("force")), claims)
+            if getattr(ctx.obj, "allow_code", False):
+                from adducir.core.planning import allowing_code
+
+                claims.enter_context(allowing_code())
+            for _attempt in range(_ATTEMPTS - 1):
+                with suppress(ReplacedError):  # by another process: again, with what is there now
+                    code = self.function(ctx.obj)
+                    break
+            else:
+                code = self.function(ctx.obj)
+            remember(outputs)
+            return code
 
 
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     (recipe, *_) = get_type_hints(function).values()
     options = [*options_of(recipe).values()]
     keys = ", ".join(sorted(option.name for option in options if option.is_rare))
-    parameters = [_keyword("invocation", typer.Context)]
-    for option in options:
-        if not option.is_rare:
-            more = f" Other keys: {keys}." if keys and option.is_set else ""
-            parameters.append(option.parameter(f"{option.field.description}{more}"))
+    params = [
+        option.parameter(keys if option.is_set else "") for option in options if option.has_flag
+    ]
     if keys and not any(option.is_set for option in options):
         text = f"A less common setting, one of {keys}; can be repeated."
-        taken = typer.Option("--set", help=text, metavar="KEY=VALUE")
-        parameters.append(_keyword("set", list[str], taken, []))
+        params.append(click.Option(["--set"], multiple=True, metavar="KEY=VALUE", help=text))
     if any(option.writes for option in options):
-        taken = typer.Option("--force", help="Overwrite existing output.", metavar="")
-        parameters.append(_keyword("force", bool, taken, False))
-
-    def run(invocation: typer.Context, force: bool = False, **_: Any) -> Any:
-        from adducir.core.artifacts import remember
-
-        with ExitStack() as claims:
-            outputs = _claim(invocation.obj, force, claims)
-            if getattr(invocation.obj, "allow_code", False):
-                from adducir.core.planning import allowing_code
-
-                claims.enter_context(allowing_code())
-            for _attempt in range(_ATTEMPTS - 1):
-                with suppress(ReplacedError):  # by another process: again, with what is there now
-                    code = function(invocation.obj)
-                    break
-            else:
-                code = function(invocation.obj)
-            remember(outputs)
-            return code
-
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = dict(map(attrgetter("name", "annotation"), parameters))
+        text = "Overwrite existing output."
+        params.append(click.Option(["--force"], is_flag=True, help=text))
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
-    app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    app.command(
-        name,
-        cls=Command,
-        help=re.sub(r"(?<!\n)\n(?!\n)", " ", shown.strip()),  # a paragraph is one line
-        epilog="\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())]),
-    )(run)
-    command = cast("Command", get_command(app))  # it is the only one, so no group
-    command.recipe = recipe
+    epilog = "\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())])
+    command = Command(name, params=params, help=shown.strip(), epilog=epilog)
+    command.recipe, command.function = recipe, function
     return command
 
 
-def _keyword(
-    name: str, kind: Any, taken: Any = None, default: Any = inspect.Parameter.empty
-) -> inspect.Parameter:
-    annotation = kind if taken is None else Annotated[kind, taken]
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
-
-
-def _validated(recipe: type[Recipe], values: dict[str, Any], command: str) -> Recipe:
-    options, hint, catch_all = options_of(recipe), f"See '{command} --help'.", None
+def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recipe:
+    options, catch_all = options_of(recipe), None
     for option in options.values():
         catch_all = option if option.is_set else catch_all
     for text in values.pop(catch_all.name if catch_all else "set", ()):
@@ -319,7 +311,7 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], command: str) -> Re
             raise UsageError(f"--set takes KEY=VALUE, not {text!r}.", hint=hint)
         if name in options and options[name].is_rare:
             if options[name].is_several:
-                values.setdefault(name, []).append(value)
+                values[name] = [*values.get(name, ()), value]
             else:
                 values[name] = value
         elif catch_all is None:

@@ -170,14 +170,3 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min {seconds_left} s" if minutes else f"{seconds_left} s"
     return f"{minutes // 60} h {minutes % 60} min"
-
-
-class PlainHelp:
-    """Help without types beside flags."""
-
-    def get_params(self, ctx: Any) -> Any:
-        params = super().get_params(ctx)  # type: ignore[misc]
-        for param in params:
-            if getattr(param, "is_flag", False):
-                param.metavar = param.metavar or ""
-        return params

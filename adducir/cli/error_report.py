@@ -11,7 +11,6 @@ from adducir.core.errors import (
     EXIT_INTERRUPTED,
     AdducirError,
     MachineError,
-    UsageError,
     machine_error,
 )
 from adducir.core.packages import blamed, lacking
@@ -33,11 +32,9 @@ def report(error: BaseException, *, debug: bool = False) -> int:
         with contextlib.suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
         return EXIT_READER_GONE
-    if type(error).__name__ == "Exit" and isinstance(error, RuntimeError):  # typer.Exit
-        return int(getattr(error, "exit_code", 0))
     if debug:
         print(visible("".join(traceback.format_exception(error))), end="", file=sys.stderr)
-    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+    if isinstance(error, KeyboardInterrupt):
         rest = (
             "interrupted; the same command goes on from what is finished. Nothing is half-written"
         )
@@ -65,12 +62,6 @@ def _meaning(error: BaseException) -> AdducirError | None:
     """The error in words for the user, or None if only a programmer can fix it."""
     if isinstance(error, AdducirError):
         return error
-    if hasattr(error, "format_message"):  # typer's own, about the command line
-        message = " ".join(str(error.format_message()).split()) or "a command is missing"
-        message = message if message.endswith((".", "?", "!")) else f"{message}."
-        context = getattr(error, "ctx", None)
-        command = context.command_path if context is not None else "adducir"
-        return UsageError(message[0].lower() + message[1:], hint=f"See '{command} --help'.")
     if (fault := machine_error(error, _path_of(error))) is not None:
         return fault
     if isinstance(error, OSError) and error.errno is not None and error.filename is not None:

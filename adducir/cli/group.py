@@ -14,17 +14,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
-from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+import click
 
 import adducir
-from adducir.cli.console import PlainHelp
-from adducir.core.errors import MachineError
+from adducir.cli.help import Explained, see_help
+from adducir.core.errors import MachineError, UsageError
 from adducir.core.packages import points_of, unusable
-from adducir.core.texts import visible
+from adducir.core.texts import nearest, visible
 
 if TYPE_CHECKING:
     from adducir.cli.command import Command
@@ -136,8 +134,6 @@ for _point in sorted(points_of("commands")):
         _help = f"Cannot be imported: {visible(repr(error))}"
     GROUPS[_point.name] = Entry(_help, STUDIES)
     STUDY_POINTS[_point.name] = _point
-_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
-
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 an artifact missing or not created by Adducir, 6 "
@@ -146,23 +142,50 @@ _EPILOG = (
 )
 
 
-class Stub(TyperCommand):
+# They do nothing when parsed: main() has handled them.
+_OPTIONS = {
+    "--version": "Show the version and exit.",
+    "--debug": "Show the traceback of an error; works anywhere.",
+    "--verify": "Verify the digest of every file of opened indexes and models, even if verified "
+    "before; works anywhere.",
+}
+
+
+class Stub(click.Command):
     """A stub with the name and help line of a command or group, until it is called."""
 
-    whole_name: str
+    def __init__(self, whole_name: str, entry: Entry) -> None:
+        super().__init__(whole_name.rpartition(" ")[2], help=entry.help)
+        self.whole_name, self.panel = whole_name, entry.panel
 
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         return load_command(self.whole_name).make_context(*arguments, **options)
 
 
-class Group(PlainHelp, TyperGroup):
+class Group(Explained, click.Group):
     """The program or a command group."""
 
-    def add(self, name: str, entry: Entry, panel: str | None = None) -> None:
-        style: dict[str, Any] = {"help": entry.help, "rich_help_panel": panel}
-        stub = Stub(name=name.rpartition(" ")[2], rich_markup_mode="rich", **style)
-        stub.whole_name = name
-        self.add_command(stub)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)  # not sorted
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if {*args} - {"--"} else ["--help"])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in self.commands and not ctx.resilient_parsing:
+            guess = nearest(args[0], self.commands) or "."
+            raise UsageError(f"no such command: {args[0]}{guess}", hint=see_help(ctx))
+        return super().resolve_command(ctx, args)
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        sections = super().sections(ctx)
+        for name, command in self.commands.items():
+            panel = command.panel if ctx.parent is None and isinstance(command, Stub) else ""
+            meaning = (command.help or "").partition("\n\n")[0]
+            sections.setdefault(panel or "Commands", []).append((name, meaning))
+        return sections
 
 
 def _functions(study: str) -> dict[str, Callable[..., Any]]:
@@ -188,11 +211,10 @@ def load_command(name: str) -> "Command | Group":
     """Import a command's module and build its command, or a group of commands."""
     first, _, second = name.partition(" ")
     if name in GROUPS:
-        about = GROUPS[name].help
-        group = Group(name=name, help=about, no_args_is_help=True, rich_markup_mode="rich")
+        group = Group(name, help=GROUPS[name].help)
         for whole, entry in COMMANDS.items():
             if whole.startswith(f"{name} "):
-                group.add(whole, entry)
+                group.add_command(Stub(whole, entry))
         for function in _functions(name) if name in STUDY_POINTS else ():
             group.add_command(load_command(f"{name} {function}"))
         return group
@@ -207,30 +229,9 @@ def load_command(name: str) -> "Command | Group":
 
 def build_group() -> Group:
     """The program, with stubs as commands."""
-    app = typer.Typer(
-        cls=Group, add_completion=True, rich_markup_mode="rich", context_settings=_HELP_NAMES
-    )
-    app.callback(help=adducir.__doc__, epilog=_EPILOG)(_options)
-    program = cast("Group", get_command(app))
+    options = [click.Option([flag], is_flag=True, help=text) for flag, text in _OPTIONS.items()]
+    program = Group(None, params=options, help=adducir.__doc__, epilog=_EPILOG)
     for name, entry in (*COMMANDS.items(), *GROUPS.items()):
         if " " not in name:
-            program.add(name, entry, entry.panel)
+            program.add_command(Stub(name, entry))
     return program
-
-
-def _options(
-    # They do nothing here: main() has handled them.
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error; works anywhere.")
-    ] = False,
-    verify: Annotated[
-        bool,
-        typer.Option(
-            "--verify",
-            help="Verify the digest of every file of opened indexes and models, even if verified "
-            "before; works anywhere.",
-        ),
-    ] = False,
-) -> None:
-    del version, debug, verify

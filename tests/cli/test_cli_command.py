@@ -1,5 +1,6 @@
 """Commands made of recipes: options, what is refused before the work, what may be written."""
 
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Literal
@@ -9,7 +10,7 @@ from every_command import COMMANDS, load_command
 
 from adducir.cli import common
 from adducir.cli.app import main
-from adducir.cli.command import Command, Writes, build_command, option, rare_fields
+from adducir.cli.command import Command, Writes, build_command, option, options_of, rare_fields
 from adducir.cli.workers import Workers
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
@@ -33,6 +34,8 @@ class Toy(Workers):
     quick: Annotated[bool, without("names")] = option("No waiting.", default=False)
     size: Annotated[int, needs("names")] = option("A size.", default=5, rare=True)
     is_kept: bool = option("Whether it stays.", default=True, rare=True)
+    turn: Literal["left", "right"] | None = option("A turn.", default=None, rare=True, flag=True)
+    corners: tuple[int, int] | None = option("Two corners.", default=None)
 
 
 class Changing(Recipe):
@@ -67,12 +70,14 @@ def test_what_is_typed_becomes_the_recipe():
     assert run(toy, "in.txt") == Toy(source=Path("in.txt"))
     words = ["in.txt", "-o", "new/out.txt", "--names", "a, b", "--names", "c", "--depth", "all"]
     words += ["--level", ".5", "--method", "combsum", "--mode", "slow", "--workers", 2]
-    words += ["--set", "size=7", "--set", "is-kept=false"]
+    words += ["--set", "size=7", "--set", "is-kept=false", "--turn", "left", "--corners", 1, 2]
     found = run(toy, *words)
     assert found.names == ("a", "b", "c")
     assert (found.output, found.depth, found.level) == (Path("new/out.txt"), None, 0.5)
     assert (found.method, found.mode, found.workers) == ("combsum", "slow", 2)
     assert (found.size, found.is_kept, found.quick) == (7, False, False)
+    assert (found.turn, found.corners) == ("left", (1, 2))
+    assert run(toy, "in.txt", "--set", "turn=left", "--turn=right").turn == "left"
     assert found.execution().workers == 2
 
 
@@ -95,6 +100,11 @@ def test_changes_of_a_file_stand_beside_rare_options():
         ("--set size", "--set takes KEY=VALUE"),
         ("--set is_kept=perhaps", "--set is_kept"),
         ("--size 3", "--set size="),
+        ("--mod fast", "no such option: --mod; did you mean `--mode`?"),
+        ("--depth", "option '--depth' requires an argument"),
+        ("--quick=1", "option '--quick' does not take a value"),
+        ("b.txt", "extra argument (b.txt)"),
+        ("--turn", "option '--turn' requires an argument"),
         ("--method rfr", "did you mean `rrf`"),
         ("--mode quick", "fast, slow"),
         ("-o a.txt --more a.txt", "are the same file"),
@@ -137,13 +147,23 @@ def test_every_help_is_whole(name, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([*name.split(), "--help"]) == 0
     shown = capsys.readouterr().out
-    assert [line for line in shown.splitlines() if "…" in line or len(line) > 80] == []
-    params = load_command(name).params
+    command = load_command(name)
+    params = command.params
+    _, *examples = command.epilog.split("\n\n")
+    *lines, end = shown.split("Examples:\n")
+    assert end.splitlines() == [f"  {example}" for example in examples]  # to copy, however long
+    assert [line for line in "".join(lines).splitlines() if "…" in line or len(line) > 80] == []
+    words = set(re.split(r"[\s,.]+", shown))
+    choices = {
+        choice
+        for option in options_of(command.recipe).values()
+        for choice in option.choices
+        if not option.is_rare and option.metavar is None
+    }
+    assert choices <= words  # none is cut at a line's end
     assert [param.name for param in params if not param.help] == []
-    own = {param.name for param in params if param.param_type_name == "option"}
+    own = {param.name for param in params if param.param_type_name == "option" and not param.hidden}
     assert len(own - {"set", "force"}) <= 16
-    assert "<bool>" not in shown
-    assert " ".join(shown.split()).endswith(" ".join(load_command(name).epilog.split()))
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -47,19 +47,19 @@ def options(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[set[str]
         return here([*words], folder).out
 
     def listed(text: str) -> list[str]:
-        return re.findall(r"^│ ([a-z][a-z0-9-]+) {2,}", text, re.M)
+        return re.findall(r"^  ([a-z][a-z0-9-]+) {2,}", text, re.M)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "300")
         commands: list[str] = []
         for name in listed(shown("--help")):
-            inner = listed(shown(name, "--help").partition("─ Commands ")[2])
+            inner = listed(shown(name, "--help").partition("Commands:")[2])
             commands += [f"{name} {one}" for one in inner] or [name]
         helps = {name: shown(*name.split(), "--help") for name in commands}
         settings = shown("kinds", "settings")
     found: dict[str, list[set[str]]] = {}
     for command, shown in helps.items():
-        rows = re.findall(r"^│ +(?:\* +)?(--?[a-z].*?) {2,}(?:(-\w) )?", shown, re.M)
+        rows = re.findall(r"^  (?:(-\w), )?(--[a-z][\w-]*)", shown.partition("\nOptions:")[2], re.M)
         found[command] = [set(filter(None, row)) for row in rows]
     for key, commands in re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", settings, re.M):
         for command in re.findall("`(.*?)`", commands):
