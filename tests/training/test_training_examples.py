@@ -126,7 +126,7 @@ def written(study, kind, **keys):
 PAIRS = [("cats energy 1", "cats run 3"), ("cats energy 1", "dogs run 3")]
 
 
-@pytest.mark.parametrize("kind", ["Qwen3Model", "GPT2Model"])
+@pytest.mark.parametrize("kind", ["LlamaModel", "Qwen3Model", "GPT2Model", "Gemma3TextModel"])
 def test_a_decoder_learns_by_lora_and_is_merged(kind, study):
     from safetensors.torch import load_file
     from sentence_transformers import SentenceTransformer
