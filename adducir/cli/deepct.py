@@ -161,10 +161,13 @@ def deepct_show(settings: Show) -> None:
     from adducir.deepct.model import TermWeighter
     from adducir.models.machine import choose_device
     from adducir.models.sources import trained_folder
+    from adducir.training.trainable import note_older
 
     text = sys.stdin.read() if settings.text == "-" else settings.text
     with open_progress() if is_terminal(sys.stderr) else nullcontext():
-        weighter = TermWeighter.load(trained_folder(settings.model))
+        folder = trained_folder(settings.model)
+        note_older(folder)
+        weighter = TermWeighter.load(folder)
         (weighted,) = weighter.to(choose_device(settings.device)).weigh([text])
     shown, done, greatest = "", 0, dict[str, float]()
     for word, weight in zip(weighted.words, weighted.weights.tolist(), strict=True):

@@ -131,8 +131,8 @@ def encode(settings: Encode) -> None:
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
     from adducir.encoders.kinds import encoder_source
 
-    source = encoder_source(settings.model, encoding=settings)
     with open_progress():
+        source = encoder_source(settings.model, encoding=settings)
         if settings.spans is not None:
             items = items_of_spans(settings.spans, settings.side)
         elif settings.topics is not None:

@@ -45,6 +45,7 @@ from adducir.models.machine import Precision
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Arrays, ModelWork
+from adducir.training.trainable import note_older
 
 if TYPE_CHECKING:
     import torch
@@ -77,6 +78,7 @@ def predict_corpus_weights(
 
     ``model`` is a term weighter's folder; documents may lack its text fields.
     """
+    note_older(model)
     return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
         output,
         kind=KIND,

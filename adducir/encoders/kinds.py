@@ -210,9 +210,14 @@ def encoder_source(
     if comma:
         query, document = (model_source(side, folder, tokenizer) for side in (one, other))
         return EncoderSource(name, query, document, encoding=wanted)
-    if path.suffix in RECIPES:
+    is_recipe = path.suffix in RECIPES
+    if is_recipe:
         path = trained_folder(path, "encoder", absent=path.is_file())
-    elif not (path / Settings.file).is_file():
+    if path.is_dir():
+        from adducir.training.trainable import note_older
+
+        note_older(path)
+    if not is_recipe and not (path / Settings.file).is_file():
         model = model_source(name, folder, tokenizer)
         return EncoderSource(name, model, model, encoding=wanted)
     refuse_tokenizer(tokenizer, path)

@@ -344,11 +344,14 @@ def is_trained(recipe: RerankerRecipe) -> bool:
 
 def open_trained(name: str | Path, model: Path, running: Running = PLAIN) -> Reranker:
     """The reranker trained in a folder, used according to its current recipe."""
+    from adducir.training.trainable import note_older
+
     path = model / SETTINGS_FILE
     if not path.is_file():
         what = "this reranker has not been trained yet."
         raise ArtifactError(what, path=model, hint=f"Train it: adducir train {name}")
     refuse_damaged(model)
+    note_older(model)
     settings = {**json_object(path), "base": str(model)}
     if Path(name).suffix in RECIPES:
         own_keys = {"fields", "precision", "label", "batch_tokens"}

@@ -8,6 +8,7 @@ exists. Other packages add kinds through entry points ``adducir.training``.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -15,14 +16,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.artifacts import is_current
+from adducir.core import setting
+from adducir.core.artifacts import OUT_OF_DATE, UNKNOWN, is_current, out_of_date
 from adducir.core.config import Document, load, validate
-from adducir.core.errors import InputError
+from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import study_folder
-from adducir.core.manifests import artifact_fingerprint
+from adducir.core.fingerprint import canonical
+from adducir.core.manifests import MANIFEST, artifact_fingerprint, read_manifest
+from adducir.core.planning import planning
+from adducir.core.progress import progress
 from adducir.core.registry import Family
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
+from adducir.models.sources import RECIPES
 from adducir.models.work import shuffled_batches, token_batches
 from adducir.training.recipe import ModelRecipe, kind_of
 from adducir.version import __version__
@@ -176,3 +182,29 @@ def open_training(
     trainable = kind(parsed, folder or study_folder(document.path))
     trainable.origin = KINDS.origin(document.data["kind"])
     return trainable
+
+
+_comparing: ContextVar[bool] = ContextVar("comparing a model with its recipe", default=False)
+
+
+def note_older(model: Path) -> None:
+    """Note that a trained model differs from what the recipe beside it now states."""
+    names = (model.with_name(f"{model.name}{suffix}") for suffix in RECIPES)
+    path = next(filter(Path.is_file, names), None)
+    if path is None or not (model / MANIFEST).is_file() or _comparing.get():
+        return
+    try:
+        with setting(_comparing, True), planning():
+            plan = open_training(path)
+            why = out_of_date(model, plan.artifact, lambda: plan.canonical, plan.fingerprint)
+            if why == UNKNOWN:  # a large source that was not read; settings are known
+                stated, trained = json.loads(canonical(plan.canonical)), read_manifest(model).recipe
+                changed = [key for key in stated if trained.get(key) != stated[key]]
+                why = f"{OUT_OF_DATE} {', '.join(changed)}" if changed else None
+    except AdducirError as error:
+        message = f"whether {path} still states how it was trained is unknown: {error.what}"
+        progress().note_once(f"{model}: {message}")
+        return
+    if why is not None and why.startswith(OUT_OF_DATE):
+        message = f"{why} than {path} states; train it again: adducir train {path}"
+        progress().note_once(f"{model}: {message}")

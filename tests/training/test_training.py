@@ -15,10 +15,14 @@ from safetensors.torch import load_file
 from some_spans import some_spans
 
 from adducir.cli.app import main
+from adducir.core.artifacts import build
 from adducir.core.errors import InputError, MachineError
 from adducir.core.manifests import read_manifest
 from adducir.core.progress import Progress
 from adducir.corpora.spans import write_spans
+from adducir.encoders.kinds import encoder_source
+from adducir.encoders.reading import Settings as EncoderFiles
+from adducir.rerankers.recipe import open_reranker
 from adducir.training import trainable as kinds
 from adducir.training.run import train_model
 from adducir.training.trainable import kept_epoch, open_training
@@ -66,6 +70,48 @@ def same_weights(one, other):
 
 def train(study, kind, name, *changes):
     return train_model(open_training(study / f"{kind}.yaml", changes), study / name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "opened"),
+    [
+        ("cross-encoder", None, open_reranker),
+        ("dual-encoder", EncoderFiles(), lambda path: encoder_source(str(path))),
+    ],
+)
+def test_a_model_that_is_older_than_its_recipe_is_named(kind, settings, opened, study):
+    """By its recipe or folder: what differs, and the command that trains it again."""
+    recipe, folder = study / f"{kind}.yaml", study / kind
+
+    def notes(path):
+        with KilledAt(0) as progress:
+            opened(path)
+        return progress.notes
+
+    def publish(*changes):
+        plan = open_training(recipe, changes)
+        keys = {"kind": plan.artifact, "recipe": plan.canonical, "inputs": plan.inputs}
+        write = (settings or plan.model_settings).save
+        build(folder, **keys, builder_version=plan.version, make=lambda new: write(new) or {})
+
+    publish()
+    assert notes(recipe) == notes(folder) == []
+    publish("training.seed=1")
+    command = f"adducir train {recipe}"
+    for path in (recipe, folder):
+        (note,) = notes(path)
+        assert note.startswith(f"{folder}: out of date: different training than {recipe}")
+        assert note.endswith(command)
+    publish()
+    data = study / ("pets.jsonl" if kind == "cross-encoder" else "spans.jsonl")
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[:-1]))
+    (note,) = notes(recipe)
+    assert "different inputs" in note
+    data.unlink()  # a model without its data is used, and the doubt stated
+    (note,) = notes(folder)
+    assert "unknown" in note
+    recipe.rename(study / "elsewhere.yaml")
+    assert notes(folder) == []
 
 
 class KilledAt(Progress):

@@ -386,5 +386,8 @@ MODELS: dict[str, type[EvidenceModel]] = {"complementary": ComplementaryModel, "
 
 
 def load_evidence_model(path: Path) -> EvidenceModel:
+    from adducir.training.trainable import note_older
+
     folder = trained_folder(path, error=ArtifactError)
+    note_older(folder)
     return MODELS[Settings.load(folder).kind].load(folder)
