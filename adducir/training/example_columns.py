@@ -30,7 +30,7 @@ HEADLESS = {
     "scored-triples": ("pos_score", "neg_score", "query", "positive", "negative"),
 }
 """The columns of tab-separated files without a header."""
-_ID = re.compile(r"ids?$", re.IGNORECASE)
+_ID = re.compile(r"ids?$|docnos?$", re.IGNORECASE)
 BODY = ("title", "text", "body", "contents", "content", "passage")
 DOCNO = ("docid", "doc_id", "docno", "passage_id", "document_id", "id", "_id", "pid")
 TAUGHT = ("ce-score", "ce_score", "teacher_score")
@@ -49,7 +49,23 @@ def is_series(names: Sequence[str]) -> bool:
 
 def with_texts(names: Sequence[str]) -> list[str]:
     """The columns without those of the same documents' ids: `neg` and `neg_id`."""
-    return [name for name in names if not _ID.search(name)] or [*names]
+    return [name for name in names if not is_of_ids(name)] or [*names]
+
+
+def is_of_ids(name: str) -> bool:
+    """Whether a column is named after what it names: `document_ids`."""
+    return bool(_ID.search(name))
+
+
+def is_id(value: Any) -> bool | None:
+    """Whether a value is an id, a text, or may be both (None): a word is in either.
+
+    Ids are in ASCII, with a digit and without white space; Chinese texts lack white space, too.
+    """
+    text = str(value)
+    if isinstance(value, int) or re.fullmatch(r"[!-~]*\d[!-~]*", text):
+        return True
+    return False if re.search(r"\s", text) else None
 
 
 def items_of(value: Any) -> list[Any]:

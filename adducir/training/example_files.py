@@ -9,25 +9,22 @@ with a teacher's scores in front or without. How a file was understood is noted 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_lines, suffix_of
-from adducir.core.json_lines import json_values, read_objects
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed
 from adducir.corpora.documents import Document, text_of
-from adducir.corpora.tables import PARQUET, TABLES, Quotes, cells_of, table_records
 from adducir.training.example_columns import (
     BODY,
     DOCNO,
-    HEADLESS,
     TAUGHT,
     columns_hint,
+    is_id,
+    is_of_ids,
     is_series,
     items_of,
     role_of,
@@ -35,9 +32,11 @@ from adducir.training.example_columns import (
     unread,
     with_texts,
 )
+from adducir.training.example_records import RecordFile
 
-FileFormat = Literal["columns", "lists", "pairs", "triples", "scored-pairs", "scored-triples"]
-Role = Literal["query", "positives", "negatives", "documents", "labels", "scores"]
+Named = Literal["none", "queries", "documents", "all"]
+"""Which values of a file are ids."""
+IDS_HINT = "Set `examples.ids` to what is an id: queries, documents, all or none."
 
 
 @dataclass(frozen=True)
@@ -58,29 +57,21 @@ class _Scored(NamedTuple):
     score: float
 
 
-@dataclass(frozen=True)
-class ExampleFile:
+@dataclass(frozen=True, kw_only=True)
+class ExampleFile(RecordFile):
     """A file of examples; what its columns are is decided by its first record.
 
     Attributes:
-        path: The file.
-        format: Its layout, if the file does not show it.
-        columns: The columns of some roles, if their names are unusual.
         fields: The fields of passages to read; empty for title and text.
-        quotes: What quotes are in tables.
-        has_topics: Whether queries may be named by qids.
         has_corpus: Whether documents may be named by docnos.
         grade: The lowest label of a positive.
+        ids: What is named, if the file does not show it.
     """
 
-    path: Path
-    format: FileFormat | None = None
-    columns: Mapping[Role, Sequence[str]] | None = None
     fields: tuple[str, ...] = ()
-    quotes: Quotes | None = None
-    has_topics: bool = False
     has_corpus: bool = False
     grade: int = 1
+    ids: Named | None = None
 
     def __iter__(self) -> Iterator[FileExample]:
         """The records; a document without fields is named, and its text is in the corpus.
@@ -91,7 +82,7 @@ class ExampleFile:
         columns = dict[str, Any]()
         scored: dict[tuple[str, bool], list[_Scored]] = {}
         lines, texts = dict[tuple[str, bool], int](), TextFile()
-        for line, record in self._records():
+        for line, record in self.records():
             is_new = any(map(role_of, record.keys() - columns))
             if layout is None or layout.by_ids is None or is_new:
                 # What the first record lacks, such as negatives, a later one may have.
@@ -117,89 +108,6 @@ class ExampleFile:
             ]
             yield layout.ranked(lines[query], query, documents, [value for *_, value in pairs])
 
-    def _records(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        if suffix_of(self.path) == PARQUET:
-            return table_records(self.path)
-        first = next(((n, text) for n, text in read_lines(self.path) if text.strip()), (1, ""))
-        head = first[1].lstrip("\ufeff \t")
-        if not head:
-            return iter(())
-        if self.format in HEADLESS:
-            return self._rows(first)
-        if self.format == "lists":
-            return self._lists()
-        if suffix_of(self.path) in TABLES:
-            return table_records(self.path, self.quotes)
-        if head.startswith("{") or re.match(r"\[\s*(\{|$)", head):
-            return read_objects(self.path)
-        if head.startswith("[") and self.format is None:
-            return self._lists()
-        return self._rows(first)
-
-    def _lists(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Of JSON arrays: a query, then texts, ids, or [id, score]."""
-        for line, values in json_values(self.path, "Every line must hold one JSON array."):
-            if not isinstance(values, list) or len(values) < 2:
-                self._fail(line, "this is not a JSON array of a query and its documents.")
-            query, *others = values
-            if isinstance(others[0], list):
-                if not all(isinstance(pair, list) and len(pair) == 2 for pair in others):
-                    self._fail(line, "these are not pairs of a document and its score.")
-                documents, scores = zip(*others, strict=True)
-                yield line, {"query": query, "documents": [*documents], "scores": [*scores]}
-            else:
-                yield line, {"query": query, "positive": others[0], "negatives": others[1:]}
-
-    def _rows(self, first: tuple[int, str]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Of tab-separated lines, with a header or without."""
-        cells = [cell.strip() for cell in first[1].split("\t")]
-        stated = {name for names in (self.columns or {}).values() for name in names}
-        are_names = len(cells) > 1 and all(
-            re.fullmatch(r"[A-Za-z][\w -]{0,30}", cell) for cell in cells
-        )
-        known = [cell for cell in cells if role_of(cell)]
-        has_header = stated.issubset(cells) if stated else len(known) > 1
-        if self.format == "columns" or (self.format is None and are_names and has_header):
-            yield from table_records(self.path, self.quotes)
-            return
-        if self.format is None and are_names and known:
-            self._fail(
-                first[0],
-                f"this line has {known[0]!r}, and may be a header or an example.",
-                "Set `examples.format` to columns, and `examples.columns` to each role's, or to "
-                f"one of {', '.join(HEADLESS)}.",
-            )
-        names = HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
-        lines = read_lines(self.path)
-        for line, row in cells_of(lines, self.path, "\t", self.quotes or "literal"):
-            if len(row) != len(names):
-                self._fail(line, f"this line has {counted(len(row), 'column')}, not {len(names)}.")
-            yield line, dict(zip(names, row, strict=True))
-
-    def _headless(self, cells: Sequence[str], line: int) -> tuple[str, ...]:
-        numeric = [re.fullmatch(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?", cell) for cell in cells]
-        fitting = [kind for kind, names in HEADLESS.items() if len(names) == len(cells)]
-        if len(cells) == 3 and numeric[2] and (not all(numeric) or cells[2] in "01"):
-            self._fail(
-                line,
-                f"the third column, {cells[2]!r}, may be a negative or a score.",
-                "Set `examples.format` to triples or scored-pairs.",
-            )
-        if len(cells) < 4 and numeric[0] and not self.has_topics and not all(numeric):
-            self._fail(
-                line,
-                f"the first column, {cells[0]!r}, may be a query, a qid or a score.",
-                "Name the queries of qids, `examples.topics`, or set `examples.format`.",
-            )
-        if not fitting or (len(cells) == 5 and not all(numeric[:2])):
-            self._fail(
-                line,
-                f"a line of {counted(len(cells), 'column')} is not known as a training example.",
-                "Separate columns by tabs, and name them in a header (query, positive, negative, "
-                f"score), or set `examples.format` to one of {', '.join(HEADLESS)}.",
-            )
-        return HEADLESS[fitting[0]]
-
     def _layout(self, record: Mapping[str, Any], line: int, before: "_Layout | None") -> "_Layout":
         named = {str(role): [*names] for role, names in (self.columns or {}).items()}
         by_role: dict[str, list[str]] = dict(named)
@@ -209,7 +117,7 @@ class ExampleFile:
                 by_role.setdefault(role, []).append(name)
         for role, names in named.items():
             if missing := [name for name in names if name not in record]:
-                self._fail(
+                self.fail(
                     line,
                     f"`examples.columns.{role}` names {missing[0]!r}, which is absent.",
                     columns_hint(record),
@@ -227,26 +135,26 @@ class ExampleFile:
                 by_role[role] = names = with_texts(names)
             if role not in ("negatives", *named) and len(names) > 1 and not is_series(names):
                 both = listed([f"`{name}`" for name in names])
-                self._fail(
+                self.fail(
                     line,
                     f"{both} may all be the {role.replace('_', ' ')}.",
                     f"Choose with `examples.columns`, such as {{{role}: {names[0]}}}.",
                 )
         layout = _Layout(self, by_role)
-        if before is None or before.by_ids is None:
+        if before is None:
             layout = layout.checked(record, line)
-        elif layout.is_graded == before.is_graded:
-            layout = replace(layout, by_ids=before.by_ids)
+        elif layout.is_graded == before.is_graded or before.by_ids is None:
+            by_ids = (
+                layout.names_documents(record, line) if before.by_ids is None else before.by_ids
+            )
+            layout = replace(layout, by_ids=by_ids, by_qids=before.by_qids)
         else:
             shown = listed([f"`{name}`" for name in record])
-            self._fail(line, f"its columns, {shown}, are read otherwise than those before.")
+            self.fail(line, f"its columns, {shown}, are read otherwise than those before.")
         others = [name for name in record if not any(name in some for some in by_role.values())]
         others += layout.unread_scores(record)
         progress().note_once(f"{self.path}: {layout.described(record, line)}{unread(others)}")
         return layout
-
-    def _fail(self, line: int | None, message: str, hint: str | None = None) -> NoReturn:
-        raise InputError(message, path=self.path, line=line, hint=hint)
 
 
 @dataclass(frozen=True)
@@ -256,33 +164,62 @@ class _Layout:
     file: ExampleFile
     by_role: Mapping[str, list[str]]
     by_ids: bool | None = None  # whether documents are named; None before there is one
+    by_qids: bool = False  # whether queries are
 
     def checked(self, record: Mapping[str, Any], line: int) -> "_Layout":
         """The layout, which also knows whether the first record names its documents."""
         roles = self.by_role
         if "query" not in roles and "query_id" not in roles:
-            self.file._fail(line, "it lacks a query.", columns_hint(record))
-        if "query" not in roles and not self.file.has_topics:
-            self.file._fail(
+            self.file.fail(line, "it lacks a query.", columns_hint(record))
+        if "query" not in roles and self.file.qids is None:
+            self.file.fail(
                 line,
                 f"it names queries by `{roles['query_id'][0]}`.",
                 "Name the file with their texts: `examples.topics`.",
             )
         if not {"positives", "documents"} & roles.keys():
-            self.file._fail(line, "it lacks positives or documents.", columns_hint(record))
-        items = [item for _, item in self._items(record, "positives", "negatives", "documents")]
-        values = [str(item) for item in items if not isinstance(item, Mapping)]
-        if self.file.has_corpus:
-            is_text = any(re.search(r"\s", value) for value in values)
-            return replace(self, by_ids=not is_text if items else None)
-        query = record.get(roles.get("query", ["query"])[0])
-        if values and all(value.isdecimal() for value in (str(query), *values)):
-            self.file._fail(
-                line,
-                f"{values[0]!r} seems to be a document's id.",
-                "Name the documents, `examples.corpus`, and the queries, `examples.topics`.",
-            )
-        return replace(self, by_ids=False)
+            self.file.fail(line, "it lacks positives or documents.", columns_hint(record))
+        by_ids, by_qids = self.names_documents(record, line), self._names_queries(record, line)
+        return replace(self, by_ids=by_ids, by_qids=by_qids)
+
+    def names_documents(self, record: Mapping[str, Any], line: int) -> bool | None:
+        """Whether a record's documents are ids; None if it has none."""
+        items = [*self._items(record, "positives", "negatives", "documents")]
+        values = [(name, item) for name, item in items if not isinstance(item, Mapping)]
+        if not self.file.has_corpus:
+            query = record.get(self.by_role.get("query", ["query"])[0])
+            if values and all(str(v).isdecimal() for v in (query, *(item for _, item in values))):
+                self.file.fail(
+                    line,
+                    f"{values[0][1]!r} seems to be a document's id.",
+                    "Name the documents, `examples.corpus`, and the queries, `examples.topics`.",
+                )
+            return False
+        if self.file.ids is not None or not items:
+            return self.file.ids in ("documents", "all") if items else None
+        kinds = [is_of_ids(name) or is_id(value) for name, value in values]
+        if False in kinds:
+            return False
+        if None in kinds:
+            self._ambiguous(line, *values[kinds.index(None)], "document's id")
+        return True
+
+    def _names_queries(self, record: Mapping[str, Any], line: int) -> bool:
+        """Whether a file's queries are qids, by its first record."""
+        if self.file.ids is not None:
+            return self.file.ids in ("queries", "all")
+        names = self.by_role.get("query", ())
+        if self.file.qids is None or (names and "query_id" in self.by_role):
+            return False
+        value = record.get(names[0]) if names else None
+        kind = not names or is_of_ids(names[0]) or is_id(value)
+        if kind is None and str(value) in self.file.qids:
+            self._ambiguous(line, names[0], value, "qid of the topics")
+        return bool(kind)
+
+    def _ambiguous(self, line: int, name: str, value: Any, other: str) -> NoReturn:
+        message = f"`{name}` has {value!r}, which may be a text or a {other}."
+        self.file.fail(line, message, IDS_HINT)
 
     def described(self, record: Mapping[str, Any], line: int) -> str:
         said = [
@@ -293,8 +230,10 @@ class _Layout:
         texts = [
             some for name in ("positives", "documents") for some in self._of(record, name, line)
         ]
-        kind = "ids" if any(not document.fields for document in texts) else "texts"
-        return f"examples of {kind}: {', '.join(said)}"
+        documents = "ids" if any(not document.fields for document in texts) else "texts"
+        queries = "ids" if self._query(record, line)[1] else "texts"
+        both = f"query {queries} and document {documents}"
+        return f"examples of {documents if queries == documents else both}: {', '.join(said)}"
 
     def _query_is_text(self, record: Mapping[str, Any]) -> bool:
         return any(record.get(name) not in (None, "") for name in self.by_role.get("query", ()))
@@ -314,14 +253,10 @@ class _Layout:
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             is_empty = value in (None, "") or str(value).isspace()
             problem = "is empty" if is_empty else "is neither a text nor a qid"
-            self.file._fail(line, f"`{name}` {problem}.")
-        if isinstance(value, int) and not self.file.has_topics:
-            self.file._fail(
-                line, f"`{name}` is not a text.", "Name the queries: `examples.topics`."
-            )
-        query = str(value)
-        may_be_qid = self.file.has_topics and "query_id" not in self.by_role
-        return query, role == "query_id" or (may_be_qid and not re.search(r"\s", query))
+            self.file.fail(line, f"`{name}` {problem}.")
+        if isinstance(value, int) and self.file.qids is None:
+            self.file.fail(line, f"`{name}` is not a text.", "Name the queries: `examples.topics`.")
+        return str(value), role == "query_id" or self.by_qids
 
     def graded(
         self, record: Mapping[str, Any], line: int
@@ -382,7 +317,7 @@ class _Layout:
 
     def _unequal(self, line: int, scores: int, documents: int) -> NoReturn:
         message = f"it has {counted(scores, 'score')} for {counted(documents, 'document')}."
-        self.file._fail(line, message)
+        self.file.fail(line, message)
 
     def _items(self, record: Mapping[str, Any], *roles: str) -> Iterator[tuple[str, Any]]:
         """The documents of roles, with the names of their columns."""
@@ -419,7 +354,7 @@ class _Layout:
         except (TypeError, ValueError):
             number = np.nan
         if not np.isfinite(number):
-            self.file._fail(line, f"`{name}` has {value!r}, which is not a number.")
+            self.file.fail(line, f"`{name}` has {value!r}, which is not a number.")
         return number
 
     def _of(self, record: Mapping[str, Any], role: str, line: int) -> tuple[Document, ...]:
@@ -434,14 +369,15 @@ class _Layout:
                 return Document(docno, {})
             if not texts or not all(isinstance(text, str) for text in texts.values()):
                 wanted = listed([f"`{key}`" for key in self.file.fields or ("title", "text")])
-                self.file._fail(line, f"a passage of `{name}` lacks a text ({wanted}).")
+                self.file.fail(line, f"a passage of `{name}` lacks a text ({wanted}).")
             return Document(docno, {"text": text_of(Document(docno, texts), [*texts])})
         if isinstance(value, bool) or not isinstance(value, str | int):
-            self.file._fail(line, f"`{name}` has {value!r}, which is neither a text nor an id.")
+            self.file.fail(line, f"`{name}` has {value!r}, which is neither a text nor an id.")
         if isinstance(value, int) and not self.by_ids:
             hint = "Name the documents: `examples.corpus`."
-            self.file._fail(line, f"`{name}` has {value}, which is not a text.", hint)
+            self.file.fail(line, f"`{name}` has {value}, which is not a text.", hint)
         text = str(value)
         if self.by_ids and re.search(r"\s", text):
-            self.file._fail(line, f"`{name}` has a text where the first record has an id.")
+            message = f"`{name}` has a text where the first record has an id."
+            self.file.fail(line, message, IDS_HINT)
         return Document(text, {}) if self.by_ids else Document("", {"text": text})

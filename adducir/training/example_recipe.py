@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 from adducir.core.recipe import Several
 from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
 from adducir.training.data import CorpusPart, Seed
-from adducir.training.example_files import FileFormat, Role
+from adducir.training.example_files import Named
+from adducir.training.example_records import FileFormat, Role
 from adducir.training.leaks import WithoutPart
 
 Length = Annotated[int, Field(ge=1)]
@@ -25,6 +26,7 @@ class ExamplesPart(TopicReading, QrelsReading):
     files: Several = ()  # of examples, as others publish them
     format: FileFormat | None = None  # of files that do not show it
     columns: dict[Role, ColumnNames] = Field(default_factory=dict)  # of files, by role
+    ids: Named | None = None  # what files name instead of having its text
     corpus: CorpusPart | None = None
     query_field: str | None = None  # the documents' field used as query; the rest answers
     most: Length | None = None  # documents, with query_field; examples, with files
@@ -50,8 +52,13 @@ class ExamplesPart(TopicReading, QrelsReading):
         if self.files and (self.query_field is not None or stated):
             other = "query_field" if self.query_field is not None else stated[0]
             raise ValueError(f"`{other}` has no effect with `files`")
-        if not self.files and (self.format or self.columns):
-            raise ValueError(f"`{'format' if self.format else 'columns'}` needs `files`")
+        of_files = {"format": self.format, "columns": self.columns, "ids": self.ids}
+        if stated := [name for name, value in of_files.items() if value and not self.files]:
+            raise ValueError(f"`{stated[0]}` needs `files`")
+        if self.ids in ("queries", "all") and self.topics is None:
+            raise ValueError(f"`ids: {self.ids}` needs `topics`")
+        if self.ids in ("documents", "all") and self.corpus is None:
+            raise ValueError(f"`ids: {self.ids}` needs the `corpus`")
         if self.teacher and not self.qrels:
             raise ValueError("`teacher` has no effect without `qrels`")
         if self.query_field is None and not self.files and self.most is not None:

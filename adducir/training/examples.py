@@ -32,7 +32,7 @@ from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
 from adducir.training.data import HeldOut, same_number
-from adducir.training.example_files import ExampleFile, FileExample
+from adducir.training.example_files import IDS_HINT, ExampleFile, FileExample
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.example_runs import run_of, teacher_scores
 from adducir.training.leaks import documents_left
@@ -50,7 +50,7 @@ _LOST = (
 )
 _TRIES = 50
 """Documents tried for a negative before giving up."""
-_LATER = ("skip", "margin", "columns")
+_LATER = ("skip", "margin", "columns", "ids")
 """Keys that are in fingerprints only where they have an effect."""
 
 
@@ -275,16 +275,18 @@ class ExampleSource:
 
     def _of_files(self) -> Iterator[Example]:
         part, corpus, topics = self.part, self._corpus, self._topics
+        query_of = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
         files = [
             ExampleFile(
-                path,
-                part.format,
-                part.columns,
-                self.fields,
-                part.quotes,
-                has_topics=topics is not None,
+                path=path,
+                format=part.format,
+                columns=part.columns,
+                fields=self.fields,
+                quotes=part.quotes,
+                qids=query_of if topics else None,
                 has_corpus=corpus is not None,
                 grade=part.grade,
+                ids=part.ids,
             )
             for path in self._paths["files"]
         ]
@@ -305,12 +307,11 @@ class ExampleSource:
             if unknown := {docno for docno in named if text(docno) is None}:
                 progress().note(absent(unknown, len(named), "named", "the corpus"))
         barred = self._barred(text)
-        query_of = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
         for path, example in found():
-            query = query_of.get(example.query, None if example.is_qid else example.query)
+            query = query_of.get(example.query) if example.is_qid else example.query
             if query is None:
                 message = f"the query {example.query!r} is not in the topics."
-                hint = "`examples.topics` should hold the queries of all qids of the file."
+                hint = f"`examples.topics` should have all qids of the file. {IDS_HINT}"
                 raise InputError(message, path=path, line=example.line, hint=hint)
             if same_text(query) in self._queries:
                 self.counts["left_out_queries"] += 1

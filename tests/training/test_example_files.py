@@ -208,7 +208,7 @@ def test_later_records_have_columns_that_the_first_lacks(tmp_path):
 def test_parquet_is_read(tmp_path):
     record = {"query_id": 10, "document_ids": [2, 0, 1], "scores": [-2.0, 3.0, 1.0]}
     pl.DataFrame([record]).write_parquet(tmp_path / "kd.parquet")
-    file = ExampleFile(tmp_path / "kd.parquet", has_topics=True, has_corpus=True)
+    file = ExampleFile(path=tmp_path / "kd.parquet", qids={"10"}, has_corpus=True)
     assert [[d.docno for d in e.negatives] for e in file] == [["1", "2"]]
 
 
@@ -249,6 +249,55 @@ def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
         read(tmp_path, file, margin=1)
     with pytest.raises(ValidationError, match="corpus"):
         read(tmp_path, file, without=without)
+
+
+CORPUS = {"corpus": IDS["corpus"]}
+CHINESE = {"query": "谁跑得快", "pos": ["猫跑得快"], "neg": ["狗跑得慢"]}
+BY_NAME = {"query": WHO, "positive_ids": ["0"], "negative_ids": ["1", "2"]}
+
+
+@pytest.mark.parametrize(
+    ("record", "part", "wanted", "said"),
+    [
+        (CHINESE, {"ids": "none", **IDS}, ("谁跑得快", ("猫跑得快",), ("狗跑得慢",)), "texts"),
+        (BY_NAME, IDS, PLAIN, "query texts and document ids"),
+        (["10", "0", "1", "2"], IDS, PLAIN, "ids"),
+        ({"qid": "10", "pos": ["0"], "neg": ["1", "2"]}, {"ids": "all", **IDS}, PLAIN, "ids"),
+        # A word that is no qid is a query, and one beside texts is a text.
+        ({"query": "power", "pos": [POWER], "neg": ["cats"]}, IDS,
+         ("power", (POWER,), ("cats",)), "texts"),
+        ({"query": "10", "pos": [CATS], "neg": []}, {"ids": "none", **IDS},
+         ("10", (CATS,), ()), "texts"),
+        ({"query_id": 11, "query": "10", "pos": [CATS], "neg": [DOGS]}, IDS,
+         ("10", (CATS,), (DOGS,)), "texts"),
+        ({"query": "10", "pos": ["cats"], "neg": ["dogs"]}, {"ids": "queries", **IDS},
+         (WHO, ("cats",), ("dogs",)), "query ids and document texts"),
+    ],
+)  # fmt: skip
+def test_what_is_an_id_is_stated(record, part, wanted, said, tmp_path):
+    found, note, _ = read(tmp_path, rows(record), **part)
+    assert found == [wanted]
+    assert f"examples of {said}: " in note
+
+
+@pytest.mark.parametrize(
+    ("record", "part"),
+    [
+        (CHINESE, CORPUS),
+        ({"query": WHO, "pos": ["yes"], "neg": ["no"]}, CORPUS),
+        ({"query": "named", "pos": [CATS]}, {"topics": "named.tsv"}),
+        ({"query": "12", "pos": [CATS]}, {"topics": "topics.tsv"}),
+    ],
+)
+def test_what_may_be_an_id_or_a_text_is_refused(record, part, tmp_path):
+    (tmp_path / "named.tsv").write_text(f"named\t{WHO}\n")
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, rows(record), **part)
+    assert caught.value.line == 1
+    assert "`examples.ids`" in str(caught.value.hint)
+    for wrong in ({"ids": "all"}, {"ids": "documents"}, {"ids": "queries", **CORPUS}):
+        with pytest.raises(ValidationError, match="ids"):
+            read(tmp_path, rows(record), **wrong)
 
 
 GOOD = {"query": WHO, "pos": [CATS], "neg": [DOGS]}
