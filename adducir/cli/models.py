@@ -130,13 +130,16 @@ def encode(settings: Encode) -> None:
     from adducir.encoders.encoding import encode as encode_items
     from adducir.encoders.encoding import items_of_corpus, items_of_spans, items_of_topics
     from adducir.encoders.kinds import encoder_source
+    from adducir.training.leaks import note_seen
 
     with open_progress():
         source = encoder_source(settings.model, encoding=settings)
         if settings.spans is not None:
             items = items_of_spans(settings.spans, settings.side)
         elif settings.topics is not None:
-            items = items_of_topics(settings.read_topics(settings.topics))
+            topics = settings.read_topics(settings.topics)
+            note_seen(source.query.folder, topics)
+            items = items_of_topics(topics)
         else:
             items = items_of_corpus(settings.opened(settings.corpus or ""), settings.fields)
         manifest = encode_items(

@@ -64,6 +64,7 @@ def rerank(settings: Rerank) -> None:
     from adducir.rerankers.rerank import questions_of, reranked_part
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
+    from adducir.training.leaks import note_seen
 
     output, execution = settings.output, settings.execution()
     with (
@@ -78,6 +79,7 @@ def rerank(settings: Rerank) -> None:
         reranker = open_reranker(settings.model, running=settings.running())
         reranker.check()
         topics = settings.read_topics(settings.topics)
+        note_seen(reranker.source.folder, topics)
         best = reranked_part(candidates, settings.depth, settings.fold)
         texts = settings.texts(best.frame["docno"], scratch, reranker.fields)
         if isinstance(reranker, AskedReranker):

@@ -137,6 +137,10 @@ def search(settings: Search) -> None:
     with open_progress() as progress:
         source = "/dev/stdin" if settings.topics == "-" else settings.topics
         topics = settings.read_topics(source, settings.query_field)
+        if (encoder := getattr(index, "source", None)) is not None:
+            from adducir.training.leaks import note_seen
+
+            note_seen(encoder.query.folder, topics)
         found = search_topics(
             index,
             topics,

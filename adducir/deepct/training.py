@@ -35,8 +35,8 @@ from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.work import padded
-from adducir.training.data import Rows, TrainingData, sample, stored
-from adducir.training.leaks import documents_left
+from adducir.training.data import Rows, TrainingData, same_number, sample, stored
+from adducir.training.leaks import TrainedOn, documents_left
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
@@ -117,6 +117,15 @@ The network is a token classifier with one label:
                 hint="Give the topics' judgements, or a lower grade.",
             )
         return {**topics.identity(), **qrels.identity(), "grade": part.grade}
+
+    def trained_on(self) -> TrainedOn:
+        asked = {query for queries in self._queries_of.values() for query in queries}
+        return TrainedOn(
+            frozenset(map(same_number, asked)),
+            corpus=self.inputs["corpus"] if self._reference and not self.recipe.most else "",
+            excluded=self.without.docnos,
+            key="without",
+        )
 
     def _queries(self, document: Document) -> Sequence[str]:
         if not self._reference:

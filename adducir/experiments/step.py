@@ -6,7 +6,7 @@ known before anything exists; one comparison decides whether the step has to run
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -194,6 +194,14 @@ class ModelStep(Step):
 
         end_processes()  # frees memory for the training
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
+
+
+def models_of(step: Step) -> Iterator[ModelStep]:
+    """The models whose training a step depends on."""
+    for before in step.inputs:
+        if isinstance(before, ModelStep):
+            yield before
+        yield from models_of(before)
 
 
 def training_log(folder: Path) -> Mapping[str, Any]:

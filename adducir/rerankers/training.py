@@ -34,6 +34,7 @@ from adducir.rerankers.cross_encoder import (
 )
 from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
 from adducir.training.examples import Example, ExampleSource, examples_line
+from adducir.training.leaks import TrainedOn
 from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe
 from adducir.training.trainable import Trainable
@@ -41,7 +42,13 @@ from adducir.training.trainable import Trainable
 if TYPE_CHECKING:
     import torch
 
-_PAIRS = {"ids": "[int32]", "types": "[int8]", "label": "float32", "length": "int32"}
+_PAIRS = {
+    "ids": "[int32]",
+    "types": "[int8]",
+    "label": "float32",
+    "asks": "int64",  # a number shared by equal queries
+    "length": "int32",
+}
 _LISTS = {
     "ids": "[int32]",  # of all pairs of a query, one after the other: positives, then negatives
     "types": "[int8]",
@@ -103,6 +110,9 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def inputs(self) -> dict[str, str]:
         return self.examples.identity() | {"base": self.base.identity()}
 
+    def trained_on(self) -> TrainedOn:
+        return self.examples.trained_on(self.recipe.held_out)
+
     @cached_property
     def _reader(self) -> PairReader:
         config = load_config(self.base)
@@ -125,7 +135,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def _pairs(self, example: Example, encoded: Sequence[Encoded]) -> Iterator[dict[str, Any]]:
         for number, pair in enumerate(encoded):
             label = float(number < len(example.positives))
-            yield {"label": label, "length": len(pair), **vars(pair)}
+            asks = same_number(example.query)
+            yield {"label": label, "asks": asks, "length": len(pair), **vars(pair)}
 
     def _list(self, example: Example, encoded: Sequence[Encoded]) -> Iterator[dict[str, Any]]:
         lengths = [len(pair) for pair in encoded]

@@ -201,7 +201,8 @@ class _Layout:
         if False in kinds:
             return False
         if None in kinds:
-            self._ambiguous(line, *values[kinds.index(None)], "document's id")
+            name, value = values[kinds.index(None)]
+            self._ambiguous(line, name, value, "document's id")
         return True
 
     def _names_queries(self, record: Mapping[str, Any], line: int) -> bool:

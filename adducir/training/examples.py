@@ -35,7 +35,7 @@ from adducir.training.data import HeldOut, same_number
 from adducir.training.example_files import IDS_HINT, ExampleFile, FileExample
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.example_runs import run_of, teacher_scores
-from adducir.training.leaks import documents_left
+from adducir.training.leaks import TrainedOn, documents_left
 from adducir.training.losses import LOSSES, Loss
 
 _COUNTED = [
@@ -153,6 +153,24 @@ class ExampleSource:
         opened |= {key: self._digests[key] for key in ("teacher", "files") if self._digests[key]}
         opened["without"] = [sorted(self._queries), self._documents.identity()]
         return {name: fingerprint(identity) for name, identity in opened.items()}
+
+    def trained_on(self, held_out: HeldOut) -> TrainedOn:
+        """What is known of the examples without reading documents."""
+        part, topics = self.part, self._topics
+        if part.query_field is not None:
+            corpus = "" if part.most else fingerprint(cast("Corpus", self._corpus).identity())
+            return TrainedOn(corpus=corpus, excluded=self._documents.docnos)
+        if part.files or topics is None:
+            return TrainedOn()
+        relevant = {
+            qid
+            for qid, docno, grade in self._qrels.frame.iter_rows()
+            if grade >= part.grade and docno not in self._documents
+        }
+        asked = (q for qid, q in zip(topics.qids, topics.queries, strict=True) if qid in relevant)
+        kept = (query for query in asked if same_text(query) not in self._queries)
+        used = (query for query in kept if held_out.part_of(same_text(query)) != "test")
+        return TrainedOn(frozenset(map(same_number, used)))
 
     def divided(self, held_out: HeldOut) -> Iterator[tuple[Example, str]]:
         """The examples with their parts; then ``counts`` holds what became of the sources."""

@@ -1,4 +1,4 @@
-"""Leak control: documents that a model must not be trained on, because it is tested on them.
+"""Leak control: what a model must not be trained on, because it is tested on it.
 
 A model trained on the conclusions of judged documents has seen test data. Three kinds of sources
 list documents to leave out:
@@ -10,6 +10,9 @@ list documents to leave out:
   tools break ties differently.
 
 Pools and runs may be file name patterns (``runs/2020/*.txt.gz``).
+
+What a model was trained on nevertheless is compared with what it is tested on: of trainings before
+they run by :class:`TrainedOn`, of trained models by the digests of queries that they keep.
 """
 
 from collections import Counter
@@ -19,6 +22,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 from pydantic import Field
 
@@ -31,9 +35,14 @@ from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.sources import source_path
+from adducir.corpora.topics import Topics
+from adducir.models.sources import RECIPES
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
+from adducir.training.data import same_number
 
+QUERIES = "queries.npy"
+"""The numbers (:func:`.same_number`) of the queries a model was trained on, beside its weights."""
 _DOCNO_COLUMN = {1: 0, 2: 1, 3: 2, 4: 2, 6: 2}
 """The docno's column in a pool, by number of columns."""
 _PATTERN = frozenset("*?[")
@@ -56,6 +65,53 @@ class Excluded:
     def identity(self) -> dict[str, str]:
         """A digest of the docnos for fingerprints, independent of the sources' names."""
         return {"without": digest_of(sorted(self.docnos))}
+
+
+@dataclass(frozen=True)
+class TrainedOn:
+    """What a model learns from, as far as that is known without reading its data.
+
+    Attributes:
+        queries: The numbers of its queries.
+        corpus: The fingerprint of the corpus whose documents it learns from, judged or not.
+        excluded: The docnos that it does not.
+        key: The part of its recipe that leaves out more.
+    """
+
+    queries: frozenset[int] = frozenset()
+    corpus: str = ""
+    excluded: frozenset[str] = frozenset()
+    key: str = "examples.without"
+
+    def warnings(
+        self, model: str, queries: Sequence[str], docnos: Collection[str], named: str
+    ) -> Iterator[str]:
+        """A line each if queries, or documents of its corpus, of a test set were trained on."""
+        if seen := sum(same_number(query) in self.queries for query in queries):
+            remedy = f"`{self.key}.topics` leaves them out"
+            if not self.key.startswith("examples"):
+                remedy = "train it on others"
+            message = f"was trained on {seen:,} of the {len(queries):,} queries of {named}"
+            yield f"{model} {message}: {remedy}"
+        if self.corpus and (documents := len({*docnos} - self.excluded)):
+            message = f"was trained on {documents:,} of the {len({*docnos}):,} documents judged"
+            yield f"{model} {message} for {named}: `{self.key}.qrels` leaves them out"
+
+
+def queries_of(model: Path) -> frozenset[int]:
+    """The numbers of the queries that a trained model keeps; empty if it keeps none."""
+    path = model.with_suffix("") if model.suffix in RECIPES else model
+    if not (path / QUERIES).is_file():
+        return frozenset()
+    return frozenset(np.load(path / QUERIES, allow_pickle=False).tolist())
+
+
+def note_seen(model: Path | None, topics: Topics) -> None:
+    """Note topics that a model was trained on."""
+    if model is not None:
+        seen = TrainedOn(queries_of(model))
+        for line in seen.warnings(str(model), topics.texts, (), topics.source):
+            progress().note_once(line)
 
 
 def documents_left(

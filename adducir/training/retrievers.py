@@ -23,6 +23,7 @@ from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.examples import ExampleSource, examples_line
+from adducir.training.leaks import TrainedOn
 from adducir.training.losses import InBatchNegatives, Loss, LossKey
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -125,6 +126,9 @@ class RetrieverTraining(Trainable[R]):
     def inputs(self) -> dict[str, str]:
         found = self.examples.identity() if self.examples else {}
         return found | {"base": self.base.identity()}
+
+    def trained_on(self) -> TrainedOn:
+        return self.examples.trained_on(self.recipe.held_out) if self.examples else TrainedOn()
 
     def dataset(self, folder: Path) -> TrainingData:
         from adducir.training.matrix import ROW

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adducir.core.artifacts import build, parts_folder
 from adducir.core.errors import InputError
 from adducir.core.manifests import Manifest
 from adducir.core.progress import progress
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
+from adducir.training.leaks import QUERIES
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
@@ -87,6 +90,9 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
+        if {"queries", "asks"} <= {*data.counts, *data.train.column_names}:
+            asked = [part.with_format("numpy")["asks"][:] for part in (data.train, data.validation)]
+            np.save(folder / QUERIES, np.unique(np.concatenate(asked)).astype(np.int64))
         trainable.write_card(folder, output.name, data)
         return counts | record(history, folder)
 

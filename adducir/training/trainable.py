@@ -30,6 +30,7 @@ from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.models.work import shuffled_batches, token_batches
+from adducir.training.leaks import TrainedOn
 from adducir.training.recipe import ModelRecipe, kind_of
 from adducir.version import __version__
 
@@ -69,6 +70,10 @@ class Trainable(ABC, Generic[R]):
     @abstractmethod
     def inputs(self) -> Mapping[str, str]:
         """The fingerprints of the training data, by name."""
+
+    def trained_on(self) -> TrainedOn:
+        """What it learns from, to be compared with what it is tested on."""
+        return TrainedOn()
 
     @property
     def model_settings(self) -> Any:

@@ -6,12 +6,18 @@ import math
 import numpy as np
 import pytest
 import torch
+import yaml
 from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
+from adducir.core.progress import Progress
+from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.experiments.experiment import plan_experiment
 from adducir.rerankers.recipe import open_reranker
+from adducir.training.data import same_number
+from adducir.training.leaks import note_seen, queries_of
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
 
@@ -105,6 +111,69 @@ def test_a_dual_encoder_learns_from_judged_topics(loss, study):
         peer.encode_document(["cats run 3", "dogs run 3"]),
     )
     assert np.diff(queries @ documents.T)[0] > 0
+    # The model keeps which queries it knows; a test with them is noted.
+    folder, other = study / "encoders" / "judged", {"1": "DOGS  energy 2", "2": "horses"}
+    assert queries_of(folder) == {same_number(f"{a} energy {n}") for a in ANIMALS for n in range(4)}
+    with Noted() as noted:
+        note_seen(folder, Topics.of(other, "other.tsv"))
+        note_seen(folder, Topics.of({"2": "horses"}))
+    assert noted.lines == [
+        f"{folder} was trained on 1 of the 2 queries of other.tsv: "
+        "`examples.without.topics` leaves them out"
+    ]
+
+
+class Noted(Progress):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def note(self, message):
+        self.lines.append(message)
+
+
+def test_a_test_on_what_was_trained_on_is_noted_before_it_runs(study, tiny):
+    (study / "some.qrels").write_text("cats0 0 cats0 1\nother 0 dogs1 1\n")
+    (study / "more.tsv").write_text("cats0\tCats  energy 0\nother\thorses\n")
+    (study / "deepct").mkdir()
+    weights = f"kind: deepct\nbase: {tiny}\ncorpus: {{source: corpus.jsonl}}\ntext: text\n"
+    (study / "deepct" / "all.yaml").write_text(f"{weights}reference: docno2\n")
+    (study / "experiments").mkdir()
+    file = study / "experiments" / "leak.yaml"
+    file.write_text(
+        """corpora:
+  all: {source: corpus.jsonl}
+  weighted: {expand: all, model: deepct/all.yaml}
+indexes:
+  dense: {corpus: all, engine: dense, encoder: encoders/judged.yaml}
+  weights: {corpus: weighted, engine: memory, fields: [weighted]}
+topics:
+  same: {source: topics.tsv, qrels: judged.qrels}
+  some: {source: more.tsv, qrels: some.qrels}
+systems:
+  dense: {index: dense, seeds: 2}
+  weights: {index: weights}
+"""
+    )
+
+    def warnings(**without):
+        path = study / "encoders" / "judged.yaml"
+        recipe = yaml.safe_load(path.read_text())
+        recipe["examples"]["without"] = without
+        path.write_text(yaml.safe_dump(recipe))
+        lines = plan_experiment(file, dry_run=True).lines()
+        return [line.partition(" ")[2].strip() for line in lines if line.startswith("warn")]
+
+    remedy = "`examples.without.topics` leaves them out"
+    assert warnings() == [
+        f"encoders/judged was trained on 8 of the 8 queries of same: {remedy}",
+        f"encoders/judged was trained on 1 of the 2 queries of some: {remedy}",
+        "deepct/all was trained on 16 of the 16 documents judged for same: "
+        "`without.qrels` leaves them out",
+        "deepct/all was trained on 2 of the 2 documents judged for some: "
+        "`without.qrels` leaves them out",
+    ]
+    assert [line for line in warnings(topics="topics.tsv") if "encoders" in line] == []
 
 
 def written(study, kind, **keys):

@@ -7,6 +7,7 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -21,6 +22,8 @@ from pydantic import (
 )
 
 from adducir.core.errors import InputError
+from adducir.core.fingerprint import fingerprint
+from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import counted, listed
@@ -38,7 +41,7 @@ from adducir.experiments.retrieval.corpora import (
 from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep
 from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
 from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
-from adducir.experiments.step import Absent, ModelStep, Step
+from adducir.experiments.step import Absent, ModelStep, Step, models_of, shown
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.design import Pool
 
@@ -274,6 +277,7 @@ class RetrievalStudy(Study):
                     f"the run of {trial.system} {message}, which count 0: {listed(lacking, 3)}"
                 )
                 yield "warn", message
+        yield from (("warn", line) for line in self.leaks())
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""
@@ -281,7 +285,32 @@ class RetrievalStudy(Study):
         yield "evaluate", f"{counted(len(names), 'system')}{several} on {sets}: {measures}"
         yield from super().warnings()
 
+    def leaks(self) -> Iterator[str]:
+        """A line per model and topic set with queries or documents that it was trained on."""
+        from adducir.training.leaks import queries_of
+
+        opened = [entry for key, entry in self._opened.items() if entry and key[0] == "corpora"]
+        corpora, noted = {fingerprint(entry.corpus.identity()) for entry in opened}, set[Any]()
+        for trial, step in self.steps.items():
+            for model in models_of(step) if trial.data in self.topic_sets else ():
+                ending = "" if trial.seed is None else run_name("", trial.seed)
+                name = shown(model.path, self.folder).removesuffix(ending)
+                if (name, trial.data) in noted:
+                    continue
+                noted.add((name, trial.data))
+                seen, judged = model.plan.trained_on(), self.topic_sets[trial.data]
+                if seen.corpus not in corpora:
+                    seen = replace(seen, corpus="")
+                if not seen.queries:
+                    seen = replace(seen, queries=queries_of(model.path))
+                qids = {*judged.qrels.qids}
+                both = zip(judged.topics.qids, judged.topics.texts, strict=True)
+                queries = [query for qid, query in both if qid in qids]
+                yield from seen.warnings(name, queries, judged.qrels.frame["docno"], trial.data)
+
     def findings(self, context: "Context") -> Sequence[Finding]:
         from adducir.experiments.retrieval.table import result_table
 
+        for line in self.leaks():
+            progress().note(line)
         return [Finding(result_table(self, context), each="per-topic")]
