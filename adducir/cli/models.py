@@ -10,6 +10,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
+from adducir.core.planning import planning
 from adducir.core.recipe import Needs, Recipe, needs, without
 from adducir.corpora.reading import QueryReading, Reading
 from adducir.encoders.settings import EncodingSettings
@@ -25,6 +26,9 @@ class Train(Recipe):
         default=None,
         shown="the recipe's name without suffix",
         writes=common.FOLDER,
+    )
+    dry_run: bool = option(
+        "Check the recipe, count its examples and steps, print the plan and stop.", default=False
     )
     changes: common.Changes = ()
     device: common.Device = "auto"
@@ -50,17 +54,25 @@ def train(settings: Train) -> None:
 
     Examples:
         adducir train encoders/egret.yaml
+        adducir train encoders/egret.yaml --dry-run
         adducir train rerankers/touche-small-ce.yaml --set training.seed=1 -o rerankers/ce-1
     """
     from adducir.cli.console import near, note, open_progress, show
-    from adducir.training.run import train_model
+    from adducir.training.run import planned, train_model
     from adducir.training.trainable import open_training
 
     threads = [] if settings.threads is None else [f"training.threads={settings.threads}"]
     is_first = os.environ.get("RANK", "0") == "0"
-    with open_progress() if is_first else nullcontext():
+    with (
+        open_progress() if is_first else nullcontext(),
+        planning() if settings.dry_run else nullcontext(),
+    ):
         plan = open_training(settings.recipe, [*settings.changes, *threads])
         target = settings.output or settings.recipe.with_suffix("")
+        if settings.dry_run:
+            for verb, text in planned(plan, target):
+                show(f"{verb:6} {text}")
+            return
         manifest = train_model(plan, target, device=settings.device, rebuild=settings.rebuild)
     if manifest is not None:
         counts = manifest.counts

@@ -21,9 +21,9 @@ from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.texts import same_words
 from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
-from adducir.encoders.kinds import EncoderSource, encoder_source, refuse_tokenizer
+from adducir.encoders.kinds import EncoderSource, described, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, Reader, Towers
-from adducir.encoders.settings import PoolingMode, Similarity
+from adducir.encoders.settings import EncodingSettings, PoolingMode, Similarity
 from adducir.models.folders import Side
 from adducir.models.sources import RECIPES
 from adducir.models.work import Numbers
@@ -165,6 +165,11 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
         tokenizer = self.recipe.tokenizer and expanded(self.recipe.tokenizer)
         source = encoder_source(expanded(self.recipe.base), self.folder, tokenizer)
         return replace(source, is_base=True)
+
+    def base_statement(self) -> str:
+        given = {key: getattr(self.recipe, key) for key in ("pooling", "similarity")}
+        stated = EncodingSettings(**{key: value for key, value in given.items() if value})
+        return f"{self.base.name}: {described(replace(self.base, encoding=stated))}"
 
     @property
     def settings(self) -> dict[str, Any]:

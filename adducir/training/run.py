@@ -2,16 +2,18 @@
 
 import glob
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adducir.core.artifacts import build, parts_folder
-from adducir.core.errors import InputError
+from adducir.core.artifacts import MISSING, build, out_of_date, parts_folder
+from adducir.core.errors import AdducirError, InputError
+from adducir.core.files import scratch_folder
 from adducir.core.manifests import Manifest
 from adducir.core.progress import progress
+from adducir.core.texts import counted
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import choose_device, using_threads
 from adducir.training.leaks import QUERIES
@@ -113,6 +115,38 @@ def train_model(
         )
         first_says(False, recipe, chosen)
         return built
+
+
+def planned(trainable: Trainable[Any], output: Path) -> Iterator[tuple[str, str]]:
+    """What training would do, as verbs and objects; reads the data, and leaves nothing."""
+    why = out_of_date(
+        output, trainable.artifact, lambda: trainable.canonical, trainable.fingerprint
+    )
+    if why is None:
+        yield "keep", str(output)
+    else:
+        yield "train", f"{output}{'' if why == MISSING else f': {why}'}"
+    try:
+        yield "base", trainable.base_statement()
+        with scratch_folder() as folder:
+            data = trainable.dataset(folder)
+            yield "data", trainable.summary(data)
+            if len(data.test):
+                yield "data", f"{len(data.test):,} {trainable.unit} are kept for testing"
+            rows = data.train.with_format("numpy", columns=trainable.columns)
+            batches = len(trainable.batches(rows, 0))
+    except AdducirError as error:
+        if not error.absent:
+            raise
+        yield "lack", f"not available: {error.paragraph()}".rstrip(".")
+        return
+    recipe = trainable.recipe.training
+    steps = -(-batches // recipe.gradient_accumulation)
+    most = "" if recipe.patience is None else "at most "
+    yield (
+        "steps",
+        f"{most}{steps * recipe.epochs:,}: {counted(recipe.epochs, 'epoch')} of {steps:,}",
+    )
 
 
 def record(history: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from adducir.core.manifests import MANIFEST, artifact_fingerprint, read_manifest
 from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.core.registry import Family
+from adducir.models.folders import look
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
@@ -91,6 +92,10 @@ class Trainable(ABC, Generic[R]):
 
     def is_current(self, output: Path) -> bool:
         return is_current(output, self.fingerprint)
+
+    def base_statement(self) -> str:
+        """What it starts from, and how that is read, in a line."""
+        return f"{self.base.name} ({look(self.base).title})"
 
     @abstractmethod
     def dataset(self, folder: Path) -> "TrainingData":
