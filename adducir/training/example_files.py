@@ -209,13 +209,14 @@ class _Layout:
         """Whether a file's queries are qids, by its first record."""
         if self.file.ids is not None:
             return self.file.ids in ("queries", "all")
-        names = self.by_role.get("query", ())
-        if self.file.qids is None or (names and "query_id" in self.by_role):
+        if self.file.qids is None or "query" not in self.by_role:
+            return self.file.qids is not None
+        name = self.by_role["query"][0]
+        if "query_id" in self.by_role:
             return False
-        value = record.get(names[0]) if names else None
-        kind = not names or is_of_ids(names[0]) or is_id(value)
-        if kind is None and str(value) in self.file.qids:
-            self._ambiguous(line, names[0], value, "qid of the topics")
+        kind = is_of_ids(name) or is_id(record.get(name))
+        if kind is None and str(record.get(name)) in self.file.qids:
+            self._ambiguous(line, name, record.get(name), "qid of the topics")
         return bool(kind)
 
     def _ambiguous(self, line: int, name: str, value: Any, other: str) -> NoReturn:
