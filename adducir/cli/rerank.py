@@ -1,6 +1,5 @@
 """``adducir rerank``."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +55,8 @@ def rerank(settings: Rerank) -> None:
 
     from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
-    from adducir.core.files import is_stream, scratch_folder, writing_text
+    from adducir.core.files import is_stream, scratch_folder
+    from adducir.judges.costs import write_costs
     from adducir.judges.prompting import refuse_empty_queries
     from adducir.models.machine import using_threads
     from adducir.rerankers.asked import AskedReranker
@@ -109,8 +109,7 @@ def rerank(settings: Rerank) -> None:
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(reranked.run, output, metadata, topics=topics.qids)
         if settings.costs is not None:
-            with writing_text(settings.costs) as file:
-                file.writelines(f"{json.dumps(row)}\n" for row in reranked.costs)
+            write_costs(reranked.costs, settings.costs)
         rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
         progress.note(
             f"{near(output)}: {counted(len(reranked.run.qids), 'topic')}, "

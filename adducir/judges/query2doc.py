@@ -20,6 +20,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.corpora.topics import Topics
 from adducir.judges.answers import Answering, Request, ask
+from adducir.judges.costs import cost_row
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Messages, refuse_empty_queries
 
@@ -66,11 +67,13 @@ class Expanded:
         topics: The same qids, with longer queries.
         passages: What was written, by topic; empty where nothing readable was.
         facts: For metadata: who wrote, counts, tokens.
+        costs: What each topic took.
     """
 
     topics: Topics
     passages: Sequence[str]
     facts: dict[str, Any]
+    costs: list[dict[str, Any]]
 
 
 def expansions(topics: Topics, prompt: QueryPrompt) -> list[Request]:
@@ -138,4 +141,8 @@ def expand(
         "answers": dict(statuses),
         **asked.usage(model),
     }
-    return Expanded(replace(topics, queries=queries), passages, facts)
+    costs = [
+        cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, model)
+        for qid, answer in zip(topics.qids, asked.answers, strict=True)
+    ]
+    return Expanded(replace(topics, queries=queries), passages, facts, costs)

@@ -31,6 +31,7 @@ from adducir.judges.answers import (
     fitted,
     plan_talks,
 )
+from adducir.judges.costs import cost_row
 from adducir.judges.llm import Answerer, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, refuse_empty_queries
 from adducir.models.running import Running
@@ -311,28 +312,15 @@ class Verdicts:
     record: Asked
     seconds: float
 
+    def costs(self, qids: Sequence[str], llm: Answerer) -> list[dict[str, Any]]:
+        """What each topic took."""
+        return [
+            cost_row(qid, one.statuses.total(), one.tokens_in, one.tokens_out, one.seconds, llm)
+            for qid, one in zip(qids, self.verdicts, strict=True)
+        ]
+
     def facts(self, llm: Answerer) -> dict[str, Any]:
         """For a run's metadata."""
         counts = {name: count for name, count in self.whole.facts.items() if count}
         answers = {"answers": dict(self.whole.statuses), **({"of these": counts} if counts else {})}
         return {"language model": llm.facts(), **answers, **self.record.usage(llm)}
-
-
-def costs_per_topic(
-    verdicts: Sequence[Verdict], qids: Sequence[str], llm: Answerer
-) -> list[dict[str, Any]]:
-    """What each topic took when it was answered; the cost if the price is stated."""
-    rows = []
-    for qid, verdict in zip(qids, verdicts, strict=True):
-        cost = llm.cost(verdict.tokens_in, verdict.tokens_out)
-        rows.append(
-            {
-                "qid": qid,
-                "requests": verdict.statuses.total(),
-                "tokens_in": verdict.tokens_in,
-                "tokens_out": verdict.tokens_out,
-                "seconds": round(verdict.seconds, 3),
-                **({} if cost is None else {"cost": cost}),
-            }
-        )
-    return rows

@@ -30,7 +30,7 @@ from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.running import Running
 from adducir.models.work import Arrays, ModelWork, tokens_for
-from adducir.rerankers.asked import AskedReranker, costs_per_topic
+from adducir.rerankers.asked import AskedReranker
 from adducir.rerankers.once import scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.folding import Fold, PassageMap
@@ -204,7 +204,7 @@ def rerank(
         progress().note(f"{reranker.name}: {verdicts.whole}")
         values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
         seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
-        costs = costs_per_topic(verdicts.verdicts, [qid for qid, *_ in work.topics], reranker.llm)
+        costs = verdicts.costs([qid for qid, *_ in work.topics], reranker.llm)
     elif reranker.recipe.is_late and work.topics:
         values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
     else:

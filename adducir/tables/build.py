@@ -21,7 +21,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Figure(NamedTuple):
     """A figure outside any comparison, such as a bound or a median over all topics.
 
-    ``rates``: whether its row is a system, which the report may rank, and not a statistic.
+    ``rates``: whether its row is a system, which the report may rank, and not a statistic;
+    ``decimals``: how many are printed, by default the table's.
     """
 
     topic_set: str
@@ -30,6 +31,7 @@ class Figure(NamedTuple):
     value: float | None
     n: int = 0
     rates: bool = True
+    decimals: int | None = None
 
 
 def build_table(
@@ -87,7 +89,7 @@ def build_table(
         group, measure = places[figure.topic_set][1], figure.measure
         column = (columns or {}).get(measure, Column(measure, descriptive=True))
         head = heads.setdefault(group, {}).setdefault(measure, replace(column, group=group))
-        text = layout.style.number(figure.value, 0 if head.summed else None)
+        text = layout.style.number(figure.value, 0 if head.summed else figure.decimals)
         cells[figure[:3]] = Cell(figure.value, figure.n, text=text, topic_set=figure.topic_set)
     by_place = any(section for section, _ in places.values())
     named = {place: name for name, place in places.items()}

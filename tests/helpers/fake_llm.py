@@ -1,8 +1,10 @@
 """An OpenAI-compatible server that answers by a script, or by a function."""
 
 import json
+import re
 
 import httpx2
+import numpy as np
 
 NOW = {"retry-after": "0"}
 CLIENT = httpx2.AsyncClient
@@ -47,3 +49,32 @@ def thinks(**probabilities):
 def client_of(server):
     """What replaces ``httpx2.AsyncClient``, so that a command asks the server."""
     return lambda **options: CLIENT(**options | {"transport": server.transport})
+
+
+def passages(body):
+    """The labels and texts that a request shows, in order."""
+    user = [message["content"] for message in body["messages"] if message["role"] == "user"]
+    return re.findall(r"^(?:Passage |\[)(\w+)[\]:] (.*)$", "\n".join(user), re.MULTILINE)
+
+
+def sorts(key):
+    """A server that orders passages by a key of their texts, largest first."""
+
+    def answer(body):
+        shown = sorted(passages(body), key=lambda row: -key(row[1]))
+        return said(" > ".join(f"[{label}]" for label, _ in shown))
+
+    return Server(answer)
+
+
+def chooses(key):
+    return Server(lambda body: said(max(passages(body), key=lambda row: key(row[1]))[0]))
+
+
+def numbered(count, seed=0):
+    values = np.random.default_rng(seed).permutation(count)
+    return [f"text {value}" for value in values], values
+
+
+def number(text):
+    return int(text.split()[-1])

@@ -1,10 +1,14 @@
 """What the tests of rerankers share: tiny models of each architecture, a tiny study."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from rerank_texts import QUERIES, TEXTS
+
+from adducir.judges.answers import Answering
+from adducir.rerankers.recipe import open_reranker
 
 
 @pytest.fixture
@@ -28,3 +32,20 @@ def study(tmp_path: Path) -> Path:
         encoding="utf-8",
     )
     return tmp_path
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens a recipe that asks a fake server."""
+    for name in ("rerankers", "llm"):
+        (tmp_path / name).mkdir(exist_ok=True)
+
+    def open_it(recipe, server, base="llm/m.yaml", **llm):
+        stated = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 0, **llm}
+        (tmp_path / "llm" / "m.yaml").write_text(json.dumps(stated))
+        path = tmp_path / "rerankers" / "r.yaml"
+        path.write_text(json.dumps({"base": base, **recipe}))
+        answering = Answering(tmp_path / "answers.sqlite", transport=server and server.transport)
+        return replace(open_reranker(path), answering=answering)
+
+    return open_it

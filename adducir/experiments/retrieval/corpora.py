@@ -304,10 +304,13 @@ def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[st
     if recipe.unjudged and not any(map(depth_of, measures)):
         message = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
         planner.add(("unjudged",), message)
-    names = {}
+    names = dict[str, str]()
     for text, name in recipe.table.measure_names.items():
         # Other measures' names are harmless: --set measures=... may have dropped those.
         place = ("table", "measure_names", text)
+        if text in recipe.costs:
+            names[text] = name
+            continue
         names[str(planner.opening(place, partial(parse_measure, text)))] = name
     return tuple(measures), names
 

@@ -64,7 +64,8 @@ class Rerank(System):
     fields: tuple[str, ...] = ()
 
     def is_trained(self, folder: Path) -> bool:
-        return is_recipe(self.by, folder) and is_trained(read_recipe(file_path(self.by, folder)))
+        path = file_path(self.by, folder)  # not a file: a kind with its model, or missing
+        return is_recipe(self.by, folder) and path.is_file() and is_trained(read_recipe(path))
 
     def index_name(self, study: "RetrievalStudy") -> str | None:
         """The index named here, by the reranked system, or the only one searched."""

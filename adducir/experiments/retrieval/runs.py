@@ -3,7 +3,6 @@
 The metadata beside a run show whether its step is up to date.
 """
 
-import json
 import time
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from pydantic import AfterValidator, Field
 
 from adducir.core.artifacts import MISSING, OUT_OF_DATE, UNKNOWN
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.files import file_digest, writing_text
+from adducir.core.files import file_digest
 from adducir.core.fingerprint import canonical, fingerprint, is_known
 from adducir.core.packages import required
 from adducir.core.planning import reads
@@ -27,6 +26,7 @@ from adducir.corpora.sources import file_path
 from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
+from adducir.judges.costs import costs_for, write_costs
 from adducir.runs.folding import FoldName
 from adducir.runs.read import read_run
 from adducir.runs.reading import RunReading
@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 
 
 _RUN_VERSION = 2
-
-
-def costs_for(run: Path) -> Path:
-    """Beside a run of a language model: what each topic took."""
-    return run.with_name(f"{run.name.partition('.')[0]}.costs.jsonl")
 
 
 @dataclass
@@ -201,9 +196,9 @@ class RunStep(Step):
         self.path.parent.mkdir(parents=True, exist_ok=True)
         qids = topics.qids if answer.qids is None else answer.qids
         write_run(answer.run, self.path, metadata, topics=qids)
+        costs_for(self.path).unlink(missing_ok=True)
         if answer.costs:
-            with writing_text(costs_for(self.path)) as file:
-                file.writelines(f"{json.dumps(row)}\n" for row in answer.costs)
+            write_costs(answer.costs, costs_for(self.path))
 
     def read(self) -> Run:
         return read_run(self.path, allow_empty=True)

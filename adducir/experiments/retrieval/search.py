@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
+    from adducir.judges.query2doc import Expanded
 
 
 class TunableSystem(System):
@@ -65,6 +66,10 @@ class TunableSystem(System):
     @abstractmethod
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
         """The system with open hyperparameters; ``steps``: its untuned runs per topic set."""
+
+    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
+        """What a language model took for each topic of an untuned run, if one was asked."""
+        return ()
 
     @model_validator(mode="after")
     def _tuning(self) -> "TunableSystem":
@@ -162,7 +167,8 @@ class TunedStep(RunStep):
         judged = self.study.topic_sets[self.trial.data].qrels.qids
         # Not the run's own time: that of all settings on all topic sets.
         method = {"tuning": {**facts(tuning), "seconds": round(tuning.seconds, 3)}}
-        return Answer(run, note, method, None, {}, engine_versions(), judged)
+        costs = self.system.costs(self.steps[self.trial.data], context)
+        return Answer(run, note, method, None, {}, engine_versions(), judged, costs)
 
     def _tune(self, context: "Context") -> "Tuning":
         from adducir.experiments.tuning.tune import tune, write_report
@@ -186,13 +192,11 @@ class TunedStep(RunStep):
         return tuning
 
 
-class Search(TunableSystem):
+class Searching(TunableSystem):
     """A search; the model's hyperparameters are keys beside ``model``, feedback's below it."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
-    references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
-    index: Name  # the index
     # the retrieval model, by default the index's; not for dense indexes
     model: Annotated[str, MODELS] = "bm25"
     # fold passages to documents: firstp, maxp, sump or avgp; `depth` counts documents
@@ -203,7 +207,7 @@ class Search(TunableSystem):
         return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
 
     @model_validator(mode="after")
-    def _fits(self) -> "Search":
+    def _fits(self) -> "Searching":
         _ = self.retrieval_model, self.feedback
         return self
 
@@ -244,11 +248,12 @@ class Search(TunableSystem):
 
     def check(self, name: str, study: "RetrievalStudy") -> None:
         super().check(name, study)
-        place, index = ("systems", name), study.recipe.indexes.get(self.index)
+        searched = str(self.index_name(study))
+        place, index = ("systems", name), study.recipe.indexes.get(searched)
         if index is None:
             return
         if index.settings.default_model is not None:
-            for path, message in index.settings.unfit(self.index, self.model, self.feedback):
+            for path, message in index.settings.unfit(searched, self.model, self.feedback):
                 study.planner.add((*place, *path), message)
             return
         for key in (*(self.model_fields_set & {"model"}), *(self.model_extra or {})):
@@ -266,14 +271,19 @@ class Search(TunableSystem):
             **({"fold": self.fold} if self.fold else {}),
         }
 
+    def longer(self, step: RunStep, index: Index) -> "Expanded | None":
+        """The topics in other words, if these are searched."""
+        return None
+
     def answer(self, step: RunStep, context: "Context") -> Answer:
         from adducir.indexes.building import engine_versions
 
-        index = step.parts["index"]
+        (index,) = step.parts.values()
         opened = index.open(context)
+        longer = self.longer(step, opened)
         result = search_topics(
             opened,
-            step.topics,
+            longer.topics if longer else step.topics,
             self.retrieval_model if opened.default_model else None,
             tag=step.tag,
             feedback=self.feedback,
@@ -285,7 +295,15 @@ class Search(TunableSystem):
             [f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]
         )
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        return Answer(result.run, note, result.method, result.seconds, data, engine_versions())
+        method = {**result.method, **({"query2doc": longer.facts} if longer else {})}
+        costs = longer.costs if longer else ()
+        versions = engine_versions()
+        return Answer(result.run, note, method, result.seconds, data, versions, costs=costs)
+
+    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
+        (index,) = step.parts.values()
+        longer = self.longer(step, index.open(context))
+        return longer.costs if longer else ()
 
     @property
     def _kinds(self) -> list[Any]:
@@ -304,11 +322,24 @@ class Search(TunableSystem):
         }
 
     def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        (index, *_) = (step.parts["index"] for step in steps.values())
-        depth = next(iter(steps.values())).study.recipe.most
-        return self.tunable(index.open(context), depth, context.threads)
+        (index, *_) = (part for step in steps.values() for part in step.parts.values())
+        depth, longest = next(iter(steps.values())).study.recipe.most, dict[str, str]()
+        opened = index.open(context)
+        for step in steps.values():
+            if longer := self.longer(step, opened):
+                pairs = zip(step.topics.queries, longer.topics.queries, strict=True)
+                longest |= dict(pairs)
+        return self.tunable(opened, depth, context.threads, longest)
 
-    def tunable(self, index: Index, depth: int | None, threads: int | None) -> Tunable:
+    def tunable(
+        self,
+        index: Index,
+        depth: int | None,
+        threads: int | None,
+        longer: Mapping[str, str] | None = None,
+    ) -> Tunable:
+        """A search with open hyperparameters; ``longer``: what is searched instead of a query."""
+
         def at(setting: Setting) -> list[Any]:
             return [
                 type(kind)(**{name: setting.get(name, value) for name, value in kind})
@@ -317,6 +348,8 @@ class Search(TunableSystem):
 
         def tried(setting: Setting, topics: Topics) -> Run:
             model, *feedback = at(setting)
+            if longer:
+                topics = replace(topics, queries=[longer[query] for query in topics.queries])
             texts: Any = queries_of(index, topics)
             if texts is not topics.vectors:
                 texts = list(dict.fromkeys(texts))
@@ -342,6 +375,13 @@ class Search(TunableSystem):
             "depth": depth or "all",
         }
         return Tunable(tried, facts, check=at)
+
+
+class Search(Searching):
+    """A search of an index."""
+
+    references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
+    index: Name  # the index
 
 
 class Fusion(TunableSystem):

@@ -44,6 +44,7 @@ from adducir.experiments.sections import Known, Name, Natural, Planner, RunTable
 from adducir.experiments.step import Absent, ModelStep, Step, models_of, shown
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.design import Pool
+from adducir.judges.costs import Cost
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
@@ -76,6 +77,7 @@ class Retrieval(Task):
     # documents per topic in each run
     depth: Natural | Literal["all"] = 1000
     measures: tuple[str, ...] = DEFAULT_MEASURES  # the columns
+    costs: tuple[Cost, ...] = ()  # further columns: what language models took per topic
     negative_grades: Literal["zero", "trec_eval"] = "zero"  # how negative judgements count
     # whether the footer shows how far unjudged documents could move figures
     unjudged: bool = False
@@ -97,7 +99,8 @@ class Retrieval(Task):
     def _searches_by_the_model_of_the_index(self) -> "Retrieval":
         wrong = list[tuple[KeyPath, str]]()
         for name, system in self.systems.items():
-            index = self.indexes.get(str(getattr(system, "index", "")))
+            searched = getattr(system, "index", None) or getattr(system, "query2doc", None)
+            index = self.indexes.get(str(searched))
             default = None if index is None else index.settings.default_model
             if "model" in system.model_fields_set or default in (None, "bm25"):
                 continue

@@ -14,6 +14,7 @@ from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
+from adducir.experiments.retrieval.costs import NOTE, cost_columns, cost_figures
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
@@ -83,7 +84,13 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
     )
     layout = study.layout(
         study.provenance(facts_of, study.measures),
-        notes=[*study.seed_notes(), *filter(None, remarks), *_tuned(study, chosen), *notes],
+        notes=[
+            *study.seed_notes(),
+            *filter(None, remarks),
+            *_tuned(study, chosen),
+            *notes,
+            *([NOTE.format(names=", ".join(dict.fromkeys(recipe.costs)))] if recipe.costs else []),
+        ],
         measure_names=study.measure_names,
         sections={name: system.group for name, system in recipe.systems.items() if system.group},
         material=material,
@@ -93,7 +100,8 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
             for figure in facts_.powered(comparison, name * several)
         ],
     )
-    return build_table(comparison, layout)
+    costs = cost_figures(study, comparison)
+    return build_table(comparison, layout, figures=costs, columns=cost_columns(study))
 
 
 def _trials(study: "RetrievalStudy") -> list[Trial]:

@@ -1,0 +1,293 @@
+"""Language models as rerankers in commands and experiment files."""
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from fake_llm import (
+    NOW,
+    Server,
+    chooses,
+    client_of,
+    said,
+    sorts,
+)
+from rerank_texts import QUERIES, TEXTS
+from scipy.stats import ttest_1samp
+
+from adducir.cli.app import main
+from adducir.core.errors import InputError, UsageError
+from adducir.corpora.topics import Topics
+from adducir.rerankers.recipe import open_reranker
+from adducir.rerankers.rerank import Texts, rerank
+from adducir.runs.run import Run
+
+KNOWN = Texts({f"d{n}": text for n, text in enumerate(TEXTS)}.get)
+
+
+RUN = {str(n): {f"d{m}": 9.0 - m for m in (0, 1, 2, 4, 5, 7)} for n in range(1, 4)}
+
+
+def test_a_run_is_reranked_and_says_how(opened):
+    topics = Topics.of({str(n): query for n, query in enumerate(QUERIES, 1)})
+    server = sorts(len)
+    reranker = opened({"model": "llm-listwise"}, server, price={"input": 1, "output": 2})
+    reranked = rerank(Run.of(RUN, tag="bm25"), topics, KNOWN, reranker, depth=4)
+    frame = reranked.run.frame
+    for _, rows in frame.group_by("qid"):
+        assert (np.diff(rows["score"].to_numpy()) < 0).all()
+        assert rows["docno"].to_list()[4:] == ["d5", "d7"]
+        best = sorted(["d0", "d1", "d2", "d4"], key=lambda d: -len(TEXTS[int(d[1:])]))
+        assert rows["docno"].to_list()[:4] == best
+    facts = reranked.settings
+    assert facts["answers"] == {"ok": 3}
+    assert facts["requests"] == 3
+    assert facts["tokens"] == {"in": 33, "out": 9}
+    assert facts["cost"] == pytest.approx((33 + 18) / 1e6)
+    assert facts["language model"]["name"] == "m"
+    assert "batch" not in facts
+
+
+def test_another_prompt_or_model_is_another_identity(opened):
+    base = opened({"model": "llm-listwise"}, None).identity
+    for recipe, llm in (
+        ({"prompt": "rankgpt"}, {}),
+        ({"window": 10}, {}),
+        ({}, {"name": "other"}),
+        ({}, {"temperature": 1}),
+    ):
+        assert opened({"model": "llm-listwise", **recipe}, None, **llm).identity != base
+    for llm in ({"endpoint": "http://elsewhere/v1"}, {"concurrency": 9}, {"timeout": 3}):
+        assert opened({"model": "llm-listwise"}, None, **llm).identity == base
+
+
+def test_the_command_plans_asks_and_repeats_offline(study, opened, monkeypatch, capsys):
+    opened({"model": "llm-setwise", "best": 2}, None, cache="kept.sqlite", max_tokens=5)
+    monkeypatch.chdir(study)
+    words = "rerank -r runs/bm25.trec -t topics.tsv -c corpus.jsonl -m rerankers/r.yaml"
+    words = f"{words} --depth 4 -o runs/llm.trec"
+    assert main([*words.split(), "--dry-run"]) == 0
+    assert "9 requests to m, 0 cached" in capsys.readouterr().err
+    assert main([*words.split(), "--offline"]) == 2
+    assert not (study / "runs" / "llm.trec").exists()
+    server = chooses(len)
+    monkeypatch.setattr("httpx2.AsyncClient", client_of(server))
+    assert main([*words.split(), "--costs", "costs.jsonl"]) == 0
+    count = len(server.bodies)
+    costs = [json.loads(line) for line in (study / "costs.jsonl").read_text().splitlines()]
+    assert [row["qid"] for row in costs] == ["1", "2", "3"]
+    assert sum(row["requests"] for row in costs) == count
+    assert sum(row["tokens_in"] for row in costs) == 11 * count
+    assert (
+        main(
+            ["compare", "costs.jsonl", "--lower-is-better", "requests tokens_in tokens_out seconds"]
+        )
+        == 0
+    )
+    assert "tokens_in" in capsys.readouterr().out
+    assert count <= 9 and (study / "kept.sqlite").is_file()
+    first = (study / "runs" / "llm.trec").read_text()
+    assert main([*words.split(), "--force", "--offline"]) == 0
+    assert (study / "runs" / "llm.trec").read_text() == first
+    assert main([*words.split(), "--dry-run"]) == 0
+    assert f"0 requests to m, {count} cached" in capsys.readouterr().err
+    assert len(server.bodies) == count
+    monkeypatch.setattr("httpx2.AsyncClient", client_of(Server((500, "oh", NOW))))
+    assert main([*words.split(), "--force", "--cache", "new.sqlite"]) == 6
+    assert (study / "runs" / "llm.trec").read_text() == first
+    words = words.replace("rerankers/r.yaml", "maxsim:minilm")
+    assert main([*words.split(), "--dry-run"]) == 2
+    assert "asks nobody" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("recipe", "key"),
+    [
+        ({"model": "llm-listwise", "precision": "bfloat16"}, "precision"),
+        ({"model": "llm-setwise", "batch_tokens": 9}, "batch_tokens"),
+        ({"model": "llm-pointwise", "prompt": "graded", "yes": "1"}, "yes"),
+        ({"model": "llm-pairwise", "passes": 3}, "passes"),
+        ({"model": "llm-listwise", "window": 5, "stride": 6}, "stride"),
+        ({"model": "llm-listwise", "top": 6}, "top"),
+    ],
+)
+def test_a_key_without_effect_is_refused(recipe, key, opened):
+    with pytest.raises(InputError, match=key):
+        opened(recipe, None)
+
+
+def test_a_kind_takes_a_model_after_its_name(opened, tmp_path):
+    opened({"model": "llm-listwise"}, None)
+    named = open_reranker("llm-listwise:llm/m.yaml", tmp_path)
+    assert named.llm.name == "m" and named.recipe.window == 20
+    with pytest.raises((UsageError, InputError)):
+        open_reranker("llm-listwise:llm/absent.yaml", tmp_path).check()
+    path = tmp_path / "llm" / "local.yaml"  # relative paths start in the study
+    path.write_text("base: weights.gguf\ncache: kept.sqlite\n")
+    (tmp_path / "weights.gguf").write_bytes(b"x")
+    local = open_reranker(f"llm-listwise:{path}", tmp_path / "elsewhere").llm
+    assert local.identity["weights"].startswith("gguf:")
+    assert local.cache_path == tmp_path / "kept.sqlite"
+
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "reranking.md"
+STUDY = next(re.finditer(r"```yaml\n(corpora:.*?)```", DOCUMENT.read_text(), re.DOTALL))[1]
+
+
+@pytest.fixture
+def documented(study, opened, classifier, monkeypatch):
+    """The documents' experiment in a small study, whose language model writes and orders."""
+    opened({"model": "llm-listwise"}, None, cache="kept.sqlite", price={"input": 1, "output": 10})
+    (study / "llm" / "m.yaml").rename(study / "llm" / "qwen.yaml")
+    recipes = {
+        "rankgpt": {"model": "llm-listwise", "base": "llm/qwen.yaml"},
+        "ce": {"model": "monobert", "base": str(classifier)},
+    }
+    for name, recipe in recipes.items():
+        (study / "rerankers" / f"{name}.yaml").write_text(json.dumps(recipe))
+    (study / "experiments").mkdir()
+    (study / "experiments" / "llm.yaml").write_text(STUDY)
+    monkeypatch.chdir(study)
+    order = sorts(lambda text: -len(text)).script[0]
+
+    def answer(body):
+        asks = body["messages"][-1]["content"].endswith("Passage:")
+        return said("nuclear plants") if asks else order(body)
+
+    server = Server(answer)
+    monkeypatch.setattr("httpx2.AsyncClient", client_of(server))
+    return server
+
+
+def figures(path):
+    """The table's means by system and measure."""
+    rows = csv.DictReader(path.read_text().splitlines())
+    return {(row["system"], row["measure"]): row for row in rows}
+
+
+def test_an_experiment_file_has_costs_and_equivalence_and_repeats_offline(
+    study, documented, capsys
+):
+    words = ["experiment", "experiments/llm.yaml", "--set", "comparison.equivalence_test=t"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    out, count = study / "experiments" / "llm", len(documented.bodies)
+    means = figures(out / "table.csv")
+    took = [json.loads(line) for line in (study / "runs").rglob("*.jsonl").__next__().open()]
+    assert {"requests", "tokens_in", "tokens_out", "seconds", "cost"} < took[0].keys()
+    for system in ("RankGPT", "query2doc"):
+        wanted = {"requests": 1, "tokens": 14, "cost": 41e-6}
+        values = {name: float(means[system, name]["mean"]) for name in wanted}
+        assert values == pytest.approx(wanted)
+        assert float(means[system, "seconds"]["mean"]) >= 0
+        assert (means[system, "cost"]["p"], means[system, "cost"]["best"]) == ("", "false")
+    assert {system for system, name in means if name == "cost"} == {"RankGPT", "query2doc"}
+    assert float(means["ceiling", "AP"]["mean"]) >= float(means["RankGPT", "AP"]["mean"])
+    # In every format: a value, and a dash where nobody was asked.
+    for text, dash in (
+        (shown, "–"),
+        ((out / "table.md").read_text(), "–"),
+        ((out / "table.tex").read_text(), "\\textendash"),
+        ((out / "report.html").read_text(), "–"),
+    ):
+        (row,) = [
+            part
+            for part in re.split(r"\n|<tr", text)
+            if re.search(r"\bRankGPT\b.*0\.000041", part, re.DOTALL)
+        ]
+        assert "14" in row and "1.0" in row
+        assert any("CE" in part and part.count(dash) >= 4 for part in re.split(r"\n|</tr", text))
+    data = json.loads((out / "table.json").read_text())
+    assert [column["measure"] for column in data["columns"]][2:] == [
+        "requests",
+        "tokens",
+        "seconds",
+        "cost",
+    ]
+    cells = {row["system"]: row["cells"] for row in data["rows"]}
+    assert cells["CE"][5]["mean"] is None and cells["RankGPT"][5]["mean"] == pytest.approx(41e-6)
+    # Equivalence to the cross-encoder, not to the best: two one-sided t-tests.
+    values = {}
+    for row in csv.DictReader((out / "per-topic.csv").read_text().splitlines()):
+        values.setdefault((row["system"], row["measure"]), []).append(float(row["value"]))
+    for system in ("BM25", "RankGPT", "ceiling"):
+        difference = np.subtract(values[system, "AP"], values["CE", "AP"])
+        sides = [
+            ttest_1samp(difference, -0.03, alternative="greater").pvalue,
+            ttest_1samp(difference, 0.03, alternative="less").pvalue,
+        ]
+        row = means[system, "AP"]
+        assert row["equivalent_to"] == "CE"
+        assert float(row["equivalence_p"]) == pytest.approx(max(sides))
+    for folder in ("runs", "experiments/llm"):
+        shutil.rmtree(study / folder)
+    stated = json.loads((study / "llm" / "qwen.yaml").read_text()) | {"offline": True}
+    (study / "llm" / "qwen.yaml").write_text(json.dumps(stated))
+    assert main(words) == 0
+    assert capsys.readouterr().out == shown and len(documented.bodies) == count
+
+
+def test_costs_are_those_of_all_that_a_system_is_made_of(study, documented, capsys):
+    words = ["experiment", "experiments/llm.yaml", "--set"]
+    more = "{rerank: query2doc, by: rerankers/rankgpt.yaml, depth: 3}"
+    again = "{fuse: [both, RankGPT]}"
+    tuned = "{query2doc: main, llm: llm/qwen.yaml, tune: {grid: {k1: [0.9, 2]}, folds: {k: 3}}}"
+    text = STUDY.replace(
+        "measures:", f"  both: {more}\n  fused: {again}\n  tuned: {tuned}\nmeasures:"
+    )
+    (study / "experiments" / "llm.yaml").write_text(text)
+    assert main([*words, "table.measure_names.tokens=Tok"]) == 0
+    assert "Tok" in capsys.readouterr().out
+    means = figures(study / "experiments" / "llm" / "table.csv")
+    requests = {
+        system: float(row["mean"]) for (system, name), row in means.items() if name == "requests"
+    }
+    assert requests == {"query2doc": 1, "RankGPT": 1, "both": 2, "fused": 3, "tuned": 1}
+    # A given run has the costs that lie beside it; without a price, the cost is not known.
+    beside = study / "runs" / "bm25.costs.jsonl"
+    row = {"qid": "1", "requests": 3, "tokens_in": 6, "tokens_out": 0, "seconds": 0.5}
+    beside.write_text(json.dumps(row) + "\n")
+    text = STUDY[: STUDY.index("systems:")] + "systems: {given: {run: runs/bm25.trec}}\n"
+    text += "costs: [requests, cost]\n"
+    (study / "experiments" / "given.yaml").write_text(text)
+    assert main(["experiment", "experiments/given.yaml"]) == 0
+    means = figures(study / "experiments" / "given" / "table.csv")
+    assert float(means["given", "requests"]["mean"]) == 1  # of three topics
+    assert ("given", "cost") not in means
+    beside.write_text(json.dumps(row) + "\n" + json.dumps(row | {"qid": "2", "seconds": -1}) + "\n")
+    assert main(["experiment", "experiments/given.yaml"]) == 3
+    assert "bm25.costs.jsonl:2" in capsys.readouterr().err
+
+
+def test_query2doc_is_a_search_like_any_other(study, documented, capsys):
+    """Its parameters, feedback and tuning are those of a search of the longer queries."""
+    longer = [f"{' '.join([query] * 5)} nuclear plants" for query in QUERIES]
+    lines = "".join(f"{number}\t{query}\n" for number, query in enumerate(longer, 1))
+    (study / "longer.tsv").write_text(lines)
+    systems = {
+        "k1": "k1: 2.5, b: 0.9",
+        "rm3": "rm3: {fb_docs: 2}",
+        "tuned": "tune: {grid: {k1: [0.4, 3], b: [0.1, 0.9]}, folds: {k: 3}, objective: AP}",
+    }
+    before = STUDY[: STUDY.index("systems:")]
+    for name, start, topics in (
+        ("asked", "query2doc: main, llm: llm/qwen.yaml", "topics.tsv"),
+        ("plain", "index: main", "longer.tsv"),
+    ):
+        rows = [f"  {key}: {{{start}, {more}}}\n" for key, more in systems.items()]
+        text = f"{before.replace('topics.tsv', topics)}systems:\n{''.join(rows)}"
+        (study / "experiments" / f"{name}.yaml").write_text(text)
+        assert main(["experiment", f"experiments/{name}.yaml"]) == 0
+    asked, plain = (
+        figures(study / "experiments" / name / "table.csv") for name in ("asked", "plain")
+    )
+    assert {key: row["mean"] for key, row in asked.items()} == {
+        key: row["mean"] for key, row in plain.items()
+    }
+    (study / "topics.tsv").write_text("1\tcats\n2\t\n3\tdogs\n")
+    assert main(["experiment", "experiments/asked.yaml"]) == 3
+    assert "topic 2 has no query" in capsys.readouterr().err
