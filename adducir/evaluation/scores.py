@@ -284,8 +284,9 @@ def system_of(name: str) -> str:
     return SEED.sub("", name) or name
 
 
-def run_name(system: str, seed: int) -> str:
-    return f"{system}.seed{seed}"
+def run_name(system: str, seed: int | None) -> str:
+    """The name of a system's run, or of what is made for it, with the seed, if any."""
+    return system if seed is None else f"{system}.seed{seed}"
 
 
 def by_system(runs: Iterable[str]) -> dict[str, list[str]]:

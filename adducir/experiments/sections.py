@@ -7,10 +7,11 @@ are errors like the others, and downloads happen before anything is built.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -20,10 +21,15 @@ from adducir.core.planning import Download, NotRead, planning
 from adducir.core.progress import progress
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe
 from adducir.core.texts import nearest, repeated
-from adducir.corpora.sources import file_path, source_path
+from adducir.corpora.sources import file_path
+from adducir.evaluation.scores import run_name
+from adducir.experiments.step import ModelStep, Trainings
 from adducir.statistics.settings import FOR_RUNS, Testing
 from adducir.tables.report_data import Snippets
 from adducir.tables.style import Detail, Fit, Style
+
+if TYPE_CHECKING:
+    from adducir.training.trainable import Trainable
 
 T = TypeVar("T")
 
@@ -91,9 +97,6 @@ class Planner:
         with suppress(Known), self.at(*place):
             return opener()
         return None
-
-    def source(self, source: str) -> str:
-        return source_path(source, self.folder)
 
     def check(self) -> None:
         """Raise all errors as one, with what is missing except in a dry run."""
@@ -193,6 +196,54 @@ class Link(NamedTuple):
     place: KeyPath
     section: str
     name: str
+
+    @property
+    def key(self) -> str:
+        return ".".join(map(str, self.place))
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What an entry is opened with: its place in the file, its seed, and what it links to."""
+
+    planner: Planner  # records errors
+    section: str
+    name: str
+    seed: int | None = None  # of the trainings that it depends on
+    links: Mapping[str, Any] = field(default_factory=dict)  # opened, by key; None after an error
+    trainings: Trainings = field(default_factory=Trainings)  # the experiment's
+
+    @property
+    def place(self) -> KeyPath:
+        return self.section, self.name
+
+    @property
+    def folder(self) -> Path:
+        return self.planner.folder
+
+    def at(self, *keys: str | int) -> AbstractContextManager[None]:
+        return self.planner.at(*self.place, *keys)
+
+    def linked(self, key: str) -> Any:
+        if self.links.get(key) is None:
+            raise Known
+        return self.links[key]
+
+    def training(
+        self,
+        reference: str,
+        kind: "type[Trainable[Any]] | tuple[type[Trainable[Any]], ...]",
+        model: str,
+    ) -> ModelStep:
+        """The step that trains ``deepct/X`` from its recipe; with seed 3, ``deepct/X.seed3``."""
+        from adducir.training.trainable import open_training
+
+        path = file_path(reference, self.folder)
+        folder = path.with_name(run_name(path.stem, self.seed))
+        plan = open_training(path, [f"training.seed={self.seed}"][: self.seed is not None])
+        if not isinstance(plan, kind):
+            raise InputError(f"this is not a recipe of {model}.", path=path)
+        return self.trainings.step(folder, plan, self.place)
 
 
 class Linked(Recipe):

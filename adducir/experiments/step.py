@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from adducir.core.artifacts import MISSING, UNKNOWN, build, out_of_date
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.executors import HERE, Execution, end_processes
 from adducir.core.fingerprint import UNREAD
 from adducir.core.manifests import artifact_fingerprint
@@ -202,6 +202,29 @@ def models_of(step: Step) -> Iterator[ModelStep]:
         if isinstance(before, ModelStep):
             yield before
         yield from models_of(before)
+
+
+class Trainings:
+    """The models that one experiment trains: a step for each folder."""
+
+    def __init__(self) -> None:
+        self.steps = dict[Path, ModelStep]()
+        self.folders = dict[str, Path]()  # of equal trainings, by identity
+
+    def step(
+        self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
+    ) -> ModelStep:
+        """The step that trains a model after its base: ``before``, or from its recipe."""
+        if path not in self.steps:
+            if not before and plan.before is not None:
+                base, folder = plan.before
+                before = [self.step(folder, base, place)]
+            self.steps[path] = ModelStep(path, plan, before)
+        step = self.steps[path]
+        if step.fingerprint != plan.fingerprint:
+            raise InputError("another recipe of this experiment writes its model here.", path=path)
+        step.place, step.reads = place, [*step.reads, place]
+        return step
 
 
 def training_log(folder: Path) -> Mapping[str, Any]:

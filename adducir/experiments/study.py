@@ -18,8 +18,8 @@ from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from adducir.core.errors import AdducirError, InputError
-from adducir.core.recipe import KeyPath, Recipe
+from adducir.core.errors import AdducirError
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import (
@@ -31,7 +31,7 @@ from adducir.experiments.sections import (
     Planner,
     TableRecipe,
 )
-from adducir.experiments.step import Absent, ModelStep, Step
+from adducir.experiments.step import Absent, Step, Trainings
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from adducir.experiments.step import Context
     from adducir.tables.table import Layout, ResultTable
-    from adducir.training.trainable import Trainable
 
 
 class Task(Recipe):
@@ -78,7 +77,7 @@ class Trial(NamedTuple):
     @property
     def run(self) -> str:
         """The name of this run of the system, with any seed."""
-        return self.system if self.seed is None else run_name(self.system, self.seed)
+        return run_name(self.system, self.seed)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,7 @@ class Study(ABC):
     def __init__(self, recipe: Any, planner: Planner) -> None:
         self.recipe, self.planner = recipe, planner
         self.folder, self.name = planner.folder, planner.name
-        self.models, self.planned = dict[Path, ModelStep](), dict[Trial, Step]()
+        self.trainings, self.planned = Trainings(), dict[Trial, Step]()
         self._is_trained: dict[EntryName, bool] = {}
         comparison: ComparisonRecipe | None = recipe.comparison
         if comparison is not None:
@@ -141,21 +140,6 @@ class Study(ABC):
                 except AdducirError:
                     self._is_trained[key] = True  # its error is reported when it is opened
         return self._is_trained[key]
-
-    def model(
-        self, path: Path, plan: "Trainable[Any]", place: KeyPath, before: Sequence[ModelStep] = ()
-    ) -> ModelStep:
-        """The step that trains a model after its base: ``before``, or from its recipe."""
-        if path not in self.models:
-            if not before and plan.before is not None:
-                base, folder = plan.before
-                before = [self.model(folder, base, place)]
-            self.models[path] = ModelStep(path, plan, before)
-        step = self.models[path]
-        if step.fingerprint != plan.fingerprint:
-            raise InputError("another recipe of this experiment writes its model here.", path=path)
-        step.place, step.reads = place, [*step.reads, place]
-        return step
 
     def seeds(self, system: str) -> Sequence[int | None]:
         """The seeds of a system's trainings, one per run; ``(None,)`` without seeds."""

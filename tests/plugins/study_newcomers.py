@@ -64,7 +64,7 @@ class Inline(CorpusRecipe):
     def label(self):
         return "inline"
 
-    def open(self, name, seed, study):
+    def open(self, opening):
         return OpenedCorpus(_Texts(self.inline))
 
 
@@ -142,7 +142,7 @@ class Shortest(RankingSystem):
 
     shortest: Literal[True]
 
-    def fingerprint_inputs(self, study):
+    def fingerprint_inputs(self, step):
         return {"shortest": True}
 
     def ranks(self, step, tasks, context):

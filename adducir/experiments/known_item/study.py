@@ -17,9 +17,10 @@ from adducir.experiments.known_item.system import (
     RankingSystem,
     RankStep,
     SpanData,
+    folder_name,
     open_data,
 )
-from adducir.experiments.sections import Known, Name, Planner, file_name
+from adducir.experiments.sections import Known, Name, Opening, Planner
 from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import Precision
@@ -71,10 +72,6 @@ class KnownItem(Task):
         return KnownItemStudy(self, planner)
 
 
-def folder_name(name: str) -> str:
-    return file_name(name).replace("/", "_")
-
-
 class KnownItemStudy(Study):
     makes: ClassVar[str] = "rankings"
     verb: ClassVar[str] = "rank"
@@ -84,7 +81,6 @@ class KnownItemStudy(Study):
         super().__init__(recipe, planner)
         self.tables = len(recipe.data)
         self.learned: dict[str, list[str]] = {}  # notes on gold items in the training data
-        self.places: dict[str, Path] = {}  # trainings' folders by identity
         self.data: dict[str, SpanData] = {}
         for name, data in recipe.data.items():
             with suppress(Known), planner.at("data", name):
@@ -92,7 +88,8 @@ class KnownItemStudy(Study):
         self._opened: set[str] = set()
         for name, system in recipe.systems.items():
             with suppress(Known), planner.at("systems", name):
-                system.open(name, self)
+                for tested, note in system.open(Opening(planner, "systems", name), self.data):
+                    self.learned.setdefault(tested, []).append(note)
                 self._opened.add(name)
 
     def trials(self) -> Iterator[Trial]:
@@ -106,8 +103,14 @@ class KnownItemStudy(Study):
     def step(self, trial: Trial) -> Step:
         if trial.data not in self.data or trial.system not in self._opened:
             raise Known
-        system = self.recipe.systems[trial.system]
-        return RankStep(trial, self, self.data[trial.data], system)
+        recipe, system = self.recipe, self.recipe.systems[trial.system]
+        opening = Opening(
+            self.planner, "systems", trial.system, trial.seed, trainings=self.trainings
+        )
+        read = recipe.contexts[trial.part]
+        models = system.models(opening, trial.part, read)
+        data, path = self.data[trial.data], self.path_of(trial)
+        return RankStep(trial, path, system, data, read, models, recipe.precision, recipe.rouge)
 
     def path_of(self, trial: Trial) -> Path:
         names = (trial.data, trial.run, trial.part)

@@ -33,16 +33,13 @@ from adducir.encoders.ranking import (
 from adducir.encoders.reading import Some
 from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
-from adducir.experiments.sections import SystemEntry
+from adducir.experiments.sections import Opening, SystemEntry, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Shown
 from adducir.experiments.study import Trial
-from adducir.models.machine import using_threads
+from adducir.models.machine import Precision, using_threads
 from adducir.training.data import GroupShares, Part, items_of, part_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adducir.experiments.known_item.study import KnownItemStudy
     from adducir.experiments.step import Context
     from adducir.indexes.candidates import CandidateSet
     from adducir.indexes.models import Okapi
@@ -187,6 +184,10 @@ SCORES = 1 << 22
 """Scores held at a time: 16 MB."""
 
 
+def folder_name(name: str) -> str:
+    return file_name(name).replace("/", "_")
+
+
 class ContextRecipe(Recipe):
     """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`."""
 
@@ -202,15 +203,16 @@ class RankingSystem(SystemEntry):
 
     contexts: tuple[ContextName, ...] = ()  # the contexts to rank with; empty for all
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
-        """Open what it names, without loading or training."""
+    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
+        """Open what it names, without loading or training; yields notes on data sets."""
+        return iter(())
 
-    def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
+    def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
         """The steps that train it for a context, in order."""
         return ()
 
     @abstractmethod
-    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def fingerprint_inputs(self, step: "RankStep") -> Mapping[str, Any]:
         """What determines the ranks besides context, data and model."""
 
     def identities(self, step: "RankStep") -> Mapping[str, str]:
@@ -241,33 +243,35 @@ RANKING_SYSTEMS = Family(
 )
 
 
+@dataclass(eq=False)
 class RankStep(ArtifactStep):
+    trial: Trial
+    path: Path
+    system: RankingSystem
+    data: SpanData
+    read_of_context: ContextRecipe
+    models: Sequence[ModelStep] = ()  # the last one ranks
+    precision: Precision = "float32"
+    rouge: bool = False
+
     kind = "ranks"
     version = 3
     verb = "rank"
     stage = 2
 
-    def __init__(
-        self, trial: Trial, study: "KnownItemStudy", data: SpanData, system: RankingSystem
-    ) -> None:
-        self.trial, self.study, self.data, self.system = trial, study, data, system
-        self.path = study.path_of(trial)
-        self.inputs = self.models = system.models(trial, study)
-        self.reads = [] if self.models else [("systems", trial.system)]
+    def __post_init__(self) -> None:
+        self.inputs = self.models
+        self.reads = [] if self.models else [("systems", self.trial.system)]
         if not self.models:  # candidates' vectors serve all contexts of a system
             self.chunk_places = [self.path.parent]
-
-    @property
-    def read_of_context(self) -> ContextRecipe:
-        return self.study.recipe.contexts[self.trial.part]
 
     def title(self, shown: Shown) -> str:
         count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""
         return f"{shown(self.path)}: {self.trial.run}, {self.trial.part}{count}"
 
     def recipe(self) -> Mapping[str, Any]:
-        read, rouge = self.read_of_context.model_dump(mode="json"), self.study.recipe.rouge
-        return {"context": read, "rouge": rouge, **self.system.fingerprint_inputs(self.study)}
+        read = self.read_of_context.model_dump(mode="json")
+        return {"context": read, "rouge": self.rouge, **self.system.fingerprint_inputs(self)}
 
     def identities(self) -> Mapping[str, str]:
         return {"data": self.data.identity, **self.system.identities(self)}
@@ -275,14 +279,14 @@ class RankStep(ArtifactStep):
     def versions(self) -> Mapping[str, str]:
         return self.system.versions()
 
-    def fill(self, folder: "Path", context: "Context") -> Mapping[str, Any]:
+    def fill(self, folder: Path, context: "Context") -> Mapping[str, Any]:
         label = f"{self.trial.data}, {self.trial.run}, {self.trial.part}"
         progress().note(f"{context.shown(self.path)}: {label}")
         tasks = context.shared("tasks", lambda: list(self.data.tasks()), key=self.trial.data)
         with using_threads(context.threads):
             ranks = self.system.ranks(self, tasks, context)
         ranks = instance(self.system, "ranks", ranks, GoldRanks)
-        if not self.study.recipe.rouge:
+        if not self.rouge:
             ranks = replace(ranks, rouge=None)
         write_ranks(folder / RANKS_FILE, {self.trial.run: ranks})
         return {"contexts": len(ranks.qids)}
@@ -294,7 +298,7 @@ class RankStep(ArtifactStep):
         work = SpanWork(
             vectors=vectors,
             tasks=partial(list, tasks),
-            running=context.running(self.study.recipe.precision),
+            running=context.running(self.precision),
         )
         chunking, ranks = context.chunking(self.path), []
         kept = chunking if self.models else replace(chunking, output=self.path.parent, keep=True)
@@ -326,12 +330,12 @@ class Lexical(RankingSystem):
 
     bm25: LexicalPart  # its parameters and analysis
 
-    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def fingerprint_inputs(self, step: RankStep) -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        how, rouge = step.read_of_context, step.study.recipe.rouge
-        ranked = lexical_ranks(self.bm25, tasks, how, context.threads, rouge=rouge)
+        how = step.read_of_context
+        ranked = lexical_ranks(self.bm25, tasks, how, context.threads, rouge=step.rouge)
         return gold_ranks(tasks, list(ranked))
 
 

@@ -1,7 +1,7 @@
 """Systems that rank with vectors: dual encoders, trained or not, and late interaction."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import model_validator
 
-from adducir.core.config import Document, load, validate
+from adducir.core.config import load, validate
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint
 from adducir.core.planning import reads
@@ -23,10 +23,16 @@ from adducir.encoders.reading import ContextPart, LengthPart, shared_room
 from adducir.encoders.settings import EncodingSettings
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
-from adducir.experiments.known_item.study import folder_name
-from adducir.experiments.known_item.system import ContextRecipe, RankingSystem, RankStep
+from adducir.evaluation.scores import run_name
+from adducir.experiments.known_item.system import (
+    ContextRecipe,
+    RankingSystem,
+    RankStep,
+    SpanData,
+    folder_name,
+)
+from adducir.experiments.sections import Opening
 from adducir.experiments.step import ModelStep
-from adducir.experiments.study import Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.running import Running
 from adducir.models.sources import RECIPES, ModelSource, model_source
@@ -36,16 +42,23 @@ from adducir.training.data import DataPart
 if TYPE_CHECKING:
     import torch
 
-    from adducir.experiments.known_item.study import KnownItemStudy
     from adducir.experiments.step import Context
 
 
 class _Vectors(RankingSystem):
     kind: ClassVar[str] = "vectors"
 
+    def source_in(self, folder: Path) -> Any:
+        """The model, named from the study's folder."""
+        raise NotImplementedError
+
     def source(self, step: RankStep) -> Any:
         """The model, which must exist."""
-        raise NotImplementedError
+        return self.source_in(step.data.folder)
+
+    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
+        self.source_in(opening.folder).identity()
+        return super().open(opening, data)
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
         trained = step.models
@@ -64,11 +77,11 @@ class _Vectors(RankingSystem):
     def _read_as(self) -> LengthPart:
         return getattr(self, "lengths", LengthPart())
 
-    def fingerprint_inputs(self, study: "KnownItemStudy") -> Mapping[str, Any]:
+    def fingerprint_inputs(self, step: RankStep) -> Mapping[str, Any]:
         return {
             "kind": self.kind,
             "lengths": self._read_as.model_dump(mode="json"),
-            "precision": study.recipe.precision,
+            "precision": step.precision,
         }
 
     def versions(self) -> Mapping[str, str]:
@@ -84,14 +97,8 @@ class Pretrained(_Vectors, EncodingSettings):
     encoder: str  # its name
     lengths: LengthPart = LengthPart()  # maximum tokens
 
-    def source(self, step: RankStep) -> EncoderSource:
-        return self._opened(step.study)
-
-    def open(self, name: str, study: "KnownItemStudy") -> None:
-        self._opened(study).identity()
-
-    def _opened(self, study: "KnownItemStudy") -> EncoderSource:
-        return encoder_source(expanded(self.encoder), study.folder, encoding=self)
+    def source_in(self, folder: Path) -> EncoderSource:
+        return encoder_source(expanded(self.encoder), folder, encoding=self)
 
 
 class Trained(_Vectors):
@@ -112,11 +119,12 @@ class Trained(_Vectors):
     def source(self, step: RankStep) -> EncoderSource:
         return encoder_source(str(step.models[-1].path))
 
-    def open(self, name: str, study: "KnownItemStudy") -> None:
+    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
         """Open the recipes, and check training against test data."""
-        with gathering() as opening:
+        notes, folder = list[tuple[str, str]](), opening.folder
+        with gathering() as gathered:
             for number, recipe_name in enumerate(as_tuple(self.train)):
-                document = load(file_path(recipe_name, study.folder))
+                document = load(file_path(recipe_name, folder))
                 recipe = validate(document, EncoderRecipe, self.set)
                 if number == 0:
                     if recipe.base.endswith(RECIPES):
@@ -126,59 +134,68 @@ class Trained(_Vectors):
                             line=document.line_of(("base",)),
                             hint=f"Name both: train: [{recipe.base}, {recipe_name}].",
                         )
-                    opening(partial(EncoderTraining, recipe, study.folder))
-                if (data := recipe.data) is None:
+                    gathered(partial(EncoderTraining, recipe, folder))
+                if (training := recipe.data) is None:
                     raise InputError(
                         "it is trained from `examples`; known items need one of masked spans.",
                         path=document.path,
                         line=document.line_of(("examples",)),
                     )
-                if opening(partial(data.identity, study.folder)) is not None:
-                    _check_examples(name, document, data, study)
+                if gathered(partial(training.identity, folder)) is not None:
+                    for tested, count in _learned(training, folder, data):
+                        notes.append(
+                            (
+                                tested,
+                                f"{count:,} gold items of {tested} read like spans that "
+                                f"{opening.name} was trained on ({document.path.name}).",
+                            )
+                        )
+        return iter(notes)
 
-    def models(self, trial: Trial, study: "KnownItemStudy") -> Sequence[ModelStep]:
-        read = study.recipe.contexts[trial.part].model_dump(mode="json")
+    def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
         changes = (
             *self.set,
-            *(() if trial.seed is None else (f"training.seed={trial.seed}",)),
-            *(f"context.{key}={json.dumps(value)}" for key, value in read.items()),
+            *(() if opening.seed is None else (f"training.seed={opening.seed}",)),
+            *(
+                f"context.{key}={json.dumps(value)}"
+                for key, value in read.model_dump(mode="json").items()
+            ),
         )
-        folder = study.folder / "encoders" / study.name / folder_name(trial.run)
-        place, names, steps = ("systems", trial.system), as_tuple(self.train), list[ModelStep]()
+        folder, steps, names = opening.folder, list[ModelStep](), as_tuple(self.train)
+        home = folder / "encoders" / opening.planner.name
+        home /= folder_name(run_name(opening.name, opening.seed))
         for number, name in enumerate(names, 1):
-            document = load(file_path(name, study.folder))
-            bases = [str(step.path.relative_to(study.folder)) for step in steps[-1:]]
+            document = load(file_path(name, folder))
+            bases = [str(step.path.relative_to(folder)) for step in steps[-1:]]
             named = [f"base={json.dumps(base)}" for base in bases]
             recipe = validate(document, EncoderRecipe, (*changes, *named))
             before = (steps[-1].plan, steps[-1].path) if steps else None
-            plan = EncoderTraining(recipe, study.folder, before=before)
-            label = folder_name(trial.part) + (f"-{number}" if number < len(names) else "")
+            plan = EncoderTraining(recipe, folder, before=before)
+            label = folder_name(part) + (f"-{number}" if number < len(names) else "")
             key = fingerprint(recipe.model_dump(mode="json", exclude={"description"}))
-            path = study.places.setdefault(key, folder / label)
-            steps.append(study.model(path, plan, place, steps[-1:]))
+            path = opening.trainings.folders.setdefault(key, home / label)
+            steps.append(opening.trainings.step(path, plan, opening.place, steps[-1:]))
         return steps
 
 
-def _check_examples(
-    name: str, document: Document, training: DataPart, study: "KnownItemStudy"
-) -> None:
-    """Check a recipe's training data against test data; a dry run checks only small files."""
-    files = training.files(study.folder)
+def _learned(
+    training: DataPart, folder: Path, data: Mapping[str, SpanData]
+) -> Iterator[tuple[str, int]]:
+    """How many gold items read like training data; a dry run checks only small files."""
+    files = training.files(folder)
     if not reads(*(path for paths in files.values() for path in paths)):
         return
     # Training data may exceed memory; test data does not.
-    sought = {
-        tested: {same_text(span.text) for span in data.spans} for tested, data in study.data.items()
-    }
+    sought = {tested: {same_text(span.text) for span in data[tested].spans} for tested in data}
     groups: dict[str, set[str]] = {tested: set() for tested in sought}
     texts: dict[str, set[str]] = {tested: set() for tested in sought}
-    for span, part in spans_of(training, study.folder):
+    for span, part in spans_of(training, folder):
         for tested, some in sought.items() if part != "test" else ():
-            if span.group in study.data[tested].groups:
+            if span.group in data[tested].groups:
                 groups[tested].add(span.group)
             if (text := same_text(span.text)) in some:
                 texts[tested].add(text)
-    for tested, data in study.data.items():
+    for tested, tested_data in data.items():
         if groups[tested]:
             raise InputError(
                 f"it is trained on {len(groups[tested])} groups of {tested}, such as "
@@ -187,11 +204,8 @@ def _check_examples(
                 hint="Use the study's `data.shares` and `data.seed`, or name the tested spans in "
                 "`data.without`.",
             )
-        if count := sum(same_text(span.text) in texts[tested] for span in data.spans):
-            study.learned.setdefault(tested, []).append(
-                f"{count:,} gold items of {tested} read like spans that {name} was trained on "
-                f"({document.path.name})."
-            )
+        if count := sum(same_text(span.text) in texts[tested] for span in tested_data.spans):
+            yield tested, count
 
 
 class _Late(_Vectors):
@@ -201,14 +215,8 @@ class _Late(_Vectors):
 
     like: ClassVar[type[MaxSimRecipe]]
 
-    def _source(self, study: "KnownItemStudy") -> ModelSource:
-        return model_source(expanded(getattr(self, self.kind)), study.folder)
-
-    def open(self, name: str, study: "KnownItemStudy") -> None:
-        self._source(study).identity()
-
-    def source(self, step: RankStep) -> ModelSource:
-        return self._source(step.study)
+    def source_in(self, folder: Path) -> ModelSource:
+        return model_source(expanded(getattr(self, self.kind)), folder)
 
     def vectors(self, step: RankStep) -> "LateVectors":
         lengths = {"query_length": self.lengths.context, "document_length": self.lengths.span}

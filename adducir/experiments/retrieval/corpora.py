@@ -1,4 +1,4 @@
-"""An experiment file's corpora, topics, judgements and measures."""
+"""An experiment file's corpora, topics and judgements."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,18 @@ from adducir.corpora.local import LocalCorpus
 from adducir.corpora.passages import Passages
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.reading import QrelsReading, Reading, TopicReading
-from adducir.corpora.sources import file_path
+from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import Evaluator, depth_of
-from adducir.evaluation.measures import computable, needs_subtopics, parse_measure, parse_measures
-from adducir.experiments.sections import Known, Linked, Name, file_name, is_recipe
+from adducir.evaluation.evaluator import Evaluator
+from adducir.evaluation.lists import NegativeGrades
+from adducir.evaluation.measures import needs_subtopics
+from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
-    from adducir.deepct.expansion import ExpandedCorpus
-    from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
 
 
@@ -51,8 +50,8 @@ class CorpusRecipe(Linked):
     is_expanded: ClassVar[bool] = False
 
     @abstractmethod
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        """Open it without reading documents. ``seed``: of the trainings that it depends on."""
+    def open(self, opening: Opening) -> OpenedCorpus:
+        """Open it without reading documents."""
 
 
 class SourceCorpus(CorpusRecipe, Reading):
@@ -60,12 +59,12 @@ class SourceCorpus(CorpusRecipe, Reading):
 
     source: str  # the id or path
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
-        with study.planner.at("corpora", name, "format"):
+    def open(self, opening: Opening) -> OpenedCorpus:
+        with opening.at("format"):
             _ = self.format and FORMATS.kind(self.format)
-        with study.planner.at("corpora", name, "source"):
-            corpus = self.opened(study.planner.source(self.source))
-        return OpenedCorpus(corpus, self.source, reads=[("corpora", name)])
+        with opening.at("source"):
+            corpus = self.opened(source_path(self.source, opening.folder))
+        return OpenedCorpus(corpus, self.source, reads=[opening.place])
 
 
 class ExpandedRecipe(CorpusRecipe):
@@ -82,16 +81,15 @@ class ExpandedRecipe(CorpusRecipe):
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
 
-    def open(self, name: str, seed: int | None, study: "RetrievalStudy") -> OpenedCorpus:
+    def open(self, opening: Opening) -> OpenedCorpus:
         from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
 
-        refuse_expanded(name, "expand", self.expand, study)
-        with study.planner.at("corpora", name, "model"):
-            model, settings, identity, training = self._model(name, seed, study)
-        base = study.corpus(self.expand)
+        with opening.at("model"):
+            model, settings, identity, training = self._model(opening)
+        base: OpenedCorpus = opening.linked("expand")
         corpus = ExpandedCorpus(
             base.corpus,
-            study.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
+            opening.folder / "deepct" / f"{model.name}.{file_name(self.expand)}.weights",
             weights_fingerprint(base.corpus, identity, self.precision),
             settings,
             Rendering(scale=self.scale, transform=self.transform),
@@ -103,28 +101,29 @@ class ExpandedRecipe(CorpusRecipe):
             "rendering": corpus.rendering.model_dump(mode="json"),
             "precision": self.precision,
         }
-        reads = [("corpora", name), *base.reads]
-        weights_step = WeightsStep(corpus, model, self.precision, training, reads)
-        weights = study.weights.setdefault(
-            (weights_step.path, weights_step.fingerprint), weights_step
+        weights = WeightsStep(
+            corpus=base.corpus,
+            path=corpus.weights,
+            fingerprint=corpus.weights_fingerprint,
+            reads=[opening.place, *base.reads],
+            inputs=training,
+            model=model,
+            precision=self.precision,
         )
         label = f"{self.expand}, expanded by {self.model}"
-        label += f", seed {seed}" if seed is not None else ""
+        label += f", seed {opening.seed}" if opening.seed is not None else ""
         return OpenedCorpus(corpus, label, [weights], base.reads, facts)
 
-    def _model(
-        self, name: str, seed: int | None, study: "RetrievalStudy"
-    ) -> tuple[Path, Any, str, Sequence[Step]]:
+    def _model(self, opening: Opening) -> tuple[Path, Any, str, Sequence[Step]]:
         from adducir.deepct.recipe import Settings
         from adducir.deepct.training import DeepCT
         from adducir.models.sources import ModelSource
 
-        if self.is_trained(study.folder):
-            place = ("corpora", name)
-            step = study.training(self.model, seed, DeepCT, "a term weighter", place)
+        if self.is_trained(opening.folder):
+            step = opening.training(self.model, DeepCT, "a term weighter")
             plan: Any = step.plan
             return step.path, plan.model_settings, plan.fingerprint, [step]
-        path = file_path(self.model, study.folder)
+        path = file_path(self.model, opening.folder)
         if not path.is_dir():
             raise InputError(
                 "this model does not exist.",
@@ -135,28 +134,23 @@ class ExpandedRecipe(CorpusRecipe):
         return path, Settings.load(path), ModelSource(str(path), path).identity(), []
 
 
-def refuse_expanded(name: str, key: str, other: str, study: "RetrievalStudy") -> None:
-    """Record an error if the other corpus is an expanded one itself."""
-    if getattr(study.recipe.corpora.get(other), "is_expanded", False):
-        study.planner.add(("corpora", name, key), f"`{other}` is itself expanded")
-        raise Known
+@dataclass(kw_only=True, unsafe_hash=True)
+class CorpusStep(Step):
+    """What is computed from a corpus's documents, once for all entries that need it."""
+
+    path: Path
+    fingerprint: str
+    corpus: Corpus = field(compare=False)
+    reads: Sequence[KeyPath] = field(compare=False)
+    inputs: Sequence[Step] = field(compare=False)
 
 
-class WeightsStep(Step):
+@dataclass(eq=False, kw_only=True)
+class WeightsStep(CorpusStep):
     kind = "term-weights"
     verb = "weight"
-
-    def __init__(
-        self,
-        corpus: "ExpandedCorpus",
-        model: Path,
-        precision: Precision,
-        training: Sequence[Step],
-        reads: Sequence[KeyPath],
-    ) -> None:
-        self.corpus, self.model, self.precision = corpus, model, precision
-        self.path, self.fingerprint = corpus.weights, corpus.weights_fingerprint
-        self.inputs, self.reads = training, reads
+    model: Path
+    precision: Precision
 
     def title(self, shown: Shown) -> str:
         return f"{shown(self.path)} by {shown(self.model)}"
@@ -168,7 +162,7 @@ class WeightsStep(Step):
         from adducir.deepct.expansion import predict_corpus_weights
 
         running, rebuild = context.running(self.precision), context.rebuild
-        predict_corpus_weights(self.model, self.corpus.base, self.path, running, rebuild=rebuild)
+        predict_corpus_weights(self.model, self.corpus, self.path, running, rebuild=rebuild)
 
 
 CORPORA = Family(
@@ -248,16 +242,19 @@ class TopicsRecipe(QrelsReading, TopicReading):
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
 
-    def open(self, name: str, study: "RetrievalStudy") -> TopicSet | None:
+    def open(self, opening: Opening, scoring: "Scoring") -> TopicSet | None:
         """Topics and judgements that match; None after recording an error."""
-        place, planner = ("topics", name), study.planner
+        place, planner, folder = opening.place, opening.planner, opening.folder
 
         def load() -> Topics:
-            topics = self.read_topics(planner.source(self.source), self.field or self.query_field)
-            return replace(topics, source=self.source)
+            field = self.field or self.query_field
+            return replace(
+                self.read_topics(source_path(self.source, folder), field), source=self.source
+            )
 
         topics = planner.opening((*place, "source"), load)
-        qrels = planner.opening((*place, "qrels"), partial(_qrels, self, self.qrels, study))
+        load_qrels = partial(self._qrels, self.qrels, folder, scoring)
+        qrels = planner.opening((*place, "qrels"), load_qrels)
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -265,76 +262,54 @@ class TopicsRecipe(QrelsReading, TopicReading):
             message = f"topics and qrels do not share qids (for example {first!r} and {second!r})"
             planner.add(place, message)
             return None
-        if study.recipe.comparison is not None and len(qrels.qids) < 2:
+        if scoring.is_compared and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
-        evaluator = planner.opening((*place, "qrels"), partial(_evaluator, qrels, study))
+        evaluator = planner.opening((*place, "qrels"), partial(scoring.evaluator, qrels))
         model = None
         if self.model_qrels:
-            load_model = partial(self._model, name, topics, qrels, study)
+            load_model = partial(self._model, topics, qrels, opening, scoring)
             model = planner.opening((*place, "model_qrels"), load_model)
         if evaluator is None:
             return None
-        return TopicSet(name, topics, qrels, evaluator, model, self.judge)
+        return TopicSet(opening.name, topics, qrels, evaluator, model, self.judge)
 
-    def _model(self, name: str, topics: Topics, qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+    def _model(
+        self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"
+    ) -> Evaluator:
         from adducir.tables.run_facts import TOPICS_ALONE, check_judged
 
-        place = ("topics", name, "model_qrels")
-        if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
+        place, planner = (*opening.place, "model_qrels"), opening.planner
+        if scoring.several_runs:
             message = (
                 "prediction-powered means are not available for systems with several runs (`seeds`)"
             )
-            study.planner.add(place, f"{message}: {TOPICS_ALONE}")
-        judged = _qrels(self, self.model_qrels, study)
+            planner.add(place, f"{message}: {TOPICS_ALONE}")
+        judged = self._qrels(self.model_qrels, opening.folder, scoring)
         if unknown := set(judged.qids).difference(topics.qids):
             message = f"{len(unknown)} judged topics are not in `source`"
-            study.planner.add(place, f"{message}, such as {min(unknown)!r}")
+            planner.add(place, f"{message}, such as {min(unknown)!r}")
         check_judged(qrels, judged, self.judge)
-        return _evaluator(judged, study)
+        return scoring.evaluator(judged)
+
+    def _qrels(self, names: Several, folder: Path, scoring: "Scoring") -> Qrels:
+        with gathering() as opening:
+            sources = [opening(partial(source_path, name, folder)) for name in as_tuple(names)]
+        judged = self.read_qrels(sources, subtopics=needs_subtopics(scoring.measures))
+        return replace(judged, source=" + ".join(as_tuple(names)))
 
 
-def open_measures(study: "RetrievalStudy") -> tuple[tuple[Measure, ...], dict[str, str]]:
-    planner, recipe = study.planner, study.recipe
-    measures: dict[Measure, None] = {}
-    for number, text in enumerate(recipe.measures):
-        place: KeyPath = ("measures", number)
-        for measure in planner.opening(place, partial(parse_measures, text)) or ():
-            if can_compute(place, measure, study):
-                measures[measure] = None
-    if recipe.unjudged and not any(map(depth_of, measures)):
-        message = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
-        planner.add(("unjudged",), message)
-    names = dict[str, str]()
-    for text, name in recipe.table.measure_names.items():
-        # Other measures' names are harmless: --set measures=... may have dropped those.
-        place = ("table", "measure_names", text)
-        if text in recipe.costs:
-            names[text] = name
-            continue
-        names[str(planner.opening(place, partial(parse_measure, text)))] = name
-    return tuple(measures), names
+@dataclass(frozen=True)
+class Scoring:
+    """How a file's runs are evaluated and compared."""
 
+    measures: Sequence[Measure]  # none if all have errors
+    negative: NegativeGrades = "zero"
+    is_compared: bool = False
+    several_runs: bool = False  # of a system
 
-def can_compute(place: KeyPath, measure: Measure, study: "RetrievalStudy") -> bool:
-    """Whether a measure can be computed; records an error otherwise."""
-    cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, study.recipe.most
-    if most is not None and cutoff > most:
-        message = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
-        study.planner.add(place, message)
-    return study.planner.opening(place, partial(computable, measure)) is not None
-
-
-def _qrels(reading: QrelsReading, names: Several, study: "RetrievalStudy") -> Qrels:
-    with gathering() as opening:
-        sources = [opening(partial(study.planner.source, name)) for name in as_tuple(names)]
-    judged = reading.read_qrels(sources, subtopics=needs_subtopics(study.measures))
-    return replace(judged, source=" + ".join(as_tuple(names)))
-
-
-def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
-    measures = study.measures or "NumRet"  # if all have errors
-    evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
-    # Some errors, such as unsupported grades, show only in use.
-    trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
-    evaluator.score(Run(trial_frame, "trial"))
-    return evaluator
+    def evaluator(self, qrels: Qrels) -> Evaluator:
+        evaluator = Evaluator(qrels, self.measures or "NumRet", negative=self.negative)
+        # Some errors, such as unsupported grades, show only in use.
+        trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
+        evaluator.score(Run(trial_frame, "trial"))
+        return evaluator

@@ -1,20 +1,18 @@
 """Columns of the table with what language models took: means per topic, beside its measures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil, log10
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adducir.experiments.retrieval.runs import GivenRun, RunStep
+from adducir.experiments.step import Step
 from adducir.experiments.study import Trial
 from adducir.judges.costs import costs_for, read_costs
 from adducir.statistics.comparison import Comparison
 from adducir.tables.build import Figure
 from adducir.tables.table import Column
-
-if TYPE_CHECKING:
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 _DECIMALS = {"tokens": 0, "tokens_in": 0, "tokens_out": 0, "requests": 1, "seconds": 2}
 NOTE = (
@@ -23,33 +21,34 @@ NOTE = (
 )
 
 
-def cost_columns(study: "RetrievalStudy") -> dict[str, Column]:
-    names = study.measure_names
+def cost_columns(costs: Iterable[str], names: Mapping[str, str]) -> dict[str, Column]:
     return {
         name: Column(name, "", names.get(name, name.replace("_", " ")), False, descriptive=True)
-        for name in study.recipe.costs
+        for name in costs
     }
 
 
-def cost_figures(study: "RetrievalStudy", comparison: Comparison) -> Iterator[Figure]:
-    """The costs that the file asks for, of each system and topic set; None if nobody was asked."""
-    several = len(study.topic_sets) > 1
-    for topic_set in study.topic_sets if study.recipe.costs else ():
+def cost_figures(
+    costs: Sequence[str], steps: Mapping[Trial, Step], comparison: Comparison
+) -> Iterator[Figure]:
+    """The costs asked for, of each system and topic set; None if no model was asked."""
+    several = len({trial.data for trial in steps}) > 1
+    runs: dict[tuple[str, str], list[Step]] = {}
+    for trial, step in steps.items() if costs else ():
+        runs.setdefault((trial.data, trial.system), []).append(step)
+    for (topic_set, system), some in runs.items():
         qids = comparison.matrix(topic_set * several).qids
-        for system in study.recipe.systems:
-            trials = [Trial(system, topic_set, seed) for seed in study.seeds(system)]
-            files = [
-                [read_costs(path) for path in dict.fromkeys(_files(study.run(trial), topic_set))]
-                for trial in trials
-            ]
-            for name in study.recipe.costs:
-                means = [_mean(rows, name, qids) for rows in files]
-                value = None if None in means else fmean(mean or 0 for mean in means)
-                place = topic_set * several, system, name
-                decimals = _DECIMALS.get(name, 3)
-                if name == "cost" and value:  # often less than .001
-                    decimals = max(decimals, 1 - ceil(log10(value)) + 1)
-                yield Figure(*place, value, len(qids), decimals=decimals)
+        files = [
+            [read_costs(path) for path in dict.fromkeys(_files(step, topic_set))] for step in some
+        ]
+        for name in costs:
+            means = [_mean(rows, name, qids) for rows in files]
+            value = None if None in means else fmean(mean or 0 for mean in means)
+            decimals = _DECIMALS.get(name, 3)
+            if name == "cost" and value:  # often less than .001
+                decimals = max(decimals, 1 - ceil(log10(value)) + 1)
+            place = topic_set * several, system, name
+            yield Figure(*place, value, len(qids), decimals=decimals)
 
 
 def _mean(files: list[dict[str, dict[str, float]]], name: str, qids: Any) -> float | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import SerializeAsAny, ValidationError, model_serializer, model_validator
@@ -14,16 +15,14 @@ from adducir.core.packages import imported
 from adducir.core.planning import NotRead
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
-from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.sections import Known, Linked, Name, is_recipe
+from adducir.evaluation.scores import run_name
+from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
+from adducir.experiments.sections import Known, Linked, Name, Opening, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.indexes.kinds import settings_of
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
     from adducir.indexes.index import Index
 
@@ -59,32 +58,38 @@ class IndexEntry(Linked):
         settings = plain.pop("settings")
         return {**plain, **settings}
 
-    def is_trained(self, folder: "Path") -> bool:
+    def open(self, opening: Opening) -> "IndexStep":
+        return IndexStep(self, opening)
+
+    def is_trained(self, folder: Path) -> bool:
         key = self.settings.model_key
         return key is not None and is_recipe(getattr(self.settings, key.key), folder)
+
+
+def index_path(folder: Path, name: str, seed: int | None) -> Path:
+    return folder / "indexes" / file_name(run_name(name, seed))
 
 
 class IndexStep(Step):
     verb, stage = "build", 1
 
-    def __init__(
-        self, entry: IndexEntry, name: str, seed: int | None, study: "RetrievalStudy"
-    ) -> None:
-        documents = study.corpus(entry.corpus, seed)
-        self.settings, self.place = entry.settings.at(study.folder), ("indexes", name)
-        self.kind, self.path = self.settings.artifact, study.index_path(name, seed)
+    def __init__(self, entry: IndexEntry, opening: Opening) -> None:
+        documents: OpenedCorpus = opening.linked("corpus")
+        self.settings, self.place = entry.settings.at(opening.folder), opening.place
+        self.kind = self.settings.artifact
+        self.path = index_path(opening.folder, opening.name, opening.seed)
         self.facts, self.source = documents.facts, documents.label
         self.inputs, identity = [*documents.steps], None
-        if entry.is_trained(study.folder) and (key := self.settings.model_key) is not None:
-            with study.planner.at(*self.place, key.key):
+        if entry.is_trained(opening.folder) and (key := self.settings.model_key) is not None:
+            with opening.at(key.key):
                 self.settings.refuse_trained()
                 recipe, kind = getattr(self.settings, key.key), imported(key.trainable)
-                model = study.training(recipe, seed, kind, key.label, self.place)
+                model = opening.training(recipe, kind, key.label)
             self.inputs, identity = [*self.inputs, model], model.fingerprint
             self.settings = self.settings.model_copy(update={key.key: str(model.path)})
         else:
             for name_of_key, opens in self.settings.opens().items():
-                with study.planner.at(*self.place, name_of_key):
+                with opening.at(name_of_key):
                     opens()
         self.corpus = self.settings.documents(documents.corpus)
         try:
@@ -100,7 +105,7 @@ class IndexStep(Step):
         if self.fields:
             self.fingerprint = self.settings.fingerprint(self.corpus, identity)
         self.why()  # raises if something else is there
-        with suppress(Known), study.planner.at(*self.place, "fields"):
+        with suppress(Known), opening.at("fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
 
     def recipe(self) -> Mapping[str, Any]:

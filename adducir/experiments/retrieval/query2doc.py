@@ -2,24 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
 from adducir.corpora.sources import expanded
-from adducir.experiments.retrieval.runs import RunStep
+from adducir.experiments.retrieval.runs import RunOpening, RunStep
 from adducir.experiments.retrieval.search import Searching
 from adducir.experiments.sections import Name
 from adducir.experiments.step import Step
-from adducir.experiments.study import Trial
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
 from adducir.judges.llm import Answerer, open_llm
 from adducir.judges.prompting import open_prompt
 from adducir.judges.query2doc import REPEATS, Expanded, QueryPrompt, expand, expansions
-
-if TYPE_CHECKING:
-    from adducir.experiments.retrieval.study import RetrievalStudy
 
 
 @dataclass(frozen=True)
@@ -41,18 +37,16 @@ class Query2doc(Searching):
     repeats: int = Field(REPEATS, ge=1)
     failures: float = Field(0.01, ge=0, le=1)  # the share of queries that may stay as they are
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        if self.tune is not None:
-            return super().step(trial, study)
-        place = ("systems", trial.system)
-        with study.planner.at(*place, "llm"):
-            llm = open_llm(expanded(self.llm), study.folder)
+    def step(self, opening: RunOpening) -> Step:
+        with opening.at("llm"):
+            llm = open_llm(expanded(self.llm), opening.folder)
             _ = llm.identity
-        with study.planner.at(*place, "prompt"):
-            prompt = open_prompt(self.prompt, QueryPrompt, study.folder)
-        with study.planner.at("topics", trial.data):
-            _ = expansions(study.topic_set(trial.data).topics, prompt)
-        return RunStep(self, trial, study, self.parts(trial, study), opened=Writer(llm, prompt))
+        with opening.at("prompt"):
+            prompt = open_prompt(self.prompt, QueryPrompt, opening.folder)
+        step = RunStep(self, opening, opened=Writer(llm, prompt))
+        with opening.planner.at("topics", opening.data):
+            _ = expansions(step.topics, prompt)
+        return step
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         writer: Writer = step.opened

@@ -1,6 +1,6 @@
 """``rerank:`` reorders the best documents of another system's run, ``oracle:`` by their grades."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,13 +10,21 @@ import numpy as np
 import polars as pl
 
 from adducir.core.chunks import Chunking
-from adducir.core.recipe import as_tuple
+from adducir.core.recipe import KeyPath, as_tuple
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
-from adducir.experiments.retrieval.runs import Answer, GivenRun, RunStep, System, method_of, named
-from adducir.experiments.sections import Name, Natural, is_recipe
+from adducir.experiments.retrieval.runs import (
+    Answer,
+    GivenRun,
+    RunOpening,
+    RunStep,
+    Surroundings,
+    System,
+    method_of,
+    named,
+)
+from adducir.experiments.sections import Link, Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
-from adducir.experiments.study import Trial
 from adducir.experiments.tuning.tune import of_topics
 from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import (
@@ -34,7 +42,6 @@ from adducir.runs.run import Run
 from adducir.runs.write import reranked_method
 
 if TYPE_CHECKING:
-    from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
 
 
@@ -67,69 +74,62 @@ class Rerank(System):
         path = file_path(self.by, folder)  # not a file: a kind with its model, or missing
         return is_recipe(self.by, folder) and path.is_file() and is_trained(read_recipe(path))
 
-    def index_name(self, study: "RetrievalStudy") -> str | None:
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+        if (
+            self.texts is None
+            and file.systems.keys() >= {*file.chain(self.rerank)}
+            and self._texts(file) is None
+        ):
+            message = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
+            yield ("rerank",), f"{message}: `texts: INDEX`"
+        if file.depth is not None and self.depth > file.depth:
+            message = f"it reranks {self.depth} documents per topic"
+            yield ("depth",), f"{message}; the file's `depth` is {file.depth}"
+
+    def _texts(self, file: Surroundings) -> str | None:
         """The index named here, by the reranked system, or the only one searched."""
-        systems = study.recipe.systems
-        names = [self.rerank, *study.made_of(self.rerank)]
-        chain = [self, *(systems[name] for name in names if name in systems)]
+        names = file.chain(self.rerank)
+        chain = [self, *(file.systems[name] for name in names if name in file.systems)]
         for system in chain:
             if isinstance(system, Rerank) and system.texts is not None:
                 return system.texts
-        searched = {
-            system.index_name(study) for system in chain if not isinstance(system, Rerank)
-        } - {None}
+        searched = {system.index_name for system in chain if not isinstance(system, Rerank)}
+        searched.discard(None)
         return searched.pop() if len(searched) == 1 else None
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        place, most = ("systems", name), study.recipe.most
-        ancestors = {self.rerank, *study.made_of(self.rerank)}
-        if (
-            self.texts is None
-            and ancestors <= study.recipe.systems.keys()
-            and not self.index_name(study)
-        ):
-            message = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
-            study.planner.add((*place, "rerank"), f"{message}: `texts: INDEX`")
-        if most is not None and self.depth > most:
-            message = f"it reranks {self.depth} documents per topic; the file's `depth` is {most}"
-            study.planner.add((*place, "depth"), message)
+    def inputs(self, file: Surroundings) -> list[Link]:
+        texts = Link(("texts",), "indexes", self._texts(file) or "")
+        return [texts, Link(("rerank",), "systems", self.rerank)]
 
-    def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
-        return {
-            "texts": study.index(str(self.index_name(study)), trial.seed),
-            "rerank": study.run(trial._replace(system=self.rerank)),
-        }
-
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        place, planner = ("systems", trial.system), study.planner
-        with planner.at(*place, "by"):
-            if self.is_trained(study.folder):
+    def step(self, opening: RunOpening) -> Step:
+        folder, place = opening.folder, opening.place
+        with opening.at("by"):
+            if self.is_trained(folder):
                 from adducir.rerankers.late_training import ColBERTTraining
                 from adducir.rerankers.training import CrossEncoderTraining
 
-                path = file_path(self.by, study.folder)
                 kinds = CrossEncoderTraining, ColBERTTraining
-                model = study.training(self.by, trial.seed, kinds, "a reranker", place)
+                model = opening.training(self.by, kinds, "a reranker")
                 recipe: Any = model.plan.recipe
-                opener = partial(open_trained, path, model.path)
+                opener = partial(open_trained, file_path(self.by, folder), model.path)
                 identity = identity_of(recipe, model.fingerprint)
                 scorer = Scorer(recipe, identity, opener, (model,))
             else:
-                reranker = open_reranker(expanded(self.by), study.folder)
+                reranker = open_reranker(expanded(self.by), folder)
                 # An unreadable model is an error before anything runs.
                 scorer = Scorer(reranker.recipe, reranker.identity, lambda: reranker)
-        parts, topic_set = self.parts(trial, study), study.topic_set(trial.data)
-        if fields := self.fields or as_tuple(scorer.recipe.fields):
-            with planner.at(*place, "fields" if self.fields else "by"):
-                refuse_unknown_fields(parts["texts"].corpus, fields)
-        if isinstance(base := parts["rerank"], GivenRun):
-            judged = set(topic_set.qrels.qids).intersection(base.run.qids)
-            if unknown := sorted(judged.difference(topic_set.topics.qids)):
-                message = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
-                message = f"{message} `{trial.data}`, such as {unknown[0]!r}"
-                planner.add((*place, "rerank"), message)
         reads = [] if scorer.models else [place]
-        return RunStep(self, trial, study, parts, scorer.models, reads, scorer)
+        step = RunStep(self, opening, scorer.models, reads, scorer)
+        if fields := self.fields or as_tuple(scorer.recipe.fields):
+            with opening.at("fields" if self.fields else "by"):
+                refuse_unknown_fields(step.parts["texts"].corpus, fields)
+        if isinstance(base := step.parts["rerank"], GivenRun):
+            judged = set(step.topic_set.qrels.qids).intersection(base.run.qids)
+            if unknown := sorted(judged.difference(step.topics.qids)):
+                message = f"{len(unknown)} topics of the run of `{self.rerank}` are missing from"
+                message = f"{message} `{opening.data}`, such as {unknown[0]!r}"
+                opening.planner.add((*place, "rerank"), message)
+        return step
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         scorer: Scorer = step.opened
@@ -186,16 +186,12 @@ class Oracle(System):
     oracle: Name  # the other system
     depth: Natural = 100  # documents per topic to reorder
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        return RunStep(self, trial, study, self.parts(trial, study))
-
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        qrels = step.study.topic_set(step.trial.data).qrels
-        return {"depth": self.depth, **qrels.identity()}
+        return {"depth": self.depth, **step.topic_set.qrels.identity()}
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
         run = of_topics(step.parts["oracle"].read(), step.topics)
-        grades = step.study.topic_set(step.trial.data).qrels.frame
+        grades = step.topic_set.qrels.frame
         judged = run.frame.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
         values = judged["grade"].fill_null(0).to_numpy().astype(float)
         values[run.ranks >= self.depth] = -np.inf  # they follow

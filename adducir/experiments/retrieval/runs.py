@@ -5,7 +5,7 @@ The metadata beside a run show whether its step is up to date.
 
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -23,7 +23,17 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.core.returned import instance
 from adducir.corpora.sources import file_path
-from adducir.experiments.sections import Known, Link, Name, SystemEntry, file_name
+from adducir.experiments.retrieval.corpora import TopicSet
+from adducir.experiments.retrieval.indexes import IndexEntry
+from adducir.experiments.sections import (
+    Graph,
+    Known,
+    Link,
+    Name,
+    Opening,
+    SystemEntry,
+    file_name,
+)
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.study import Trial
 from adducir.judges.costs import costs_for, write_costs
@@ -37,7 +47,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from adducir.experiments.code import Code
-    from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
 
 
@@ -67,6 +76,11 @@ class System(SystemEntry):
         """Keys besides the fields: hyperparameters."""
         return ()
 
+    @property
+    def index_name(self) -> str | None:
+        """The index that it searches or reads documents from."""
+        return next((link.name for link in self.links() if link.section == "indexes"), None)
+
     @abstractmethod
     def identity(self, step: "RunStep") -> Mapping[str, Any]:
         """The settings that determine its rankings, besides depth, topics, runs and indexes."""
@@ -75,30 +89,50 @@ class System(SystemEntry):
     def answer(self, step: "RunStep", context: "Context") -> Answer:
         """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
-    def index_name(self, study: "RetrievalStudy") -> str | None:
-        """The index that it searches or reads documents from."""
-        return next((link.name for link in self.links() if link.section == "indexes"), None)
+    def conflicts(self, file: "Surroundings") -> Iterator[tuple[KeyPath, str]]:
+        """What does not agree with the rest of the file: keys and messages."""
+        return iter(())
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        """Report conflicts with the rest of the file to the planner."""
+    def inputs(self, file: "Surroundings") -> Iterable[Link]:
+        """The runs and indexes that it is made from; also those that it does not name."""
+        return self.links()
 
-    def parts(self, trial: Trial, study: "RetrievalStudy") -> dict[str, Any]:
-        return {
-            ".".join(map(str, link.place)): study.index(link.name, trial.seed)
-            if link.section == "indexes"
-            else study.run(trial._replace(system=link.name))
-            for link in self.links()
-        }
-
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        return RunStep(self, trial, study, self.parts(trial, study))
-
-    def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
-        return study.path_of(trial)
+    def step(self, opening: "RunOpening") -> Step:
+        return RunStep(self, opening)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
         """A sentence below the table; ``names`` are systems' printed names."""
         return None
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What else a file holds, as far as systems depend on it."""
+
+    systems: Mapping[str, System]
+    indexes: Mapping[str, IndexEntry]
+    topic_sets: Sequence[str]
+    depth: int | None  # None for all documents
+    graph: Graph
+
+    def chain(self, name: str) -> list[str]:
+        """A system and those that it depends on, nearest first, also undefined ones."""
+        ancestors = self.graph.ancestors.get(("systems", name), ())
+        return [name, *(other for section, other in ancestors if section == "systems")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOpening(Opening):
+    """What a system's run is opened with; its links are :meth:`System.inputs`."""
+
+    data: str  # the topic set's name
+    topic_set: TopicSet | None  # None after an error
+    path: Path
+    depth: int | None  # of the run; None for all documents
+
+    @property
+    def trial(self) -> Trial:
+        return Trial(self.name, self.data, self.seed)
 
 
 _HERE = "adducir.experiments.retrieval"
@@ -124,9 +158,7 @@ class RunStep(Step):
     """A run made by a system; ``topics`` are those to rank."""
 
     system: System
-    trial: Trial
-    study: "RetrievalStudy"
-    parts: dict[str, Any]  # the runs and indexes it is made from, by key
+    opening: RunOpening
     models: Sequence[ModelStep] = ()  # models trained only for it
     reads: Sequence[KeyPath] = ()
     opened: Any = None  # opened by the system: code, a reranker
@@ -134,17 +166,21 @@ class RunStep(Step):
     stage = 2
 
     def __post_init__(self) -> None:
-        self.path = self.system.path(self.trial, self.study)
+        opening = self.opening
+        self.parts = {key: opening.linked(key) for key in opening.links}
+        if opening.topic_set is None:
+            raise Known
+        self.topic_set, self.topics = opening.topic_set, opening.topic_set.topics
+        self.trial, self.path, self.depth = opening.trial, opening.path, opening.depth
         self.verb, self.tag = self.system.verb, file_name(self.trial.run)
         self.inputs = [*self.models, *dict.fromkeys(self.parts.values())]
-        self.topics = self.study.topic_set(self.trial.data).topics
         self.fingerprint = self._fingerprint()
 
     def _fingerprint(self) -> str:
         return fingerprint(
             {
                 "version": _RUN_VERSION,
-                "depth": self.study.recipe.depth,
+                "depth": self.depth or "all",
                 "topics": self.topics.identity(),
                 "system": self.system.identity(self),
                 **SYSTEMS.origin(SYSTEMS.name_of(type(self.system))),
@@ -176,7 +212,7 @@ class RunStep(Step):
         return instance(self.system, "answer", self.system.answer(self, context), Answer)
 
     def make(self, context: "Context") -> None:
-        answer, study, topics = self.answer(context), self.study, self.topics
+        answer, topics = self.answer(context), self.topics
         progress().note(f"run {context.shown(self.path)}: {answer.note}")
         about = {
             "name": self.trial.data,
@@ -187,7 +223,10 @@ class RunStep(Step):
         metadata: dict[str, Any] = {
             "method": answer.method,
             "data": {**answer.data, "topics": about},
-            "adducir": {"experiment": study.planner.path.name, "fingerprint": self.fingerprint},
+            "adducir": {
+                "experiment": self.opening.planner.path.name,
+                "fingerprint": self.fingerprint,
+            },
         }
         if answer.seconds is not None:
             metadata["resources"] = {"runtime": {"wallclock": f"{answer.seconds:.3f} s"}}
@@ -224,38 +263,38 @@ class Given(System, RunReading):
         for name in self.run if isinstance(self.run, dict) else ():
             yield Link(("run", name), "topics", name)
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        place, topic_sets = ("systems", name, "run"), study.planner.names.get("topics", [])
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
         if isinstance(self.run, str):
-            if len(topic_sets) > 1:
+            if len(file.topic_sets) > 1:
                 message = "with several topic sets, give a run for each: `{topic set: file}`"
-                study.planner.add(place, message)
+                yield ("run",), message
             return
-        for topic_set in topic_sets:
+        for topic_set in file.topic_sets:
             if topic_set not in self.run:
-                study.planner.add(place, f"a run for the topic set `{topic_set}` is missing")
+                yield ("run",), f"a run for the topic set `{topic_set}` is missing"
 
-    def path(self, trial: Trial, study: "RetrievalStudy") -> Path:
+    def path(self, trial: Trial) -> Path:
         file = self.run if isinstance(self.run, str) else self.run.get(trial.data, "")
         return Path(file if trial.seed is None else file.replace("{seed}", str(trial.seed)))
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        place: KeyPath = ("systems", trial.system, "run")
+    def step(self, opening: RunOpening) -> Step:
+        keys: KeyPath = ("run",)
         if isinstance(self.run, dict):
-            if trial.data not in self.run:
+            if opening.data not in self.run:
                 raise Known
-            place = (*place, trial.data)
-        with study.planner.at(*place):
-            run = self.read_run(file_path(str(self.path(trial, study)), study.folder))
+            keys = ("run", opening.data)
+        with opening.at(*keys):
+            run = self.read_run(file_path(str(opening.path), opening.folder))
             run = run.fold(self.fold) if self.fold else run
-        judged = study.topic_sets.get(trial.data)
+        judged = opening.topic_set
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, second = run.qids[0], judged.qrels.qids[0]
-            message = f"{run.path}: none of its topics is judged in `{trial.data}`"
-            study.planner.add(
-                place, f"{message} (it has {first!r}; the judged ones include {second!r})"
+            message = f"{run.path}: none of its topics is judged in `{opening.data}`"
+            opening.planner.add(
+                (*opening.place, *keys),
+                f"{message} (it has {first!r}; the judged ones include {second!r})",
             )
-        return GivenRun(trial, run, self.fold)
+        return GivenRun(opening.trial, run, str(opening.path), self.fold)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         raise NotImplementedError  # nothing is made
@@ -267,11 +306,11 @@ class Given(System, RunReading):
 class GivenRun(Step):
     kept, stage = "read", 2
 
-    def __init__(self, trial: Trial, run: Run, fold: str | None = None) -> None:
+    def __init__(self, trial: Trial, run: Run, name: str, fold: str | None = None) -> None:
         if run.path is None:
             raise Known
         self.trial, self.run, self.path = trial, run, run.path
-        self.fold, self.digest = fold, file_digest(self.path)
+        self.name, self.fold, self.digest = name, fold, file_digest(self.path)
         self.fingerprint = fingerprint([self.digest, fold]) if fold else self.digest
 
     def title(self, shown: Shown) -> str:
@@ -338,21 +377,19 @@ class Python(System):
     # an index that is opened and passed as the argument ``index``
     searches: Name | None = None
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
         if self.texts is not None and self.input is None:
-            study.planner.add(("systems", name, "texts"), "has no effect without `input`")
+            yield ("texts",), "has no effect without `input`"
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
+    def step(self, opening: RunOpening) -> Step:
         from adducir.experiments.code import find_code
 
-        with study.planner.at("systems", trial.system, "python"):
-            code = find_code(self.python, study.folder)
+        with opening.at("python"):
+            code = find_code(self.python, opening.folder)
         # Foreign code may do anything with its arguments.
         arguments = None if code.is_of_study else self.arguments
         runs_code = fingerprint([code.identity(), arguments]), code.name
-        return RunStep(
-            self, trial, study, self.parts(trial, study), opened=code, runs_code=runs_code
-        )
+        return RunStep(self, opening, opened=code, runs_code=runs_code)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"python": step.opened.identity(), "arguments": self.arguments}
@@ -419,5 +456,4 @@ class Python(System):
         if strange := set(run.qids).difference(step.topics.qids):
             message = f"the transformer of {code.name} answers a topic {min(strange)!r}, which"
             raise InputError(f"{message} it was not given.", path=code.path)
-        depth = step.study.recipe.most
-        return run if depth is None else run.top(depth)
+        return run if step.depth is None else run.top(step.depth)

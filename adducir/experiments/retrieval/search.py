@@ -1,8 +1,8 @@
 """Systems that search an index (``index:``) or fuse runs (``fuse:``), tuned or not."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -12,19 +12,25 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
-from adducir.core.recipe import errors_at, errors_of
+from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import entry, hyperparameters, keys_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics
+from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
-from adducir.experiments.retrieval.corpora import can_compute
-from adducir.experiments.retrieval.runs import Answer, RunStep, System, named
+from adducir.experiments.retrieval.runs import (
+    Answer,
+    RunOpening,
+    RunStep,
+    Surroundings,
+    System,
+    named,
+)
 from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import Step
-from adducir.experiments.study import Trial
 from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
+    Pool,
     Setting,
     Tunable,
     TuneRecipe,
@@ -41,7 +47,6 @@ from adducir.runs.fusion import FUSION, FusionMethod, fuse
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
-    from adducir.experiments.retrieval.study import RetrievalStudy
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
@@ -64,7 +69,7 @@ class TunableSystem(System):
         """The hyperparameters that the file sets."""
 
     @abstractmethod
-    def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
         """The system with open hyperparameters; ``steps``: its untuned runs per topic set."""
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
@@ -84,47 +89,45 @@ class TunableSystem(System):
             raise errors_at(*((("tune", *path), message) for path, message in errors))
         return self
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
         """A member must not depend on the labels of held-out topics."""
-        super().check(name, study)
-        place, systems = ("systems", name), study.recipe.systems
         if self.tune is None:
             if "tune" in self.model_fields_set:
-                message = "is empty; name a `grid` and `folds`, or omit it"
-                study.planner.add((*place, "tune"), message)
+                yield ("tune",), "is empty; name a `grid` and `folds`, or omit it"
             return
         for link in self.links():
             if link.section != "systems":
                 continue
-            for ancestor in (link.name, *study.made_of(link.name)):
-                if getattr(systems.get(ancestor), "tune", None):
+            for ancestor in file.chain(link.name):
+                if getattr(file.systems.get(ancestor), "tune", None):
                     message = (
                         f"`{ancestor}` is tuned itself: its figures depend on topics held out here"
                     )
-                    study.planner.add((*place, *link.place), message)
+                    yield link.place, message
                     break
-        objective = (*place, "tune", "objective")
-        parse = partial(parse_measure, self.tune.objective)
-        if (measure := study.planner.opening(objective, parse)) is not None:
-            can_compute(objective, measure, study)
 
-    def step(self, trial: Trial, study: "RetrievalStudy") -> Step:
-        if self.tune is None:
-            return super().step(trial, study)
-        untuned = self.model_copy(update={"tune": None})
-        steps: dict[str, Any] = {
-            data: untuned.step(trial._replace(data=data), study) for data in study.recipe.topics
+    def tuned(
+        self, openings: Mapping[str, RunOpening], data: str, pool: Pool, negative: NegativeGrades
+    ) -> "TunedStep":
+        """The step of one topic set, tuned on the topics of all: those of ``pool``."""
+        untuned, opening = self.model_copy(update={"tune": None}), openings[data]
+        steps: dict[str, Any] = {name: untuned.step(openings[name]) for name in openings}
+        tuning: Any = self.tune
+        with opening.at("tune", "folds"):
+            folds = tuning.make_folds(pool, partial(file_path, folder=opening.folder))
+        parts = {
+            f"{key}, {name}": part
+            for name, step in steps.items()
+            for key, part in step.parts.items()
         }
-        with study.planner.at("systems", trial.system, "tune", "folds"):
-            folds = self.tune.make_folds(study.pool, partial(file_path, folder=study.folder))
         return TunedStep(
             self,
-            trial,
-            study,
-            {f"{key}, {data}": part for data in steps for key, part in steps[data].parts.items()},
+            replace(opening, links=parts),
             steps=steps,
-            tuning=self.tune,
+            tuning=tuning,
             folds=folds,
+            pool=pool,
+            negative=negative,
         )
 
 
@@ -133,27 +136,29 @@ class TunedStep(RunStep):
     """The held-out rankings of one topic set; all sets' topics are tuned together."""
 
     system: TunableSystem
-    steps: Mapping[str, RunStep] = field(default_factory=dict)  # untuned, per topic set
-    tuning: TuneRecipe = None  # type: ignore[assignment]  # always given
-    folds: "Folds" = None  # type: ignore[assignment]
+    _: KW_ONLY
+    steps: Mapping[str, RunStep]  # untuned, per topic set
+    tuning: TuneRecipe
+    folds: "Folds"
+    pool: Pool
+    negative: NegativeGrades
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.verb = "tune"
 
     def _fingerprint(self) -> str:
-        study, sets = self.study, self.study.topic_sets
         grid = [[key, [*map(plain, values)]] for key, values in self.tuning.values.items()]
         return fingerprint(
             {
                 "runs": {name: step.fingerprint for name, step in self.steps.items()},
-                "topics": sets[self.trial.data].identity(),
+                "topics": self.topic_set.identity(),
                 "fixed": self.system.fixed,
                 "grid": grid,
                 "objective": str(parse_measure(self.tuning.objective)),
-                "negative grades": study.recipe.negative_grades,
-                "topic sets": [topic_set.identity() for topic_set in sets.values()],
-                "folds": self.folds.members(study.pool.ids),
+                "negative grades": self.negative,
+                "topic sets": [step.topic_set.identity() for step in self.steps.values()],
+                "folds": self.folds.members(self.pool.ids),
             }
         )
 
@@ -164,7 +169,7 @@ class TunedStep(RunStep):
         tuning = context.shared(("tuning", self.trial.run), partial(self._tune, context))
         run = tuning.pool.of_set(tuning.run, self.trial.data)
         note = f"{len(run):,} documents, each topic held out"
-        judged = self.study.topic_sets[self.trial.data].qrels.qids
+        judged = self.topic_set.qrels.qids
         # Not the run's own time: that of all settings on all topic sets.
         method = {"tuning": {**facts(tuning), "seconds": round(tuning.seconds, 3)}}
         costs = self.system.costs(self.steps[self.trial.data], context)
@@ -173,17 +178,17 @@ class TunedStep(RunStep):
     def _tune(self, context: "Context") -> "Tuning":
         from adducir.experiments.tuning.tune import tune, write_report
 
-        study, name = self.study, self.trial.run
+        name = self.trial.run
         tuning = tune(
-            self.system.opened(self.steps, context),
+            self.system.opened([*self.steps.values()], self.pool, context),
             Grid.of(self.tuning.values, self.system.hyperparameters),
-            study.pool,
+            self.pool,
             self.folds,
             self.tuning.objective,
-            negative=study.recipe.negative_grades,
+            negative=self.negative,
             tag=self.tag,
         )
-        folder = study.planner.output / "tuning" / file_name(name)
+        folder = self.opening.planner.output / "tuning" / file_name(name)
         write_report(tuning, folder, with_runs=False)
         about = f"tuning of {name}, {context.shown(folder)}"
         progress().note(f"{about}: {len(tuning.grid)} settings in {tuning.seconds:.1f} s")
@@ -246,22 +251,18 @@ class Searching(TunableSystem):
             wrong = [((name, *problem.path), problem.what) for problem in errors_of(error, value)]
             raise errors_at(*wrong) from error
 
-    def check(self, name: str, study: "RetrievalStudy") -> None:
-        super().check(name, study)
-        searched = str(self.index_name(study))
-        place, index = ("systems", name), study.recipe.indexes.get(searched)
-        if index is None:
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+        yield from super().conflicts(file)
+        searched = str(self.index_name)
+        if (index := file.indexes.get(searched)) is None:
             return
         if index.settings.default_model is not None:
-            for path, message in index.settings.unfit(searched, self.model, self.feedback):
-                study.planner.add((*place, *path), message)
+            yield from index.settings.unfit(searched, self.model, self.feedback)
             return
         for key in (*(self.model_fields_set & {"model"}), *(self.model_extra or {})):
-            message = "has no effect on a dense index, which ranks by vectors"
-            study.planner.add((*place, key), message)
+            yield (key,), "has no effect on a dense index, which ranks by vectors"
         if self.tune is not None:
-            message = "a search of a dense index does not have parameters to tune"
-            study.planner.add((*place, "tune"), message)
+            yield ("tune",), "a search of a dense index does not have parameters to tune"
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         feedback = self.feedback
@@ -287,7 +288,7 @@ class Searching(TunableSystem):
             self.retrieval_model if opened.default_model else None,
             tag=step.tag,
             feedback=self.feedback,
-            depth=step.study.recipe.most,
+            depth=step.depth,
             fold=self.fold,
             threads=context.threads,
         )
@@ -321,15 +322,14 @@ class Searching(TunableSystem):
             for name in sorted(kind.model_fields_set)
         }
 
-    def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
-        (index, *_) = (part for step in steps.values() for part in step.parts.values())
-        depth, longest = next(iter(steps.values())).study.recipe.most, dict[str, str]()
+    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
+        (index,), longest = steps[0].parts.values(), dict[str, str]()
         opened = index.open(context)
-        for step in steps.values():
+        for step in steps:
             if longer := self.longer(step, opened):
                 pairs = zip(step.topics.queries, longer.topics.queries, strict=True)
                 longest |= dict(pairs)
-        return self.tunable(opened, depth, context.threads, longest)
+        return self.tunable(opened, steps[0].depth, context.threads, longest)
 
     def tunable(
         self,
@@ -432,10 +432,9 @@ class Fusion(TunableSystem):
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
         members = list(step.parts.values())
-        depth = step.study.recipe.most
-        run = self.fused([member.read() for member in members], depth=depth, tag=step.tag)
+        run = self.fused([member.read() for member in members], depth=step.depth, tag=step.tag)
         settings = FUSION.settings(self.fusion, "method")
-        settings["depth"] = step.study.recipe.depth
+        settings["depth"] = step.depth or "all"
         if self.weights:
             settings["weights"] = list(self.weights)
         settings["runs"] = [named(member, context) for member in members]
@@ -464,13 +463,12 @@ class Fusion(TunableSystem):
             )
         return self.model_copy(update={**values, "weights": weights, "tune": None})
 
-    def opened(self, steps: Mapping[str, RunStep], context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
         from adducir.experiments.tuning.tune import of_topics
 
-        study = next(iter(steps.values())).study
-        depth = study.recipe.most
+        depth = steps[0].depth
         runs = [
-            study.pool.joined([step.parts[f"fuse.{n}"].read() for step in steps.values()])
+            pool.joined([step.parts[f"fuse.{n}"].read() for step in steps])
             for n in range(len(self.fuse))
         ]
 

@@ -5,13 +5,13 @@ Systems may have several runs: ``DeepCT: {index: weighted, seeds: [0, 1]}`` plan
 training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything else is shared.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from ir_measures import Measure
 from pydantic import (
     BeforeValidator,
     Field,
@@ -21,34 +21,47 @@ from pydantic import (
     model_validator,
 )
 
-from adducir.core.errors import InputError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import counted, listed
-from adducir.corpora.sources import file_path
-from adducir.evaluation.measures import DEFAULT_MEASURES
-from adducir.evaluation.scores import run_name
-from adducir.experiments.retrieval.corpora import (
-    CORPORA,
-    CorpusRecipe,
-    OpenedCorpus,
-    TopicSet,
-    TopicsRecipe,
-    open_measures,
+from adducir.evaluation.evaluator import depth_of
+from adducir.evaluation.measures import (
+    DEFAULT_MEASURES,
+    computable,
+    parse_measure,
+    parse_measures,
 )
-from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep
-from adducir.experiments.retrieval.runs import SYSTEMS, GivenRun, System
-from adducir.experiments.sections import Known, Name, Natural, Planner, RunTableRecipe, file_name
-from adducir.experiments.step import Absent, ModelStep, Step, models_of, shown
+from adducir.evaluation.scores import run_name
+from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe, Scoring, TopicsRecipe
+from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep, index_path
+from adducir.experiments.retrieval.runs import (
+    SYSTEMS,
+    Given,
+    GivenRun,
+    RunOpening,
+    Surroundings,
+    System,
+)
+from adducir.experiments.sections import (
+    EntryName,
+    Known,
+    Link,
+    Name,
+    Natural,
+    Opening,
+    Planner,
+    RunTableRecipe,
+    file_name,
+)
+from adducir.experiments.step import Absent, Step, models_of, shown
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.experiments.tuning.design import Pool
 from adducir.judges.costs import Cost
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
-    from adducir.training.trainable import Trainable
 
 
 AnyCorpus = Annotated[
@@ -125,13 +138,28 @@ class RetrievalStudy(Study):
     def __init__(self, recipe: Retrieval, planner: Planner) -> None:
         super().__init__(recipe, planner)
         self._opened: dict[tuple[str, str, int | None], Any] = {}
-        self.weights: dict[tuple[Path, str], Step] = {}
+        self._refused = set[EntryName]()
         for section in ("corpora", "indexes", "systems"):
             for name, entry in getattr(recipe, section).items():
                 for link in entry.links():
                     planner.refer((section, name, *link.place), link.section, link.name)
+        for name, corpus in recipe.corpora.items():
+            for link in corpus.links() if corpus.is_expanded else ():
+                if getattr(recipe.corpora.get(link.name), "is_expanded", False):
+                    planner.add(("corpora", name, *link.place), f"`{link.name}` is itself expanded")
+                    self._refused.add(("corpora", name))
+        topic_sets = planner.names.get("topics", [])
+        self.surroundings = Surroundings(
+            recipe.systems, recipe.indexes, topic_sets, recipe.most, self.graph
+        )
         for name, system in recipe.systems.items():
-            system.check(name, self)
+            for path, message in system.conflicts(self.surroundings):
+                planner.add(("systems", name, *path), message)
+            if (tune := getattr(system, "tune", None)) is not None:
+                place = ("systems", name, "tune", "objective")
+                measure = planner.opening(place, partial(parse_measure, tune.objective))
+                if measure is not None:
+                    self._is_computable(place, measure)
             for link in system.links():
                 linked = recipe.systems.get(link.name) if link.section == "systems" else None
                 if not system.seeds and getattr(linked, "seeds", None):
@@ -139,74 +167,89 @@ class RetrievalStudy(Study):
                     planner.add(("systems", name, *link.place), message)
         for circle in self.graph.circles:
             (section, name), target, *_ = circle
-            for link in recipe.systems[name].links() if section == "systems" else ():
-                if link[1:] == target:
+            for link in getattr(recipe, section)[name].links():
+                if link[1:] == target and not self._refused.intersection(circle):
                     way = " -> ".join(entry for _, entry in circle)
                     planner.add((section, name, *link.place), f"circular reference: {way}")
-        self.measures, self.measure_names = open_measures(self)
-        opened = {name: topics.open(name, self) for name, topics in recipe.topics.items()}
+        self.measures, self.measure_names = self._open_measures()
+        scoring = Scoring(
+            self.measures,
+            recipe.negative_grades,
+            is_compared=recipe.comparison is not None,
+            several_runs=any(len(self.seeds(system)) > 1 for system in recipe.systems),
+        )
+        opened = {
+            name: topics.open(Opening(planner, "topics", name), scoring)
+            for name, topics in recipe.topics.items()
+        }
         self.topic_sets = {name: topics for name, topics in opened.items() if topics is not None}
 
-    def made_of(self, name: str) -> list[str]:
-        """The systems that one depends on, nearest first, including undefined ones."""
-        ancestors = self.graph.ancestors.get(("systems", name), ())
-        return [ancestor for section, ancestor in ancestors if section == "systems"]
+    def _open_measures(self) -> tuple[tuple[Measure, ...], dict[str, str]]:
+        planner, recipe = self.planner, self.recipe
+        measures: dict[Measure, None] = {}
+        for number, text in enumerate(recipe.measures):
+            place: KeyPath = ("measures", number)
+            for measure in planner.opening(place, partial(parse_measures, text)) or ():
+                if self._is_computable(place, measure):
+                    measures[measure] = None
+        if recipe.unjudged and not any(map(depth_of, measures)):
+            message = "only nDCG@k, AP@k and RBP(rel=1) have bounds; add one of them to `measures`"
+            planner.add(("unjudged",), message)
+        names = dict[str, str]()
+        for text, name in recipe.table.measure_names.items():
+            # Other measures' names are harmless: --set measures=... may have dropped those.
+            place = ("table", "measure_names", text)
+            if text in recipe.costs:
+                names[text] = name
+                continue
+            names[str(planner.opening(place, partial(parse_measure, text)))] = name
+        return tuple(measures), names
+
+    def _is_computable(self, place: KeyPath, measure: Measure) -> bool:
+        cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, self.recipe.most
+        if most is not None and cutoff > most:
+            message = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
+            self.planner.add(place, message)
+        return self.planner.opening(place, partial(computable, measure)) is not None
 
     def _open(self, section: str, name: str, seed: int | None) -> Any:
-        """A corpus or an index's step, opened once; :class:`.Known` on an error."""
+        """A corpus or an index's step, opened once; None after an error."""
         key = section, name, seed if self.is_trained(section, name) else None
-        entries: Mapping[str, Any] = getattr(self.recipe, section)
-        if key not in self._opened and name in entries:
-            make = entries[name].open if section == "corpora" else partial(IndexStep, entries[name])
-            self._opened[key] = self.planner.opening(key[:2], partial(make, name, key[2], self))
-        if self._opened.get(key) is None:
-            raise Known
-        return self._opened[key]
+        if key not in self._opened and name in getattr(self.recipe, section):
+            self._opened[key] = self._open_now(*key)
+        return self._opened.get(key)
 
-    def corpus(self, name: str, seed: int | None = None) -> OpenedCorpus:
-        return self._open("corpora", name, seed)
+    def _open_now(self, section: str, name: str, seed: int | None) -> Any:
+        entry = getattr(self.recipe, section)[name]
+        if (section, name) in self._refused or self.graph.is_circular((section, name)):
+            return None
+        links = self._linked(entry.links(), seed)
+        opening = Opening(self.planner, section, name, seed, links, self.trainings)
+        return self.planner.opening(opening.place, partial(entry.open, opening))
+
+    def _linked(self, links: Iterable[Link], seed: int | None, data: str = "") -> dict[str, Any]:
+        """What an entry links to, opened, by key; None after an error."""
+        opened = dict[str, Any]()
+        for link in links:
+            if link.section == "systems":
+                is_trained = self.is_trained("systems", link.name)
+                opened[link.key] = self.plan(Trial(link.name, data, seed if is_trained else None))
+            elif link.section != "topics":
+                opened[link.key] = self._open(link.section, link.name, seed)
+        return opened
 
     def index(self, name: str, seed: int | None = None) -> IndexStep:
-        return self._open("indexes", name, seed)
-
-    def topic_set(self, name: str) -> TopicSet:
-        if name not in self.topic_sets:
+        if (step := self._open("indexes", name, seed)) is None:
             raise Known
-        return self.topic_sets[name]
+        return step
 
     @property
     def indexes(self) -> dict[str, IndexStep]:
         return {
-            name if seed is None else run_name(name, seed): step
+            run_name(name, seed): step
             for (section, name, seed), step in self._opened.items()
             if section == "indexes" and step is not None
         }
-
-    def index_path(self, name: str, seed: int | None) -> Path:
-        label = name if seed is None else run_name(name, seed)
-        return self.folder / "indexes" / file_name(label)
-
-    def training(
-        self,
-        reference: str,
-        seed: int | None,
-        kind: "type[Trainable[Any]] | tuple[type[Trainable[Any]], ...]",
-        model: str,
-        place: KeyPath,
-    ) -> ModelStep:
-        """The step that trains ``deepct/X`` from its recipe; with seed 3, ``deepct/X.seed3``."""
-        from adducir.training.trainable import open_training
-
-        path = file_path(reference, self.folder)
-        folder = path.with_suffix("")
-        overrides: tuple[str, ...] = ()
-        if seed is not None:
-            folder = path.with_name(run_name(path.stem, seed))
-            overrides = (f"training.seed={seed}",)
-        plan = open_training(path, overrides)
-        if not isinstance(plan, kind):
-            raise InputError(f"this is not a recipe of {model}.", path=path)
-        return self.model(folder, plan, place)
 
     def trials(self) -> Iterator[Trial]:
         for name in sorted(
@@ -219,7 +262,17 @@ class RetrievalStudy(Study):
         system = self.recipe.systems.get(trial.system)
         if system is None or self.graph.is_circular(("systems", trial.system)):
             raise Known
-        step = system.step(trial, self)
+        if getattr(system, "tune", None) is None:
+            step = system.step(self._opening(system, trial))
+        else:
+            openings = {
+                data: self._opening(system, trial._replace(data=data))
+                for data in self.recipe.topics
+            }
+            if openings.keys() > self.topic_sets.keys():
+                raise Known
+            tunable: Any = system
+            step = tunable.tuned(openings, trial.data, self.pool, self.recipe.negative_grades)
         for planned, planned_step in self.planned.items():
             is_same = planned._replace(data=trial.data) == trial and not isinstance(
                 planned_step, Absent
@@ -228,19 +281,31 @@ class RetrievalStudy(Study):
                 return planned_step
         return step
 
+    def _opening(self, system: System, trial: Trial) -> RunOpening:
+        return RunOpening(
+            self.planner,
+            "systems",
+            trial.system,
+            trial.seed,
+            self._linked(system.inputs(self.surroundings), trial.seed, trial.data),
+            self.trainings,
+            data=trial.data,
+            topic_set=self.topic_sets.get(trial.data),
+            path=self.path_of(trial),
+            depth=self.recipe.most,
+        )
+
     def absent(self, trial: Trial) -> Absent:
         system: Any = self.recipe.systems.get(trial.system)
         if system is None:
             return super().absent(trial)
         verb = "tune" if getattr(system, "tune", None) else system.verb
-        return Absent(system.path(trial, self), verb, 2, "run")
-
-    def run(self, trial: Trial) -> Any:
-        is_trained = self.is_trained("systems", trial.system)
-        return self.plan(trial if is_trained else trial._replace(seed=None))
+        return Absent(self.path_of(trial), verb, 2, "run")
 
     def path_of(self, trial: Trial) -> Path:
-        folder = self.folder / "runs" / self.name
+        system, folder = self.recipe.systems.get(trial.system), self.folder / "runs" / self.name
+        if isinstance(system, Given):
+            return system.path(trial)
         return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
 
     @cached_property
@@ -250,20 +315,18 @@ class RetrievalStudy(Study):
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
         used = {key[:2] for key in self._opened}  # also show errors of unused entries
-        for name, entry in self.recipe.indexes.items():
+        for name in self.recipe.indexes:
             if ("indexes", name) not in used:
-                make = partial(IndexStep, entry, name, None, self)
-                self.planner.opening(("indexes", name), make)
+                self._open_now("indexes", name, None)
         for name in self.recipe.corpora:
-            with suppress(Known):
-                self.corpus(name)
+            self._open("corpora", name, None)
         return goals
 
     def others(self) -> Sequence[Step]:
         place = {name: number for number, name in enumerate(self.recipe.indexes)}
         indexes = [key for key in self._opened if key[0] == "indexes"]
         return [
-            self._opened[key] or Absent(self.index_path(*key[1:]), "build", 1, "index")
+            self._opened[key] or Absent(index_path(self.folder, *key[1:]), "build", 1, "index")
             for key in sorted(indexes, key=lambda key: place.get(key[1], 0))
         ]
 
@@ -312,8 +375,17 @@ class RetrievalStudy(Study):
                 yield from seen.warnings(name, queries, judged.qrels.frame["docno"], trial.data)
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        from adducir.experiments.retrieval.table import result_table
+        from adducir.experiments.retrieval.costs import cost_columns, cost_figures
+        from adducir.experiments.retrieval.table import summarize
+        from adducir.tables.build import build_table
 
         for line in self.leaks():
             progress().note(line)
-        return [Finding(result_table(self, context), each="per-topic")]
+        recipe, steps, names = self.recipe, self.steps, self.measure_names
+        comparison, facts, values = summarize(recipe, self.topic_sets, steps, self.indexes, context)
+        values["notes"] = [*self.seed_notes(), *values["notes"]]
+        layout = self.layout(self.provenance(facts, self.measures), measure_names=names, **values)
+        costs = cost_figures(recipe.costs, steps, comparison)
+        columns = cost_columns(recipe.costs, names)
+        table = build_table(comparison, layout, figures=costs, columns=columns)
+        return [Finding(table, each="per-topic")]

@@ -1,6 +1,6 @@
 """From a retrieval experiment's runs to its table, provenance and report."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
@@ -14,7 +14,8 @@ from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
-from adducir.experiments.retrieval.costs import NOTE, cost_columns, cost_figures
+from adducir.experiments.retrieval.corpora import TopicSet
+from adducir.experiments.retrieval.costs import NOTE
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
@@ -22,24 +23,33 @@ from adducir.experiments.study import Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.runs.run import Run
 from adducir.runs.write import part_of
-from adducir.statistics.comparison import compare
-from adducir.tables.build import build_table, merged
+from adducir.statistics.comparison import Comparison, compare
+from adducir.tables.build import merged
 from adducir.tables.notes import unmatched
-from adducir.tables.report_data import Cost, ReportData
+from adducir.tables.report_data import Cost, ReportData, Snippets
 from adducir.tables.run_facts import RunFacts
-from adducir.tables.table import ResultTable, printed_name
+from adducir.tables.table import printed_name
 
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
-    from adducir.experiments.retrieval.study import RetrievalStudy
+    from adducir.experiments.retrieval.study import Retrieval
     from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
 """With more folds, only the files list the chosen settings."""
 
 
-def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
-    recipe, names = study.recipe, study.recipe.table.system_names
+def summarize(
+    recipe: "Retrieval",
+    topic_sets: Mapping[str, TopicSet],
+    steps: Mapping[Trial, Any],
+    indexes: Mapping[str, IndexStep],
+    context: "Context",
+) -> tuple[Comparison, dict[str, Any], dict[str, Any]]:
+    """The comparison of the runs of ``steps``; facts for provenance, values for the layout."""
+    names, several = recipe.table.system_names, len(topic_sets) > 1
+    order = {name: number for number, name in enumerate(recipe.systems)}
+    rows = dict(sorted(steps.items(), key=lambda row: order[row[0].system]))
     facts = {
         name: RunFacts(
             topics.qrels,
@@ -50,13 +60,12 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
             model=topics.model,
             judge=topics.judge,
         )
-        for name, topics in study.topic_sets.items()
+        for name, topics in topic_sets.items()
     }
-    scores = _evaluate(study, facts)
+    scores = _evaluate(rows, topic_sets, facts)
     for warning in unmatched(scores.evaluations, names):
         progress().note(warning)
     comparison = compare(scores, recipe.comparison)
-    several = len(facts) > 1
     notes = merged(
         {
             name: facts_.notes(comparison, recipe.table.style, name * several, names)
@@ -64,58 +73,51 @@ def result_table(study: "RetrievalStudy", context: "Context") -> ResultTable:
         }
     )
     remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
-    chosen = chosen_settings(study)
+    chosen = chosen_settings(rows)
     topics = {name: facts_.hits for name, facts_ in facts.items()}
-    runs: dict[str, dict[str, Any]] = {name: {} for name in study.topic_sets}
-    for trial in _trials(study):
-        runs[trial.data][trial.run] = _run(study, trial, context)
+    runs: dict[str, dict[str, Any]] = {name: {} for name in topic_sets}
+    costs: dict[str, dict[int | None, list[Step]]] = {name: {} for name in recipe.systems}
+    for trial, step in rows.items():
+        runs[trial.data][trial.run] = _run(step, context)
+        costs[trial.system].setdefault(trial.seed, []).append(step)
     facts_of = {
         **({"chosen settings, by fold": chosen} if chosen else {}),
         "runs": runs,
-        "indexes": {name: _index(step, context) for name, step in study.indexes.items()},
+        "indexes": {name: _index(step, context) for name, step in indexes.items()},
         "topics": {
-            name: topics_.facts(recipe.topics[name]) for name, topics_ in study.topic_sets.items()
+            name: topics_.facts(recipe.topics[name]) for name, topics_ in topic_sets.items()
         },
     }
+    hits = {name: topic_hits.runs for name, topic_hits in topics.items()}
     material = ReportData(
         topics=topics if several else {"": next(iter(topics.values()))},
-        snippets=snippets(study, {name: topic_hits.runs for name, topic_hits in topics.items()}),
-        costs={name: _cost(study, name) for name in recipe.systems},
+        snippets=snippets(recipe.table.snippets, hits, topic_sets, [*indexes.values()]),
+        costs={name: _cost([*by_seed.values()]) for name, by_seed in costs.items()},
     )
-    layout = study.layout(
-        study.provenance(facts_of, study.measures),
-        notes=[
-            *study.seed_notes(),
-            *filter(None, remarks),
-            *_tuned(study, chosen),
-            *notes,
-            *([NOTE.format(names=", ".join(dict.fromkeys(recipe.costs)))] if recipe.costs else []),
-        ],
-        measure_names=study.measure_names,
-        sections={name: system.group for name, system in recipe.systems.items() if system.group},
-        material=material,
-        powered=[
+    asked = ", ".join(dict.fromkeys(recipe.costs))
+    costs_note = [NOTE.format(names=asked)] if asked else []
+    layout = {
+        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes, *costs_note],
+        "sections": {name: row.group for name, row in recipe.systems.items() if row.group},
+        "material": material,
+        "powered": [
             figure
             for name, facts_ in facts.items()
             for figure in facts_.powered(comparison, name * several)
         ],
-    )
-    costs = cost_figures(study, comparison)
-    return build_table(comparison, layout, figures=costs, columns=cost_columns(study))
+    }
+    return comparison, facts_of, layout
 
 
-def _trials(study: "RetrievalStudy") -> list[Trial]:
-    rows = [(row, seed) for row in study.recipe.systems for seed in study.seeds(row)]
-    return [Trial(row, name, seed) for row, seed in rows for name in study.topic_sets]
-
-
-def _evaluate(study: "RetrievalStudy", facts: Mapping[str, RunFacts]) -> Scores:
+def _evaluate(
+    rows: Mapping[Trial, Any], topic_sets: Mapping[str, TopicSet], facts: Mapping[str, RunFacts]
+) -> Scores:
     scores: list[Scores] = []
-    several = len(study.topic_sets) > 1
-    with progress().doing("evaluating", len(study.steps), "runs"):
-        for trial in _trials(study):
-            name, run = trial.data, study.run(trial).read()
-            topic_set = study.topic_sets[name]
+    several = len(topic_sets) > 1
+    with progress().doing("evaluating", len(rows), "runs"):
+        for trial, step in rows.items():
+            name, run = trial.data, step.read()
+            topic_set = topic_sets[name]
             if set(run.qids).isdisjoint(topic_set.qrels.qids):
                 # The evaluator would assume unrelated run and qrels, but the plan has checked them:
                 # the search only found documents for other topics.
@@ -131,25 +133,24 @@ Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
 """The setting of each fold, for each run of a tuned system."""
 
 
-def chosen_settings(study: "RetrievalStudy") -> Chosen:
+def chosen_settings(rows: Mapping[Trial, Step]) -> Chosen:
     chosen = {}
-    for trial in _trials(study):
-        if getattr(study.recipe.systems[trial.system], "tune", None) and trial.run not in chosen:
-            folds = part_of(method_of(study.run(trial)), "tuning").get("folds", [])
+    for trial, step in rows.items():
+        if hasattr(step, "tuning") and trial.run not in chosen:
+            folds = part_of(method_of(step), "tuning").get("folds", [])
             chosen[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
     return chosen
 
 
-def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
+def _tuned(steps: Mapping[Trial, Any], chosen: Chosen, names: Mapping[str, str]) -> Iterator[str]:
     """Sentences about tuned systems: how they were tuned, and the chosen settings."""
     alike: dict[str, list[str]] = {}
-    names, first = study.recipe.table.system_names, next(iter(study.topic_sets))
-    for trial, step in study.steps.items():
+    first = next(iter(steps)).data
+    for trial, step in steps.items():
         settings = chosen.get(trial.run)
         if settings is None or trial.data != first:
             continue
-        tuned: Any = step
-        how = f"tuned on {printed_name(tuned.tuning.objective)} ({tuned.folds.rule})"
+        how = f"tuned on {printed_name(step.tuning.objective)} ({step.folds.rule})"
         if len(settings) <= MOST_FOLDS_SHOWN:
             how += "; " + "; ".join(
                 f"fold {fold}: " + ", ".join(f"{key} = {value:g}" for key, value in values.items())
@@ -158,7 +159,7 @@ def _tuned(study: "RetrievalStudy", chosen: Chosen) -> Iterator[str]:
         printed = names.get(trial.system, trial.system)
         printed += "" if trial.seed is None else f" (seed {trial.seed})"
         alike.setdefault(how, []).append(printed)
-    count = len({trial.run for trial in study.steps})
+    count = len({trial.run for trial in steps})
     for how, some in alike.items():
         whose = "All systems" if 1 < len(some) == count else ", ".join(some)
         yield f"{whose}: held-out figures, {how}."
@@ -190,12 +191,10 @@ def _index(step: IndexStep, context: "Context") -> dict[str, Any]:
     return facts
 
 
-def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str, Any]:
-    step = study.run(trial)
+def _run(step: Step, context: "Context") -> dict[str, Any]:
     if isinstance(step, GivenRun):
-        path = study.recipe.systems[trial.system].path(trial, study)
         fold = {"fold": step.fold} if step.fold else {}
-        return {"given": str(path), "sha256": step.digest, **fold}
+        return {"given": step.name, "sha256": step.digest, **fold}
     facts = run_facts(step.path) or {}
     file, settings = part_of(facts, "run file"), part_of(facts, "method", "fusion")
     settings = settings or part_of(facts, "method", "python")
@@ -212,11 +211,10 @@ def _run(study: "RetrievalStudy", trial: Trial, context: "Context") -> dict[str,
     }
 
 
-def _cost(study: "RetrievalStudy", system: str) -> Cost:
-    """Of a topic, the index, training and expanding documents; means over its runs."""
+def _cost(runs: Sequence[list[Step]]) -> Cost:
+    """Of a topic, the index, training and expanding documents; means over a system's runs."""
     costs = list[tuple[float | None, ...]]()
-    for seed in study.seeds(system):
-        steps: list[Step] = [study.run(Trial(system, name, seed)) for name in study.topic_sets]
+    for steps in runs:
         made_of, times, topics, size = dict.fromkeys(steps), list[str](), 0, None
         tokens: int | None = None
         for step in made_of:
@@ -225,8 +223,8 @@ def _cost(study: "RetrievalStudy", system: str) -> Cost:
             topics += part_of(facts, "run file").get("topics") or 0
         is_timed = topics and all(time.endswith(" s") for time in times)
         seconds = sum(float(time.removesuffix(" s")) for time in times) if is_timed else None
-        if name := study.recipe.systems[system].index_name(study):
-            index = study.index(name, seed)
+        parts = getattr(steps[0], "parts", {}).values()
+        if index := next((part for part in parts if isinstance(part, IndexStep)), None):
             files = [file for file in index.path.rglob("*") if file.is_file()]
             is_own = is_current(index.path, index.fingerprint)  # not another experiment's
             if is_own:
@@ -258,19 +256,23 @@ LENGTH = 240
 
 
 def snippets(
-    study: "RetrievalStudy", hits: Mapping[str, Mapping[str, pl.DataFrame]]
+    shown: Snippets,
+    hits: Mapping[str, Mapping[str, pl.DataFrame]],
+    topic_sets: Mapping[str, TopicSet],
+    indexes: Sequence[IndexStep],
 ) -> dict[str, str]:
     """The first characters of hits by docno; for weighted words, the original texts."""
-    shown, docnos = study.recipe.table.snippets, set[str]()
+    docnos = set[str]()
     for name, runs in hits.items() if shown != "none" else ():
-        judged = study.topic_sets[name].qrels.frame.select("qid", "docno")
+        judged = topic_sets[name].qrels.frame.select("qid", "docno")
         for frame in runs.values():
             if shown == "judged":
                 frame = frame.join(judged, on=["qid", "docno"], how="semi")
             docnos.update(frame["docno"].unique().to_list())
     texts: dict[str, str] = {}
-    indexes = study.indexes.values() if docnos else ()
-    for index in sorted(indexes, key=lambda index_: _expanded(index_) is not None):
+    for index in sorted(
+        indexes if docnos else (), key=lambda index_: _expanded(index_) is not None
+    ):
         fields, corpus = index.fields, _expanded(index)
         if corpus is not None:
             from adducir.deepct.expansion import WEIGHTED

@@ -337,7 +337,7 @@ class EvidenceStudy(Study):
         if not isinstance(plan, EvidenceTrainable):
             raise InputError("this is not a recipe for an evidence selector.", path=document.path)
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
-        return self.model(path, plan, ("systems", trial.system))
+        return self.trainings.step(path, plan, ("systems", trial.system))
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         scores: dict[str, list[Scores]] = {}
