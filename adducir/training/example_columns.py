@@ -68,6 +68,11 @@ def is_id(value: Any) -> bool | None:
     return False if re.search(r"\s", text) else None
 
 
+def as_whole(value: Any) -> Any:
+    """An id that a table with missing values made a fraction, 10.0, as an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def items_of(value: Any) -> list[Any]:
     """The items of a value: itself, a list's, or those of lists by name.
 
@@ -86,20 +91,32 @@ def items_of(value: Any) -> list[Any]:
     return [value]
 
 
-def unquoted(value: Any) -> Any:
-    """A list that was written as text."""
-    if isinstance(value, str) and value[:1] == "[" and value[-1:] == "]":
-        try:
-            parsed = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            return value
-        return parsed if isinstance(parsed, list) else value
-    return value
+def unquoted(value: Any, *, by_ids: bool | None) -> Any:
+    """A list that was written as text: of anything where ids are, of texts elsewhere.
+
+    Raises:
+        ValueError: numpy wrote it, without commas.
+    """
+    if not isinstance(value, str) or value[:1] != "[" or value[-1:] != "]":
+        return value
+    try:
+        parsed = ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+    is_list = isinstance(parsed, list) and bool(parsed)
+    if not is_list or (by_ids is False and not all(isinstance(item, str) for item in parsed)):
+        return value
+    if re.search(r"""['"]\s+['"]""", value):
+        raise ValueError("has a list without commas")
+    return parsed
 
 
 def columns_hint(record: Mapping[str, Any]) -> str:
     names = ", ".join(f"`{name}`" for name in record)
-    return f"Its columns are {names}; name those of each role with `examples.columns`."
+    return (
+        f"Its columns are {names}; name those of each role with `examples.columns`. If these are "
+        "an example, not a header, set `examples.format`; judgements are named by `examples.qrels`."
+    )
 
 
 def unread(names: Sequence[str]) -> str:

@@ -16,12 +16,13 @@ import numpy as np
 from adducir.core.errors import InputError
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
-from adducir.core.texts import counted, listed
+from adducir.core.texts import counted, listed, shortened
 from adducir.corpora.documents import Document, text_of
 from adducir.training.example_columns import (
     BODY,
     DOCNO,
     TAUGHT,
+    as_whole,
     columns_hint,
     is_id,
     is_of_ids,
@@ -70,7 +71,7 @@ class ExampleFile(RecordFile):
 
     fields: tuple[str, ...] = ()
     has_corpus: bool = False
-    grade: int = 1
+    grade: float = 1
     ids: Named | None = None
 
     def __iter__(self) -> Iterator[FileExample]:
@@ -152,7 +153,7 @@ class ExampleFile(RecordFile):
             shown = listed([f"`{name}`" for name in record])
             self.fail(line, f"its columns, {shown}, are read otherwise than those before.")
         others = [name for name in record if not any(name in some for some in by_role.values())]
-        others += layout.unread_scores(record)
+        others += layout.unread_scores(record, line)
         progress().note_once(f"{self.path}: {layout.described(record, line)}{unread(others)}")
         return layout
 
@@ -184,7 +185,7 @@ class _Layout:
 
     def names_documents(self, record: Mapping[str, Any], line: int) -> bool | None:
         """Whether a record's documents are ids; None if it has none."""
-        items = [*self._items(record, "positives", "negatives", "documents")]
+        items = [*self._items(record, line, "positives", "negatives", "documents")]
         values = [(name, item) for name, item in items if not isinstance(item, Mapping)]
         if not self.file.has_corpus:
             query = record.get(self.by_role.get("query", ["query"])[0])
@@ -214,7 +215,7 @@ class _Layout:
         name = self.by_role["query"][0]
         if "query_id" in self.by_role:
             return False
-        kind = is_of_ids(name) or is_id(record.get(name))
+        kind = is_of_ids(name) or is_id(as_whole(record.get(name)))
         if kind is None and str(record.get(name)) in self.file.qids:
             self._ambiguous(line, name, record.get(name), "qid of the topics")
         return bool(kind)
@@ -224,8 +225,10 @@ class _Layout:
         self.file.fail(line, message, IDS_HINT)
 
     def described(self, record: Mapping[str, Any], line: int) -> str:
+        sides = [self._of(record, role, line) for role in ("positives", "negatives")]
         said = [
             f"{role.replace('_', ' ')} {listed([f'`{name}`' for name in names])}"
+            f"{self._meaning(role, len(sides[0]), len(sides[1]), record, line)}"
             for role, names in self.by_role.items()
             if not (role == "query_id" and self._query_is_text(record))
         ]
@@ -236,6 +239,17 @@ class _Layout:
         queries = "ids" if self._query(record, line)[1] else "texts"
         both = f"query {queries} and document {documents}"
         return f"examples of {documents if queries == documents else both}: {', '.join(said)}"
+
+    def _meaning(
+        self, role: str, positives: int, negatives: int, record: Mapping[str, Any], line: int
+    ) -> str:
+        """How labels or scores are understood, unless their role says so."""
+        if role == "labels" and self.is_graded:
+            return f" ({self.file.grade:g} or more is positive)"
+        is_one = role in ("labels", "scores") and positives == 1 and not self.is_graded
+        if is_one and 0 < len(self._scores(record, role, line)) == negatives:
+            return " (margins to the positive)"
+        return ""
 
     def _query_is_text(self, record: Mapping[str, Any]) -> bool:
         return any(record.get(name) not in (None, "") for name in self.by_role.get("query", ()))
@@ -251,7 +265,7 @@ class _Layout:
         """A record's query, or its qid."""
         role = "query" if self._query_is_text(record) else "query_id"
         name = (self.by_role.get(role) or self.by_role["query"])[0]
-        value = record.get(name)
+        value = as_whole(record.get(name))
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             is_empty = value in (None, "") or str(value).isspace()
             problem = "is empty" if is_empty else "is neither a text nor a qid"
@@ -321,23 +335,29 @@ class _Layout:
         message = f"it has {counted(scores, 'score')} for {counted(documents, 'document')}."
         self.file.fail(line, message)
 
-    def _items(self, record: Mapping[str, Any], *roles: str) -> Iterator[tuple[str, Any]]:
+    def _items(
+        self, record: Mapping[str, Any], line: int, *roles: str
+    ) -> Iterator[tuple[str, Any]]:
         """The documents of roles, with the names of their columns."""
         for name in (name for role in roles for name in self.by_role.get(role, ())):
-            value = record.get(name)
-            value = value if self.by_ids is False else unquoted(value)
-            yield from ((name, item) for item in items_of(value))
+            try:
+                value = unquoted(record.get(name), by_ids=self.by_ids)
+            except ValueError as error:
+                message = f"`{name}` {error}: {shortened(str(record[name]), 60)}."
+                hint = "Write lists as JSON, with commas, or save the table as Parquet."
+                self.file.fail(line, message, hint)
+            yield from ((name, as_whole(item)) for item in items_of(value))
 
-    def unread_scores(self, record: Mapping[str, Any]) -> list[str]:
+    def unread_scores(self, record: Mapping[str, Any], line: int) -> list[str]:
         """Scores in passages of which nobody says that they are a teacher's."""
-        items = self._items(record, "positives", "negatives", "documents")
+        items = self._items(record, line, "positives", "negatives", "documents")
         scored = [name for name, item in items if isinstance(item, Mapping) and "score" in item]
         return [f"`score` in {name}" for name in dict.fromkeys(scored)]
 
     def _taught(self, record: Mapping[str, Any], line: int) -> list[float]:
         """The scores in passages by a teacher, NaN where it has none; or nothing."""
         scores = list[float]()
-        for name, item in self._items(record, "positives", "documents", "negatives"):
+        for name, item in self._items(record, line, "positives", "documents", "negatives"):
             key = next((k for k in TAUGHT if isinstance(item, Mapping) and k in item), None)
             scores.append(np.nan if key is None else self._number(item[key], name, line))
         return [] if np.isnan(scores).all() else scores
@@ -345,7 +365,7 @@ class _Layout:
     def _scores(self, record: Mapping[str, Any], role: str, line: int) -> list[float]:
         found = list[float]()
         for name in self.by_role.get(role, ()):
-            for value in items_of(unquoted(record.get(name))):
+            for value in items_of(unquoted(record.get(name), by_ids=None)):
                 value = int(value) if isinstance(value, bool) and role == "labels" else value
                 found.append(self._number(value, name, line))
         return found
@@ -360,7 +380,9 @@ class _Layout:
         return number
 
     def _of(self, record: Mapping[str, Any], role: str, line: int) -> tuple[Document, ...]:
-        return tuple(self._document(name, item, line) for name, item in self._items(record, role))
+        return tuple(
+            self._document(name, item, line) for name, item in self._items(record, line, role)
+        )
 
     def _document(self, name: str, value: Any, line: int) -> Document:
         if isinstance(value, Mapping):

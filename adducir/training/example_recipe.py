@@ -34,7 +34,7 @@ class ExamplesPart(TopicReading, QrelsReading):
     topic_field: str | None = None  # the topics' field with the query
     qrels: Several = ()
     runs: Several = ()  # a further source of negatives
-    grade: int = 1  # the lowest grade of a positive
+    grade: int | float = 1  # the lowest grade or label of a positive
     skip: Annotated[int, Field(ge=0)] = 0  # the runs' best documents, which may be relevant
     depth: Length = 100  # of runs
     negatives: Annotated[int, Field(ge=0)] = 4  # maximum per positive and step

@@ -10,7 +10,14 @@ from adducir.core.errors import InputError
 from adducir.core.files import read_lines, suffix_of
 from adducir.core.json_lines import json_values, read_objects
 from adducir.core.texts import counted
-from adducir.corpora.tables import PARQUET, TABLES, Quotes, cells_of, table_records
+from adducir.corpora.tables import (
+    PARQUET,
+    TABLES,
+    Quotes,
+    cells_of,
+    delimiter_of,
+    table_records,
+)
 from adducir.training.example_columns import HEADLESS, role_of
 
 FileFormat = Literal["columns", "lists", "pairs", "triples", "scored-pairs", "scored-triples"]
@@ -53,7 +60,7 @@ class RecordFile:
             return table_records(self.path, self.quotes)
         if head.startswith("{") or re.match(r"\[\s*(\{|$)", head):
             return read_objects(self.path)
-        if head.startswith("[") and self.format is None:
+        if head.startswith("[") and "\t" not in head and self.format is None:
             return self._lists()
         return self._rows(first)
 
@@ -91,8 +98,10 @@ class RecordFile:
                 f"one of {', '.join(HEADLESS)}.",
             )
         names = HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
-        lines = read_lines(self.path)
-        for line, row in cells_of(lines, self.path, "\t", self.quotes or "literal"):
+        delimiter, quotes = "\t", self.quotes or "literal"
+        if suffix_of(self.path) in TABLES:
+            delimiter, quotes = delimiter_of(first[1]), self.quotes
+        for line, row in cells_of(read_lines(self.path), self.path, delimiter, quotes):
             if len(row) != len(names):
                 self.fail(line, f"this line has {counted(len(row), 'column')}, not {len(names)}.")
             yield line, dict(zip(names, row, strict=True))
@@ -117,6 +126,7 @@ class RecordFile:
                 line,
                 f"a line of {counted(len(cells), 'column')} is not known as a training example.",
                 "Separate columns by tabs, and name them in a header (query, positive, negative, "
-                f"score), or set `examples.format` to one of {', '.join(HEADLESS)}.",
+                f"score), or set `examples.format` to one of {', '.join(HEADLESS)}. Judgements are "
+                "named by `examples.qrels`.",
             )
         return HEADLESS[fitting[0]]

@@ -173,13 +173,14 @@ class ExampleSource:
         return TrainedOn(frozenset(map(same_number, used)))
 
     def divided(self, held_out: HeldOut) -> Iterator[tuple[Example, str]]:
-        """The examples with their parts; then ``counts`` holds what became of the sources."""
-        for example in self:
-            yield example, held_out.part_of(example.group)
+        """The examples with their parts."""
+        return ((example, held_out.part_of(example.group)) for example in self)
 
     def __iter__(self) -> Iterator[Example]:
+        """The examples; then ``counts`` holds what became of the sources."""
         self.counts, is_taught = Counter(dict.fromkeys(_COUNTED, 0)), False
-        for example in self._source():
+        judged = self._judged if self.part.query_field is None else self._own
+        for example in self._of_files() if self.part.files else judged():
             positives, negatives = len(example.positives), len(example.negatives)
             is_taught = is_taught or bool(example.scores)
             if not positives or (self._loss.needs_negatives and not negatives):
@@ -204,6 +205,7 @@ class ExampleSource:
                     f"Positives have a label of {self.part.grade} (`examples.grade`) or more, or "
                     "the best score of a query's documents, if two or more have one."
                 )
+                hint += f" {IDS_HINT}" * (self._corpus is not None)
             counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in self.counts.items() if n]
             raise InputError(
                 f"none of the queries has {needed}.",
@@ -213,14 +215,11 @@ class ExampleSource:
                 hint=f"{hint} Counts: {listed(counts, 9)}.",
             )
 
-    def _source(self) -> Iterator[Example]:
-        if self.part.files:
-            return self._of_files()
-        return self._judged() if self.part.query_field is None else self._own()
-
     def _judged(self) -> Iterator[Example]:
         part, corpus = self.part, cast("Corpus", self._corpus)
-        grades = self._grades()
+        grades: dict[str, dict[str, int]] = {}
+        for qid, docno, grade in self._qrels.frame.iter_rows():
+            grades.setdefault(qid, {})[docno] = grade
         topics = self._candidates(grades)
         wanted = {docno for _, _, *both in topics for docnos in both for docno in docnos}
         text = _texts(corpus, wanted | self._documents.docnos, self.fields)
@@ -344,12 +343,6 @@ class ExampleSource:
             ]
             count = len(example.positives)
             yield self._example(query, candidates[:count], candidates[count:], barred)
-
-    def _grades(self) -> dict[str, dict[str, int]]:
-        grades: dict[str, dict[str, int]] = {}
-        for qid, docno, grade in self._qrels.frame.iter_rows():
-            grades.setdefault(qid, {})[docno] = grade
-        return grades
 
     def _candidates(
         self, grades: Mapping[str, Mapping[str, int]]

@@ -212,6 +212,40 @@ def test_parquet_is_read(tmp_path):
     assert [[d.docno for d in e.negatives] for e in file] == [["1", "2"]]
 
 
+def test_ids_of_tables_with_gaps_are_whole(tmp_path):
+    """Pandas writes integers beside missing values as fractions."""
+    table = pl.DataFrame({"query_id": [10.0], "positive_id": [0.0], "negative_id": [1.0]})
+    table.write_parquet(tmp_path / "gaps.parquet")
+    file = ExampleFile(path=tmp_path / "gaps.parquet", qids={"10"}, has_corpus=True)
+    (found,) = file
+    assert (found.query, found.positives[0].docno, found.negatives[0].docno) == ("10", "0", "1")
+
+
+def test_csv_may_lack_a_header_and_hold_lists(tmp_path):
+    line = f'{WHO},"{CATS}, yes",{DOGS}\n'
+    wanted = [(WHO, (f"{CATS}, yes",), (DOGS,))]
+    assert read(tmp_path, line, name="train.csv", format="triples")[0] == wanted
+    with pytest.raises(InputError, match=r"examples\.format"):
+        read(tmp_path, line * 2, name="train.csv")
+    lists = f'query,pos,neg\n{WHO},"[\'{CATS}\']","[""{DOGS}"", ""{POWER}""]"\n'
+    assert read(tmp_path, lists, name="train.csv")[0] == [PLAIN]
+    with pytest.raises(InputError, match="without commas"):
+        read(tmp_path, lists.replace(", ", " "), name="train.csv")
+    found = read(tmp_path, cells(("[PAR] who", CATS, "[2, 3]")), name="train.tsv")[0]
+    assert found == [("[PAR] who", (CATS,), ("[2, 3]",))]
+
+
+def test_how_labels_and_scores_are_read_is_said(tmp_path):
+    pairs = [{"query": WHO, "text": t, "label": n} for t, n in ((CATS, 0.9), (DOGS, 0.2))]
+    found, note, _ = read(tmp_path, rows(*pairs), grade=0.5)
+    assert found == [(WHO, (CATS,), (DOGS,))]
+    assert "`label` (0.5 or more is positive)" in note
+    triple = {"query": WHO, "positive": CATS, "negative": DOGS, "label": "1"}
+    found, note, _ = read(tmp_path, rows(triple))
+    assert found == [(WHO, (CATS,), (DOGS,), (0.0, -1.0))]
+    assert "`label` (margins to the positive)" in note
+
+
 def test_scores_stand_before_triples(tmp_path):
     text = cells((9.5, "-1e-1", WHO, CATS, DOGS))
     found, _, _ = read(tmp_path, text, "margin-mse", "train.tsv")
