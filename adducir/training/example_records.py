@@ -98,9 +98,8 @@ class RecordFile:
                 f"one of {', '.join(HEADLESS)}.",
             )
         names = HEADLESS.get(str(self.format)) or self._headless(cells, first[0])
-        delimiter, quotes = "\t", self.quotes or "literal"
-        if suffix_of(self.path) in TABLES:
-            delimiter, quotes = delimiter_of(first[1]), self.quotes
+        delimiter = delimiter_of(first[1]) if suffix_of(self.path) in TABLES else "\t"
+        quotes = self.quotes or ("literal" if delimiter == "\t" else None)
         for line, row in cells_of(read_lines(self.path), self.path, delimiter, quotes):
             if len(row) != len(names):
                 self.fail(line, f"this line has {counted(len(row), 'column')}, not {len(names)}.")
