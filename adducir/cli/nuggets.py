@@ -321,7 +321,7 @@ def _listed(statuses: Counter[str]) -> str:
 
 
 def _refuse_above(statuses: Counter[str], most: float, cache: Path) -> None:
-    from adducir.judges.answers import EMPTY, SHORTENED
+    from adducir.judges.exchange import EMPTY, SHORTENED
 
     answers = {name: count for name, count in statuses.items() if name not in (SHORTENED, EMPTY)}
     bad = sum(answers.values()) - answers.get("ok", 0)

@@ -26,8 +26,8 @@ class Share(Recipe):
 def share(settings: Share) -> None:
     """Pack a study for others: recipes, code, runs with metadata, tables, digests.
 
-    The archive includes data in the study's folder that recipes name. Indexes and models are left
-    out, because recipes rebuild them. Recipients run adducir verify.
+    The archive includes data in the study's folder that recipes name, and language models' answers.
+    Indexes and models are left out, because recipes rebuild them. Recipients run adducir verify.
 
     Examples:
         adducir share my-study
@@ -63,7 +63,8 @@ def verify(settings: Verify) -> int:
     """Verify a study's archive: digests, runs, and the tables, evaluated again.
 
     Nothing in the archive is run or changed: its code is not imported, and neither indexes nor
-    models are needed. The exit code is 1 if something differs.
+    models are needed. Runs of language models are made again from the answers in the archive, if it
+    has the corpus. The exit code is 1 if something differs.
 
     Examples:
         adducir verify my-study.zip

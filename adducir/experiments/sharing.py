@@ -1,8 +1,8 @@
 """A study as one archive for others, and its verification.
 
-The archive contains recipes, code, runs with their metadata, tables, and data in the study's folder
-that recipes name, but not what is built from them (indexes, models). ``SHA256SUMS``
-has a line per file, as ``sha256sum`` writes them.
+The archive contains recipes, code, runs with their metadata, tables, language models' answers, and
+data in the study's folder that recipes name, but not what is built from them (indexes, models).
+``SHA256SUMS`` has a line per file, as ``sha256sum`` writes them.
 """
 
 import csv
@@ -29,11 +29,15 @@ from adducir.core.errors import AdducirError, InputError, reading_error
 from adducir.core.files import FOLDERS, file_digest, publishing, read_text, scratch_folder
 from adducir.core.json_lines import json_document
 from adducir.core.manifests import MANIFEST
+from adducir.core.progress import progress
 from adducir.corpora.local import files_below
 from adducir.evaluation.scores import run_name
 from adducir.experiments.experiment import plan_experiment, run_experiment
+from adducir.experiments.repeating import repeated
+from adducir.judges.answers import CACHE, answers_copy
+from adducir.judges.files import judgements_for
 from adducir.models.sources import RECIPES
-from adducir.runs.write import SUFFIX, part_of, read_metadata
+from adducir.runs.write import SUFFIX, metadata_for, part_of, read_metadata
 
 SUMS, GUIDE = "SHA256SUMS", "VERIFY.md"
 _BUILT = ("corpora", "indexes", "systems", "table")
@@ -43,7 +47,7 @@ _SAME = 1e-9  # relative: other machines and versions round differently
 def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
     """A study's files to share, and those left out: too large, or links to other places."""
     paths, recipes, large = dict[Path, None](), list[Path](), list[Path]()
-    for name in FOLDERS:
+    for name in (*FOLDERS, "llm"):
         recipes += sorted(path_ for end in RECIPES for path_ in (study / name).glob(f"*{end}"))
     if not any(path.parent.name == "experiments" for path in recipes):
         hint = "Name the folder that contains experiments/."
@@ -61,9 +65,22 @@ def _shared(study: Path, largest: int) -> tuple[list[Path], list[Path]]:
             paths[path] = None
     for recipe in recipes:
         paths[recipe] = None
-        for path in _named_in(load(recipe).data, study):
-            (paths.setdefault(path) if path.stat().st_size <= largest else large.append(path))
-    return sorted(paths), sorted({*large} - {*paths})
+        for named in _named_in(load(recipe).data, study):
+            for path in (named, *_beside(named)):
+                (paths.setdefault(path) if path.stat().st_size <= largest else large.append(path))
+    logs = {path for path in paths if path.name.endswith(_LOGS)}
+    return sorted({*paths} - logs), sorted({*large} - {*paths})
+
+
+_LOGS = (".sqlite-wal", ".sqlite-shm")
+"""Of a cache of answers in use, or after a kill: its last answers, which go into the copy."""
+
+
+def _beside(path: Path) -> Iterator[Path]:
+    """What belongs to a file that a language model's answers made."""
+    if metadata_for(path).is_file():
+        others = (metadata_for(path), judgements_for(path), path.with_name(CACHE))
+        yield from (other for other in others if other.is_file())
 
 
 def _is_inside(path: Path, study: Path) -> bool:
@@ -79,7 +96,8 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _named_in(item, study)
     elif isinstance(value, str) and 0 < len(value) < 250 and "\0" not in value:
-        path = study / value
+        kind, _, rest = value.partition(":")  # such as llm-listwise:llm/qwen.yaml
+        path = study / (rest if kind.startswith("llm-") else value)
         place, whole = path.resolve(), study.resolve()
         if place.is_relative_to(whole) and place != whole:
             if path.is_file() and _is_inside(path, study):
@@ -99,9 +117,18 @@ def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, lis
     """
     files, left_out = _shared(study, largest)
     names = {path.relative_to(study).as_posix(): path for path in files}
-    sums = "".join(f"{file_digest(path)}  {name}\n" for name, path in names.items())
-    entries: dict[str, bytes | Path] = {GUIDE: guide.encode(), SUMS: sums.encode(), **names}
-    with publishing(output) as hidden, zipfile.ZipFile(hidden, "w") as archive:
+    with (
+        scratch_folder() as scratch,
+        publishing(output) as hidden,
+        zipfile.ZipFile(hidden, "w") as archive,
+    ):
+        for number, (name, path) in enumerate(names.items()):
+            if path.suffix == ".sqlite":
+                size = path.stat().st_size / 1e6
+                progress().note(f"with the answers of language models: {name}, {size:,.1f} MB")
+                names[name] = answers_copy(path, scratch / str(number))
+        sums = "".join(f"{file_digest(path)}  {name}\n" for name, path in names.items())
+        entries: dict[str, bytes | Path] = {GUIDE: guide.encode(), SUMS: sums.encode(), **names}
         for name, content in entries.items():
             entry = zipfile.ZipInfo(f"{study.resolve().name}/{name}")  # always dated 1980
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
@@ -295,6 +322,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
         rows, is_same = rows + len(now) - 1, is_same and text == old_text
     how = "byte for byte" if is_same else "to nine digits"
     yield ("ok", f"{name}: its {rows:,} rows are the same evaluated again, {how}")
+    yield from repeated(study, name, recipe, systems)
 
 
 def _same(first: str, second: str) -> bool:

@@ -6,99 +6,30 @@ first answer is the answer, since temperature 0 is not deterministic across conc
 server says that it is stands in the value, as do the raw text and the log-probabilities; refusals
 and too long prompts are answers, faults of the network are not.
 
-Each request ends in a status: ``ok``, ``refused`` (by a filter), ``too_long`` (the prompt does not
-fit), ``cut`` (the answer ended at its longest), ``empty`` or ``failed`` (no answer after the last
-try).
+Each request ends in a status: see :mod:`adducir.judges.exchange`.
 """
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed
+from adducir.judges.exchange import FAILED, SHORTENED, Answer, Request, canonical_json
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
 
-Status = Literal["ok", "refused", "too_long", "cut", "empty", "failed"]
-FAILED: Status = "failed"
-SHORTENED, EMPTY = "shortened prompts", "without text"
-RAW = "raw"
 CACHE = "answers.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, answer TEXT)"
 _LEAST_WORDS = 16
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked: messages, and parameters that override the model's.
-
-    Attributes:
-        messages: (role, text) in order; one of the role ``raw`` is continued as it stands, without
-            a chat template.
-        parameters: Such as ``logprobs`` or ``response_format``.
-        repeat: The number of the repeat, from 0.
-    """
-
-    messages: tuple[tuple[str, str], ...]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    repeat: int = 0
-
-    @property
-    def raw(self) -> str | None:
-        """The text to continue, if it is not a chat."""
-        return self.messages[0][1] if self.messages[0][0] == RAW else None
-
-    def body(self, model: "Answerer") -> dict[str, Any]:
-        messages = [{"role": role, "content": text} for role, text in self.messages]
-        asked = {"messages": messages} if self.raw is None else {"prompt": self.raw}
-        return {"model": model.name, **asked, **model.parameters, **self.parameters}
-
-    def key(self, model: "Answerer") -> str:
-        whole = {**self.body(model), "model": model.identity, "repeat": self.repeat}
-        return hashlib.sha256(_canonical(whole).encode()).hexdigest()
-
-    @property
-    def characters(self) -> int:
-        return sum(len(text) for _, text in self.messages)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came back.
-
-    Attributes:
-        status: See the module.
-        text: The answer, without any reasoning.
-        reasoning: What the model says it thought; never parsed.
-        top: The first token's most probable spellings and their log-probabilities, if asked for.
-        tokens_in: Tokens of the prompt, as the server counted.
-        tokens_out: Tokens of the answer.
-        model: What the server says it is, with its fingerprint.
-        message: Why there is no answer.
-        date: When, in UTC.
-        seconds: From the request to the answer; in this process, its share of the batch's.
-    """
-
-    status: Status
-    text: str = ""
-    reasoning: str = ""
-    top: Mapping[str, float] = field(default_factory=dict)
-    tokens_in: int = 0
-    tokens_out: int = 0
-    model: str = ""
-    message: str = ""
-    date: str = ""
-    seconds: float = 0.0
 
 
 def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -107,10 +38,6 @@ def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:
     for text, value in listed:
         top[text] = log(exp(top[text]) + exp(value)) if text in top else value
     return top
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 class AnswerCache:
@@ -163,7 +90,7 @@ class AnswerCache:
 
     def add(self, key: str, body: Mapping[str, Any], answer: Answer) -> None:
         """Keep an answer; one that is there already stays."""
-        row = (key, _canonical(body), _canonical(asdict(answer)))
+        row = (key, canonical_json(body), canonical_json(asdict(answer)))
         with self._used(), self._database:
             self._database.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?)", row)
 
@@ -173,8 +100,23 @@ class AnswerCache:
         with self._used():
             return [name for (name,) in self._database.execute(query)]
 
+    def snapshot(self, target: sqlite3.Connection) -> None:
+        with self._used():
+            self._database.backup(target)
+
     def close(self) -> None:
         self._database.close()
+
+
+def answers_copy(path: Path, copy: Path) -> Path:
+    """A cache as one file: the last answers of a killed process, too, which its log holds."""
+    if not Path(f"{path}-wal").exists():
+        return path
+    cache = AnswerCache(path, writes=False)
+    with closing(sqlite3.connect(copy)) as target:
+        cache.snapshot(target)
+    cache.close()
+    return copy
 
 
 @dataclass(frozen=True)

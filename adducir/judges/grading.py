@@ -16,7 +16,8 @@ import polars as pl
 
 from adducir.core.files import publishing, writing_text
 from adducir.corpora.qrels import Qrels
-from adducir.judges.answers import EMPTY, AnswerCache, Asked, Request, converse, fitted
+from adducir.judges.answers import AnswerCache, Asked, converse, fitted
+from adducir.judges.exchange import EMPTY, Request
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Prompt, masses
 from adducir.runs.run import Run

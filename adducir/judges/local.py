@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.core.errors import InputError, UsageError
-from adducir.judges.answers import Answer, Conversation, Request, Status, spellings
+from adducir.judges.answers import Conversation, spellings
+from adducir.judges.exchange import Answer, Request, Status
 from adducir.judges.server import without_thought
 from adducir.models.gguf import GGUF, load_causal
 from adducir.models.loading import longest_input

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import UsageError
-from adducir.judges.answers import EMPTY, AnswerCache, Asked, Request, Talk, converse, fitted
+from adducir.judges.answers import AnswerCache, Asked, Talk, converse, fitted
+from adducir.judges.exchange import EMPTY, Request
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import NuggetPrompt, Prompt, open_prompt
 

@@ -19,8 +19,9 @@ from adducir.core.errors import IncompleteError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.corpora.topics import Topics
-from adducir.judges.answers import Answering, Request, ask
+from adducir.judges.answers import Answering, ask
 from adducir.judges.costs import cost_row
+from adducir.judges.exchange import Request
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Messages, refuse_empty_queries
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.packages import required
 from adducir.core.texts import shortened
-from adducir.judges.answers import FAILED, Answer, Conversation, Request, Status, spellings
+from adducir.judges.answers import Conversation, spellings
+from adducir.judges.exchange import FAILED, Answer, Request, Status
 
 if TYPE_CHECKING:
     from adducir.judges.llm import LanguageModel

@@ -20,18 +20,9 @@ from adducir.core.errors import IncompleteError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Needs
 from adducir.core.texts import counted
-from adducir.judges.answers import (
-    EMPTY,
-    Answer,
-    Answering,
-    Asked,
-    Request,
-    Talk,
-    converse,
-    fitted,
-    plan_talks,
-)
+from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, plan_talks
 from adducir.judges.costs import cost_row
+from adducir.judges.exchange import EMPTY, Answer, Request
 from adducir.judges.llm import Answerer, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, refuse_empty_queries
 from adducir.models.running import Running

@@ -23,7 +23,8 @@ from pydantic import Field
 
 from adducir.core.errors import InputError, MachineError
 from adducir.core.recipe import needs, without
-from adducir.judges.answers import RAW, Answer, Request, Talk
+from adducir.judges.answers import Talk
+from adducir.judges.exchange import RAW, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel
 from adducir.judges.prompting import ListPrompt, Prompt, cut_text, masses, open_prompt
 from adducir.models.gguf import SUFFIX, weights_of

@@ -69,7 +69,7 @@ def part_of(facts: Any, *path: str | int) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-_FIRST = ("retrieval", "fusion", "python", "tuning")
+_FIRST = ("retrieval", "query2doc", "fusion", "python", "tuning")
 """Sections of a method that describe how a reranker's candidates were retrieved."""
 
 

@@ -4,6 +4,9 @@ import csv
 import json
 import re
 import shutil
+import sqlite3
+import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -291,3 +294,62 @@ def test_query2doc_is_a_search_like_any_other(study, documented, capsys):
     (study / "topics.tsv").write_text("1\tcats\n2\t\n3\tdogs\n")
     assert main(["experiment", "experiments/asked.yaml"]) == 3
     assert "topic 2 has no query" in capsys.readouterr().err
+
+
+def test_a_shared_study_repeats_from_its_answers(study, documented, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("SOME_KEY", "sk-secret")
+    path = study / "llm" / "qwen.yaml"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"key_from": "SOME_KEY"}))
+    assert main(["experiment", "experiments/llm.yaml"]) == 0
+    (study / "kept.sqlite-wal").write_bytes(b"")  # as a killed process leaves one
+    assert main(["share", ".", "-o", "../shared.zip"]) == 0
+    assert re.search(
+        r"answers of language models: kept.sqlite, \d+\.\d MB", capsys.readouterr().err
+    )
+    count = len(documented.bodies)
+    monkeypatch.delenv("SOME_KEY")
+    archive = tmp_path.parent / "shared.zip"
+    assert main(["verify", str(archive)]) == 0
+    assert "runs that are the same from the answers kept: 2" in capsys.readouterr().out
+    assert len(documented.bodies) == count  # nobody was asked
+    with zipfile.ZipFile(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.namelist()}
+        assert {"kept.sqlite", "llm/qwen.yaml"} <= names and "kept.sqlite-wal" not in names
+        assert all(b"sk-secret" not in packed.read(name) for name in packed.namelist())
+        packed.extractall(unpacked := tmp_path.parent / "unpacked")
+    (root,) = unpacked.iterdir()
+    for change, verdict in (
+        ("UPDATE answers SET answer = replace(answer, 'plants', 'cats dogs uniforms')", "wrong"),
+        ("DELETE FROM answers WHERE answer LIKE '%plants%' OR answer LIKE '%cats%'", "open"),
+    ):
+        with closing(sqlite3.connect(root / "kept.sqlite")) as database, database:
+            database.execute(change)
+        assert main(["verify", str(root)]) == 1  # its digest, too
+        shown = capsys.readouterr().out
+        told = {
+            "wrong": "the answers kept give another run of query2doc",
+            "open": "3 answers of 3 by m are not in",
+        }
+        assert re.search(rf"^{verdict} .*{told[verdict]}", shown, re.MULTILINE), shown
+
+
+def test_what_a_model_judged_is_shared_with_its_answers(study, opened):
+    from adducir.experiments.sharing import share
+
+    (study / "experiments").mkdir()
+    (study / "judged").mkdir()
+    for name in ("m.qrels", "m.qrels.ir-metadata.yml", "m.qrels.judgements.jsonl"):
+        (study / "judged" / name).write_text("")
+    with closing(sqlite3.connect(study / "judged" / "answers.sqlite")) as database, database:
+        database.execute("CREATE TABLE answers (key, request, answer)")
+    recipe = "topics: {t: {source: topics.tsv, qrels: judged/m.qrels}}\nsystems: {}\n"
+    (study / "experiments" / "e.yaml").write_text(recipe)
+    share(study, study / "a.zip", "", 10**6)
+    with zipfile.ZipFile(study / "a.zip") as packed:
+        judged = {name for name in packed.namelist() if "/judged/" in name}
+    assert {Path(name).name for name in judged} == {
+        "m.qrels",
+        "m.qrels.ir-metadata.yml",
+        "m.qrels.judgements.jsonl",
+        "answers.sqlite",
+    }
