@@ -43,7 +43,7 @@ from pydantic_core import PydanticUndefined
 
 from adducir.cli.help import Argument, Explained, see_help
 from adducir.core.errors import InputError, ReplacedError, UsageError
-from adducir.core.recipe import Recipe, errors_of, worded
+from adducir.core.recipe import Keyed, Recipe, errors_of
 from adducir.core.registry import Family
 from adducir.core.texts import nearest
 
@@ -325,28 +325,28 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
     try:
         return recipe.model_validate(values)
     except ValidationError as error:
-        wrong = [(_called(problem.path, options), problem.what) for problem in errors_of(error)]
-    message = "; ".join(
-        f"{name}{' ' if problem.startswith('has ') else ': '}{problem}" if name else problem
-        for name, problem in wrong
-    )
-    message = worded(message, lambda key: _typed(key, options))
+        problems = errors_of(error)
+
+    def typed(key: str, value: str = "") -> str:
+        """How users write a key; what is not an option stays."""
+        if key not in options:
+            return f"`{key}: {value}`" if value else f"`{key}`"
+        name = str(options[key])  # --key, or --set key
+        return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"
+
+    sentences = []
+    for path, message in ((problem.path, problem.what) for problem in problems):
+        sentence, separator = message, ": "
+        if isinstance(message, Keyed):
+            sentence, separator = message.worded(typed), " " if message.follows_key else ": "
+        if path:
+            name = typed(str(path[0]))
+            if len(path) > 1 and path[0] in options and options[str(path[0])].is_set:
+                name += f" {path[1]}"
+            sentence = f"{name}{separator}{sentence}"
+        sentences.append(sentence)
+    message = "; ".join(sentences)
     raise UsageError(message if message.endswith("?") else f"{message.rstrip('.')}.", hint=hint)
-
-
-def _typed(key: str, options: Mapping[str, Option]) -> str:
-    """How users write a recipe's `key` or `key: value`; what is not an option stays."""
-    key, _, value = key.partition(": ")
-    if key not in options:
-        return f"`{key}: {value}`" if value else f"`{key}`"
-    name = str(options[key])  # --key, or --set key
-    return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"
-
-
-def _called(path: Sequence[str | int], options: Mapping[str, Option]) -> str:
-    name = _typed(str(path[0]), options) if path else ""
-    is_key = len(path) > 1 and path[0] in options and options[str(path[0])].is_set
-    return f"{name} {path[1]}" if is_key else name
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:

@@ -12,7 +12,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import Needs, without
+from adducir.core.recipe import Keyed, Needs, without
 from adducir.core.texts import listed, nearest, repeated
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
@@ -84,9 +84,9 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
     @model_validator(mode="after")
     def _go_together(self) -> "Evaluate":
         if self.model_qrels and not self.judge:
-            raise ValueError("`model_qrels` has no effect without `judge`")
+            raise ValueError(Keyed("{} has no effect without {}", "model_qrels", "judge"))
         if self.model_qrels and self.people:
-            raise ValueError("`people` has no effect with `model_qrels`")
+            raise ValueError(Keyed("{} has no effect with {}", "people", "model_qrels"))
         return self
 
 

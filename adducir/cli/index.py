@@ -13,7 +13,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
 from adducir.corpora.reading import Reading
-from adducir.indexes.kinds import INDEXES, kind_of, settings_of
+from adducir.indexes.kinds import INDEXES, kind_of, no_effect_with, settings_of
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -73,13 +73,10 @@ class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from t
 
     @model_validator(mode="after")
     def _has_effect(self) -> "Index":
-        kind, wrong = kind_of(self._stated), []
-        for key in sorted(self.model_fields_set & {"threads", "device", *Computing.model_fields}):
-            if key not in kind.runs_with:
-                name = "weights" if "weights" in kind.model_fields else f"engine: {kind.engine}"
-                wrong.append(((key,), f"has no effect with `{name}`"))
-        if wrong:
-            raise errors_at(*wrong)
+        kind = kind_of(self._stated)
+        stated = self.model_fields_set & {"threads", "device", *Computing.model_fields}
+        if idle := sorted(stated - {*kind.runs_with}):
+            raise errors_at(*(((key,), no_effect_with(kind)) for key in idle))
         _ = self.settings
         return self
 

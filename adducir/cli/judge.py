@@ -12,7 +12,7 @@ from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, UsageError
-from adducir.core.recipe import needs, without
+from adducir.core.recipe import Keyed, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
@@ -68,9 +68,10 @@ class Judge(Asking, TextSources, QueryReading, RunReading):
     def _is_complete(self) -> "Judge":
         if not self.by_hand and (self.llm is None or self.topics is None):
             lacking = "llm" if self.llm is None else "topics"
-            raise ValueError(f"`{lacking}` is missing; or use `by_hand`")
+            raise ValueError(Keyed("{} is missing; or use {}", lacking, "by_hand"))
         if self.by_hand != (self.output.suffix.lower() == ".html"):
-            raise ValueError("`by_hand` writes .html, and a model's judgements .qrels or .txt")
+            message = "{} writes .html, and a model's judgements .qrels or .txt"
+            raise ValueError(Keyed(message, "by_hand"))
         return self
 
 

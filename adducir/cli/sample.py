@@ -11,7 +11,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
-from adducir.core.recipe import needs, without
+from adducir.core.recipe import Keyed, needs, without
 from adducir.core.texts import counted, nearest
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
@@ -69,10 +69,10 @@ class Sample(TextSources, QueryReading, RunReading):
     def _has_a_size(self) -> "Sample":
         sizes = self.documents is not None, self.whole_topics is not None
         if all(sizes) or not (any(sizes) or self.widths or self.extend):
-            raise ValueError("give either `documents` or `whole_topics`")
+            raise ValueError(Keyed("give either {} or {}", "documents", "whole_topics"))
         for name in () if self.widths else ("output", "topics"):
             if getattr(self, name) is None:
-                raise ValueError(f"`{name}` is missing")
+                raise ValueError(Keyed("{} is missing", name))
         return self
 
 

@@ -13,7 +13,7 @@ from adducir.cli.command import Writes, option
 from adducir.cli.console import is_terminal, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.core.recipe import Needs, Recipe
+from adducir.core.recipe import Keyed, Needs, Recipe
 from adducir.statistics.settings import Testing
 from adducir.tables.formats import TABLES
 from adducir.tables.style import Detail, Fit, Style
@@ -116,9 +116,12 @@ class Tabled(Testing, TableOptions):
     @model_validator(mode="after")
     def _shows_what_is_tested(self) -> "Tabled":
         if "equivalence_p" in self.show and self.equivalence is None:
-            raise ValueError("`show` equivalence_p has no effect without `equivalence`")
+            raise ValueError(
+                Keyed("{} equivalence_p has no effect without {}", "show", "equivalence")
+            )
         if set(self.show) - {"equivalence_p"} and not self.differences:
-            raise ValueError("`show` has no effect without `baseline` or `comparisons: all-pairs`")
+            keys = "show", "baseline", ("comparisons", "all-pairs")
+            raise ValueError(Keyed("{} has no effect without {} or {}", *keys))
         return self
 
     def testing(self, **changes: Any) -> Testing:

@@ -36,7 +36,7 @@ _MACHINE = {
         "with more memory.",
     ),
 }
-# Java, C++ and Rust libraries (safetensors, polars) report it in words.
+# Java, C++ and Rust libraries (safetensors, polars) report it in words; our own errors have it.
 _WORDS = {
     errno.ENOSPC: re.compile(
         "No space left on device|Disk quota exceeded"
@@ -48,7 +48,8 @@ _WORDS = {
         re.IGNORECASE,
     ),
 }
-_IN_TEXT = re.compile(r"\bos error (\d{1,4})\b")
+_IN_TEXT = re.compile(r"\(os error (\d{1,4})\)")
+_DENIED = re.compile("[Pp]ermission denied|AccessDeniedException")
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
@@ -138,6 +139,8 @@ class MachineError(AdducirError):
     """The machine lacks something: Java, disk space, an optional package."""
 
     exit_code = 4
+    number: int | None = None
+    """The number of an operating system's error, as in ``errno``."""
 
 
 class ArtifactError(AdducirError):
@@ -158,19 +161,29 @@ class IncompleteError(AdducirError):
 
 def machine_error(error: BaseException, path: Path | None = None) -> MachineError | None:
     """The error for a fault of the machine; None for any other."""
-    text = str(error)
-    number = error.errno if isinstance(error, OSError) else None
-    if number is None and (match := _IN_TEXT.search(text)):
-        number = int(match[1])
-    if isinstance(error, MemoryError):
-        number = errno.ENOMEM
-    elif number not in _MACHINE and isinstance(error, RuntimeError | OSError):
-        number = next((code for code, words in _WORDS.items() if words.search(text)), None)
+    number = _number(error)
     if number not in _MACHINE:
         return None
     message, hint = _MACHINE[number]
     is_anywhere = number == errno.ENOMEM and not isinstance(error, OSError)
-    return MachineError(message, path=None if is_anywhere else path, hint=hint)
+    fault = MachineError(message, path=None if is_anywhere else path, hint=hint)
+    fault.number = number
+    return fault
+
+
+def _number(error: BaseException) -> int | None:
+    """The operating system's number of an error; libraries that lose it are read for it."""
+    if isinstance(error, MemoryError):
+        return errno.ENOMEM
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    if isinstance(error, AdducirError | ValueError | LookupError | TypeError):
+        return None  # these are about data, which they may quote
+    text = str(error)
+    if match := _IN_TEXT.search(text):
+        return int(match[1])
+    words = _WORDS if isinstance(error, RuntimeError | OSError) else {}
+    return next((code for code, pattern in words.items() if pattern.search(text)), None)
 
 
 def sorted_error(error: BaseException, path: Path, otherwise: AdducirError) -> AdducirError:
@@ -184,18 +197,16 @@ def sorted_error(error: BaseException, path: Path, otherwise: AdducirError) -> A
             return cause
         if fault := machine_error(cause, path):
             return fault
-        if isinstance(cause, PermissionError) or _DENIED.search(str(cause)):
+        is_named = not isinstance(cause, AdducirError) and _DENIED.search(str(cause))
+        if is_named or isinstance(cause, PermissionError) or _number(cause) == errno.EACCES:
             return reading_error(PermissionError(errno.EACCES, os.strerror(errno.EACCES)), path)
         cause = cause.__cause__
     return otherwise
 
 
-_DENIED = re.compile(r"[Pp]ermission denied|AccessDeniedException|\bos error 13\b")
-
-
 def is_out_of_memory(error: BaseException) -> bool:
     fault = machine_error(error)
-    return fault is not None and fault.what == _MACHINE[errno.ENOMEM][0]
+    return fault is not None and fault.number == errno.ENOMEM
 
 
 def reading_error(error: OSError, path: Path) -> AdducirError:
@@ -228,7 +239,9 @@ def explaining_writes(path: Path) -> Iterator[None]:
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename is not None
         fault = machine_error(error, path)
-        if fault is not None and (not is_named or fault.what == _FULL[0] or _concerns(error, path)):
+        if fault is not None and (
+            not is_named or fault.number in (errno.ENOSPC, errno.EDQUOT) or _concerns(error, path)
+        ):
             raise fault from error
         if not isinstance(error, OSError) or not _concerns(error, path):
             raise

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import nearest
+from adducir.core.texts import closest, nearest
 
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
@@ -54,20 +54,52 @@ def as_tuple(value: Several) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
+class Keyed(str):
+    """A message that names keys of a recipe, which each door writes as its users do.
+
+    As text, they are in backticks, as in experiment files: `key`, or `key: value`.
+    """
+
+    __slots__ = ("follows_key", "keys", "template")
+    template: str  # with {} for each key
+    keys: tuple[str | tuple[str, str], ...]  # keys, or keys with values
+    follows_key: bool  # the message is about a key, which stands before it
+
+    def __new__(
+        cls, template: str, *keys: str | tuple[str, str], follows_key: bool = False
+    ) -> Self:
+        text = template.format(
+            *(f"`{key if isinstance(key, str) else ': '.join(key)}`" for key in keys)
+        )
+        message = super().__new__(cls, text)
+        message.template, message.keys, message.follows_key = template, keys, follows_key
+        return message
+
+    @classmethod
+    def joined(cls, messages: Sequence[str]) -> "str":
+        if len(messages) == 1:
+            return messages[0]
+        keyed = [
+            m if isinstance(m, cls) else cls(m.replace("{", "{{").replace("}", "}}"))
+            for m in messages
+        ]
+        keys = (key for message in keyed for key in message.keys)
+        template = "; ".join(message.template for message in keyed)
+        return cls(template, *keys, follows_key=keyed[0].follows_key)
+
+    def worded(self, say: Callable[[str, str], str]) -> str:
+        """The message with ``say(key, value)`` for each key; most have no value."""
+        stated = [(key, "") if isinstance(key, str) else key for key in self.keys]
+        return self.template.format(*(say(key, value) for key, value in stated))
+
+
 @dataclass(frozen=True)
 class ErrorDetail:
     path: KeyPath
-    what: str
+    what: str  # or Keyed
 
     def __str__(self) -> str:
         return f"at `{dotted(self.path)}`: {self.what}" if self.path else self.what
-
-
-def worded(message: str, say: Callable[[str], str]) -> str:
-    """A message whose keys, in backticks, are written as a door's users write them."""
-    parts = message.split("`")
-    parts[1::2] = map(say, parts[1::2])
-    return "".join(parts)
 
 
 def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
@@ -85,26 +117,30 @@ def errors_at(*errors: tuple[KeyPath, str]) -> ValidationError:
 class Needs:
     """When a recipe's field has an effect; a given field without effect is refused."""
 
-    what: str  # follows "has no effect"; the recipe's keys are in backticks
+    condition: str  # follows "has no effect", with {} for each key
     holds: Callable[[Any], bool]  # whether it has an effect, given the recipe
+    keys: tuple[str | tuple[str, str], ...] = ()
+
+
+def no_effect(condition: str, *keys: str | tuple[str, str]) -> Keyed:
+    return Keyed(f"has no effect {condition}", *keys, follows_key=True)
 
 
 def needs(*keys: str, **values: Any) -> Needs:
-    named, allowed = list(map("`{}`".format, keys)), dict[str, tuple[Any, ...]]()
-    for key, value in values.items():
-        allowed[key] = value if isinstance(value, tuple) else (value,)
-        named += [f"`{key}: {some}`" for some in allowed[key] if some]
+    allowed = {key: some if isinstance(some, tuple) else (some,) for key, some in values.items()}
+    stated = [(key, value) for key, some in allowed.items() for value in some if value]
 
     def holds(recipe: Any) -> bool:
         return any(getattr(recipe, key) not in (None, False, (), []) for key in keys) or any(
             getattr(recipe, key) in some for key, some in allowed.items()
         )
 
-    return Needs(f"without {' or '.join(named)}", holds)
+    condition = f"without {' or '.join(['{}'] * (len(keys) + len(stated)))}"
+    return Needs(condition, holds, (*keys, *stated))
 
 
 def without(key: str) -> Needs:
-    return Needs(f"with `{key}`", lambda recipe: not getattr(recipe, key))
+    return Needs("with {}", lambda recipe: not getattr(recipe, key), (key,))
 
 
 class Recipe(BaseModel):
@@ -141,7 +177,7 @@ class Recipe(BaseModel):
             for mark in [*field.metadata, cls.conditions.get(key)]:
                 is_given = isinstance(mark, Needs) and getattr(recipe, key) is not None
                 if is_given and not mark.holds(recipe):
-                    wrong.append(((field.alias or key,), f"has no effect {mark.what}"))
+                    wrong.append(((field.alias or key,), no_effect(mark.condition, *mark.keys)))
         if wrong:
             raise errors_at(*wrong)
         return recipe
@@ -204,7 +240,7 @@ def errors_of(
             merged[path].append(wrong)
     errors = []
     for path, wrongs in merged.items():
-        message = "; ".join(wrong.message for wrong in wrongs)
+        message = Keyed.joined([wrong.message for wrong in wrongs])
         if len(wrongs) > 1 and all(wrong.expected for wrong in wrongs):  # text or a list
             either = " or ".join(wrong.expected for wrong in wrongs)
             message = f"should be {either}, not {wrongs[-1].shown}"
@@ -227,7 +263,10 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
     if kind == "missing":
         return _Wrong("this key is required")
     if kind == "value_error":
-        return _Wrong(str(context["error"]))
+        (message,) = context["error"].args or ("is wrong",)
+        return _Wrong(message if isinstance(message, Keyed) else str(context["error"]))
+    if kind == _TOLD:
+        return _Wrong(context["what"])
     stem = (
         "int" if kind == "int_from_float" else kind.removesuffix("_type").removesuffix("_parsing")
     )
@@ -264,10 +303,11 @@ def _listed(choices: Sequence[str]) -> str:
     return f"one of {', '.join(choices)}" if len(choices) > 1 else choices[0]
 
 
-def unknown_key(key: str, fields: Sequence[str]) -> str:
-    guess = nearest(key, fields)
-    keys = ", ".join(f"`{name}`" for name in sorted(fields))
-    return "unknown key" + (guess or (f"; the keys are {keys}" if keys else ""))
+def unknown_key(key: str, fields: Sequence[str]) -> Keyed:
+    if match := closest(key, fields):
+        return Keyed("unknown key; did you mean {}?", match)
+    keys = ", ".join(["{}"] * len(fields))
+    return Keyed("unknown key" + (f"; the keys are {keys}" if keys else ""), *sorted(fields))
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:

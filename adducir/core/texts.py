@@ -135,14 +135,20 @@ def listed(names: Sequence[str], limit: int = 5) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """``; did you mean `x`?`` for the word in ``words`` closest to ``word``, or nothing."""
+def closest(word: str, words: Iterable[str]) -> str | None:
+    """The word in ``words`` closest to ``word``, if any is close."""
     fold = str.maketrans("- ", "__")
     folded = {
         candidate.casefold().translate(fold): candidate for candidate in sorted(words, reverse=True)
     }
     matches = difflib.get_close_matches(word.casefold().translate(fold), folded, n=1, cutoff=0.5)
-    return f"; did you mean `{folded[matches[0]]}`?" if matches else ""
+    return folded[matches[0]] if matches else None
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """``; did you mean `x`?`` for the closest word, or nothing."""
+    match = closest(word, words)
+    return f"; did you mean `{match}`?" if match else ""
 
 
 def whole_number(text: str, most: int = LARGEST) -> int | None:

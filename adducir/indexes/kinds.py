@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from adducir.core.recipe import KeyPath, errors_at, errors_of, one_of, unknown_key
+from adducir.core.recipe import Keyed, KeyPath, errors_at, errors_of, no_effect, one_of, unknown_key
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
@@ -106,6 +106,11 @@ def kind_of(entry: Mapping[str, Any]) -> "type[IndexSettings]":
     return INDEXES.kind(engine)
 
 
+def no_effect_with(kind: "type[IndexSettings]") -> Keyed:
+    is_weights = "weights" in kind.model_fields
+    return no_effect("with {}", "weights" if is_weights else ("engine", kind.engine))
+
+
 def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "IndexSettings":
     """An index's settings by key, as files and commands state them; ``others``: keys beside them.
 
@@ -114,11 +119,10 @@ def settings_of(entry: Mapping[str, Any], others: Collection[str] = ()) -> "Inde
     """
     kind = kind_of(entry)
     values = {key: value for key, value in entry.items() if key != "engine"}
-    name = "`weights`" if "weights" in kind.model_fields else f"`engine: {kind.engine}`"
     keys, wrong = [*kind.model_fields, "engine", *others], list[tuple[KeyPath, str]]()
     for key in [key for key in values if key not in kind.model_fields]:
         is_of_another = any(key in another.model_fields for another in INDEXES.kinds().values())
-        message = f"has no effect with {name}" if is_of_another else unknown_key(key, keys)
+        message = no_effect_with(kind) if is_of_another else unknown_key(key, keys)
         wrong.append(((key,), message))
         del values[key]
     try:

@@ -107,6 +107,8 @@ def test_changes_of_a_file_stand_beside_rare_options():
         ("--turn", "option '--turn' requires an argument"),
         ("--method rfr", "did you mean `rrf`"),
         ("--mode quick", "fast, slow"),
+        ("--mode `depth`", "not '`depth`'"),  # what is typed is not a key
+        ("--mode sl", "did you mean `slow`"),
         ("-o a.txt --more a.txt", "are the same file"),
         ("-o a.doc", ".txt, .tsv"),
         ("--more -", "--more is a folder"),

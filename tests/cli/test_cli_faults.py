@@ -1,5 +1,6 @@
 """Faults of machines, names and packages: each is said as what it is."""
 
+import errno
 import json
 import os
 import pty
@@ -12,7 +13,7 @@ import pytest
 from plugin_package import install
 
 from adducir.cli.app import main
-from adducir.core.errors import InputError, machine_error
+from adducir.core.errors import ArtifactError, InputError, machine_error, sorted_error
 from adducir.core.files import scratch_folder
 from adducir.core.json_lines import json_value, read_objects
 
@@ -41,7 +42,18 @@ def started(words: str, **options) -> subprocess.CompletedProcess:
     ],
 )
 def test_a_full_disk_is_known_by_what_libraries_say(text):
-    assert "no space" in str(machine_error(RuntimeError(text)))
+    assert machine_error(RuntimeError(text)).number == errno.ENOSPC
+
+
+def test_what_an_error_quotes_is_not_taken_for_the_machine():
+    quoted = "'out of memory (os error 28)', permission denied"
+    damage = ArtifactError("this is damaged.")
+    for error in (InputError(f"no such field: {quoted}."), ValueError(quoted), KeyError(quoted)):
+        assert machine_error(error) is None
+    assert sorted_error(InputError(quoted), Path("a"), damage) is damage
+    refused = InputError("x")
+    refused.__cause__ = PermissionError(errno.EACCES, "x")
+    assert "permission" in str(sorted_error(refused, Path("a"), damage))
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
