@@ -24,7 +24,7 @@ FAMILIES = {
     "feedback": "adducir.indexes.kinds:FEEDBACK",
     "languages": "adducir.indexes.kinds:LANGUAGES",
     "formats": "adducir.corpora.kinds:FORMATS",
-    "fusion": "adducir.runs.fusion:FUSION",
+    "fusion": "adducir.runs.kinds:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "contexts": "adducir.encoders.ranking:CONTEXTS",
     "rerankers": "adducir.rerankers.recipe:RERANKERS",

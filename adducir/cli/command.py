@@ -45,7 +45,7 @@ from adducir.cli.help import Argument, Explained, see_help
 from adducir.core.errors import InputError, ReplacedError, UsageError
 from adducir.core.recipe import Keyed, Recipe, errors_of
 from adducir.core.registry import Family
-from adducir.core.texts import nearest
+from adducir.core.texts import nearest, sentence
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -336,17 +336,16 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
 
     sentences = []
     for path, message in ((problem.path, problem.what) for problem in problems):
-        sentence, separator = message, ": "
+        text, separator = message, ": "
         if isinstance(message, Keyed):
-            sentence, separator = message.worded(typed), " " if message.follows_key else ": "
+            text, separator = message.worded(typed), " " if message.follows_key else ": "
         if path:
             name = typed(str(path[0]))
             if len(path) > 1 and path[0] in options and options[str(path[0])].is_set:
                 name += f" {path[1]}"
-            sentence = f"{name}{separator}{sentence}"
-        sentences.append(sentence)
-    message = "; ".join(sentences)
-    raise UsageError(message if message.endswith("?") else f"{message.rstrip('.')}.", hint=hint)
+            text = f"{name}{separator}{text}"
+        sentences.append(text)
+    raise UsageError(sentence("; ".join(sentences)), hint=hint)
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:

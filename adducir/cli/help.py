@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import nearest
+from adducir.core.texts import nearest, sentence
 
 _ALIASES = {"topic-field": "query-field"}
 """Options by other names."""
@@ -86,8 +86,9 @@ class Explained(click.Command):
             raise self.unknown(error.option_name, ctx) from error
         except click.UsageError as error:
             message = error.format_message()
-            message = f"{message[0].lower()}{message[1:].rstrip('.')}."
-            raise UsageError(message, hint=see_help(ctx)) from error
+            raise UsageError(
+                sentence(message[0].lower() + message[1:]), hint=see_help(ctx)
+            ) from error
 
     def unknown(self, option: str, ctx: click.Context) -> UsageError:
         """The error of an option that does not exist."""

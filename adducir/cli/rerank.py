@@ -11,7 +11,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import QueryReading, Reading
-from adducir.runs.folding import FOLD, FoldName
+from adducir.runs.kinds import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 

@@ -15,7 +15,7 @@ from adducir.core.recipe import needs, without
 from adducir.core.texts import nearest
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
-from adducir.runs.folding import FOLD, FoldName
+from adducir.runs.kinds import FOLD, FoldName
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics

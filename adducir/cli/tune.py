@@ -1,15 +1,16 @@
 """``adducir tune``: an experiment file's tuned search, as options."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
+from adducir.core.texts import sentence
 from adducir.corpora.reading import QrelsReading, QueryReading
-from adducir.evaluation.lists import NegativeGrades
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Said(Recipe):
 
     system: dict[str, Any]
     topics: SaidTopics = SaidTopics()
-    negative_grades: NegativeGrades = "zero"
+    negative_grades: Literal["zero", "trec_eval"] = "zero"
 
 
 def tune(settings: Tune) -> None:
@@ -163,7 +164,19 @@ def _system(settings: Tune) -> tuple[Said, Any]:
         if system is not None:
             return said, system
         errors = [ErrorDetail(("system", *problem.path), problem.what) for problem in problems]
-    raise UsageError("; ".join(map(str, errors)).rstrip(".") + ".")
+    raise UsageError(sentence("; ".join(f"{_typed(error.path)}: {error.what}" for error in errors)))
+
+
+def _typed(path: Sequence[str | int]) -> str:
+    """How users of the command write what is wrong."""
+    from adducir.core.recipe import dotted
+
+    key = dotted(tuple(path)).removeprefix("system.")
+    if key.startswith("tune.grid."):
+        return f"--grid {key.removeprefix('tune.grid.')}"
+    place, *_ = key.removeprefix("tune.").split(".")
+    options = {"model": "--model", "grid": "--grid", "folds": "--folds", "objective": "--measure"}
+    return options.get(place, f"--set {dotted(tuple(path))}")
 
 
 def _topic_sets(settings: Tune, field: str | None, *, subtopics: bool) -> "list[JudgedTopics]":

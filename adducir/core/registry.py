@@ -24,7 +24,7 @@ from pydantic_core import core_schema
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.packages import imported, package_of, points_of, unusable
 from adducir.core.recipe import Recipe, errors_at, one_of, told
-from adducir.core.texts import nearest, shortened
+from adducir.core.texts import nearest, sentence, shortened
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
@@ -131,7 +131,7 @@ class Family(Generic[K]):
         for key in settings:
             if key not in kind.model_fields:
                 message = f"`{key}` {_unknown(kind, name, key)}"
-                raise UsageError(message if message[-1] == "?" else f"{message}.")
+                raise UsageError(sentence(message))
         try:
             return cast("K", kind.model_validate(settings))
         except ValidationError as error:

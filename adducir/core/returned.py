@@ -4,26 +4,29 @@ import inspect
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from adducir.core.errors import MachineError
 from adducir.core.packages import package_with
 from adducir.core.texts import shortened
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 
 
 def numbers(
     kind: object, method: str, value: Any, *shape: int, meaning: str, finite: bool = True
-) -> NDArray[np.float64]:
+) -> "NDArray[np.float64]":
     """The value as numbers of a shape, of which -1 is any length.
 
     Raises:
         MachineError: It is something else; names the package, its file, and what was expected.
     """
+    import numpy as np
+
     try:
         found = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):

@@ -151,6 +151,11 @@ def nearest(word: str, words: Iterable[str]) -> str:
     return f"; did you mean `{match}`?" if match else ""
 
 
+def sentence(text: str) -> str:
+    """The text with a full stop, unless it is a question."""
+    return text if text.endswith("?") else f"{text.rstrip('.')}."
+
+
 def whole_number(text: str, most: int = LARGEST) -> int | None:
     """The integer from 0 to ``most`` written in ASCII digits; None if the text is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None

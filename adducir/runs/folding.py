@@ -9,79 +9,18 @@ term is not one of them. Passages are named ``DOCNO#1``, ``DOCNO#2``, ... as by 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
-from pydantic import AfterValidator, Field
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import refused
-from adducir.corpora.frames import Floats, Integers
+from adducir.corpora.frames import Integers
+from adducir.runs.kinds import METHODS as METHODS
+from adducir.runs.kinds import Fold as Fold
+from adducir.runs.kinds import FoldName as FoldName
 
 _MOST_HITS = 1 << 26  # held at once
-METHODS = ("firstp", "maxp", "sump", "avgp")
-
-
-class Fold(NamedTuple):
-    """How passages are folded; as text ``maxp``, or ``maxp:_`` for passages named ``DOCNO_1``."""
-
-    method: str
-    separator: str = ""
-
-    @classmethod
-    def of(cls, value: "str | Fold") -> "Fold":
-        """Read a setting, such as ``"maxp"``.
-
-        Raises:
-            UsageError: It is not one of ``firstp``, ``maxp``, ``sump`` and ``avgp``.
-        """
-        if isinstance(value, cls):
-            return value
-        if not isinstance(value, str):
-            raise refused(value, "fold", f"one of {', '.join(METHODS)}")
-        method, _, separator = value.partition(":")
-        if method.lower() not in METHODS:
-            hint = "Name the passages' separator behind it if it is not # or %p: maxp:_."
-            raise UsageError(f"fold is one of {', '.join(METHODS)}, not {value!r}.", hint=hint)
-        return cls(method.lower(), separator)
-
-    def __str__(self) -> str:
-        return ":".join(filter(None, self))
-
-    @property
-    def reads_all(self) -> bool:
-        """Whether a document's score needs all its passages, not only its best or first."""
-        return self.method in ("sump", "avgp")
-
-    def scores(self, groups: Integers, scores: Any, is_first: Any) -> tuple[Integers, Floats]:
-        """Fold passages, best first, whose ``groups`` number their documents.
-
-        Returns:
-            The row of each document's best (or first) passage, and the document's score.
-        """
-        rows = np.flatnonzero(is_first) if self.method == "firstp" else np.arange(len(groups))
-        _, first, groups_of = np.unique(groups[rows], return_index=True, return_inverse=True)
-        best = rows[first]
-        if not self.reads_all:
-            return best, scores[best]
-        sums: Any = np.bincount(groups_of, weights=scores[rows], minlength=len(best))
-        return best, sums / np.bincount(groups_of) if self.method == "avgp" else sums
-
-
-def _spelt(value: str) -> str:
-    try:
-        return str(Fold.of(value))
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-
-
-FoldName = Annotated[str, AfterValidator(_spelt)]
-FOLD: Any = Field(
-    None,
-    description="Fold passages to documents: firstp, maxp, sump or avgp.",
-    json_schema_extra={"rare": True, "flag": True},
-)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,10 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
 from adducir.core.returned import numbers
 from adducir.core.texts import counted, refuse_unless_count, refused
 from adducir.corpora.frames import Floats, Integers
+from adducir.runs.kinds import FUSION as FUSION
 from adducir.runs.run import Run
 
 Normalisation = Literal["min-max", "z-score", "max", "sum", "rank", "borda", "none"]
@@ -332,23 +332,3 @@ class CombMNZ(CombSUM):
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:
         return sums * counts
-
-
-FUSION = Family(
-    "fusion",
-    FusionMethod,
-    {
-        "rrf": f"{__name__}:RRF",
-        "isr": f"{__name__}:ISR",
-        "log-isr": f"{__name__}:LogISR",
-        "borda": f"{__name__}:Borda",
-        "condorcet": f"{__name__}:Condorcet",
-        "combsum": f"{__name__}:CombSUM",
-        "combmnz": f"{__name__}:CombMNZ",
-        "combmax": f"{__name__}:CombMAX",
-        "combmin": f"{__name__}:CombMIN",
-        "combmed": f"{__name__}:CombMED",
-        "combanz": f"{__name__}:CombANZ",
-    },
-    what="fusion method",
-)

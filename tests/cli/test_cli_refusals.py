@@ -97,6 +97,8 @@ def here(tmp_path, monkeypatch):
         ("search no cats --tag x", 2, "without --output"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set topics.filed=a -o t", 2, "filed"),
         ("tune -i no -t topics.tsv -q q.txt -g k1=1 --set system.tune= -o t", 2, "no effect"),
+        ("tune -i no -t topics.tsv -q q.txt -g kk=1 -o t", 2, "--grid kk: unknown"),
+        ("tune -i no -t topics.tsv -q q.txt -g k1=1 --folds 1 -o t", 2, "--folds: should be at"),
         ("evaluate other.trec -q q.txt", 3, "None of the run's topics"),
         ("reproduce b.trec second.trec -q q.txt", 3, "do not share any topics"),
         ("reproduce a.trec b.trec -q q.txt --persistence 1.5", 2, "--persistence"),

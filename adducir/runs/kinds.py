@@ -1,0 +1,100 @@
+"""How runs are fused, and passages folded, by name; options are made of these without numpy.
+
+Packages add fusion methods through entry points ``adducir.fusion``.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, Field
+
+from adducir.core.errors import UsageError
+from adducir.core.registry import Family
+from adducir.core.texts import refused
+
+if TYPE_CHECKING:
+    from adducir.corpora.frames import Floats, Integers
+    from adducir.runs.fusion import FusionMethod
+
+_FUSION = "adducir.runs.fusion"
+FUSION: "Family[FusionMethod]" = Family(
+    "fusion",
+    f"{_FUSION}:FusionMethod",
+    {
+        "rrf": f"{_FUSION}:RRF",
+        "isr": f"{_FUSION}:ISR",
+        "log-isr": f"{_FUSION}:LogISR",
+        "borda": f"{_FUSION}:Borda",
+        "condorcet": f"{_FUSION}:Condorcet",
+        "combsum": f"{_FUSION}:CombSUM",
+        "combmnz": f"{_FUSION}:CombMNZ",
+        "combmax": f"{_FUSION}:CombMAX",
+        "combmin": f"{_FUSION}:CombMIN",
+        "combmed": f"{_FUSION}:CombMED",
+        "combanz": f"{_FUSION}:CombANZ",
+    },
+    what="fusion method",
+)
+METHODS = ("firstp", "maxp", "sump", "avgp")
+
+
+class Fold(NamedTuple):
+    """How passages are folded; as text ``maxp``, or ``maxp:_`` for passages named ``DOCNO_1``."""
+
+    method: str
+    separator: str = ""
+
+    @classmethod
+    def of(cls, value: "str | Fold") -> "Fold":
+        """Read a setting, such as ``"maxp"``.
+
+        Raises:
+            UsageError: It is not one of ``firstp``, ``maxp``, ``sump`` and ``avgp``.
+        """
+        if isinstance(value, cls):
+            return value
+        if not isinstance(value, str):
+            raise refused(value, "fold", f"one of {', '.join(METHODS)}")
+        method, _, separator = value.partition(":")
+        if method.lower() not in METHODS:
+            hint = "Name the passages' separator behind it if it is not # or %p: maxp:_."
+            raise UsageError(f"fold is one of {', '.join(METHODS)}, not {value!r}.", hint=hint)
+        return cls(method.lower(), separator)
+
+    def __str__(self) -> str:
+        return ":".join(filter(None, self))
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether a document's score needs all its passages, not only its best or first."""
+        return self.method in ("sump", "avgp")
+
+    def scores(self, groups: "Integers", scores: Any, is_first: Any) -> "tuple[Integers, Floats]":
+        """Fold passages, best first, whose ``groups`` number their documents.
+
+        Returns:
+            The row of each document's best (or first) passage, and the document's score.
+        """
+        import numpy as np
+
+        rows = np.flatnonzero(is_first) if self.method == "firstp" else np.arange(len(groups))
+        _, first, groups_of = np.unique(groups[rows], return_index=True, return_inverse=True)
+        best = rows[first]
+        if not self.reads_all:
+            return best, scores[best]
+        sums: Any = np.bincount(groups_of, weights=scores[rows], minlength=len(best))
+        return best, sums / np.bincount(groups_of) if self.method == "avgp" else sums
+
+
+def _spelt(value: str) -> str:
+    try:
+        return str(Fold.of(value))
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+
+
+FoldName = Annotated[str, AfterValidator(_spelt)]
+FOLD: Any = Field(
+    None,
+    description="Fold passages to documents: firstp, maxp, sump or avgp.",
+    json_schema_extra={"rare": True, "flag": True},
+)
