@@ -275,7 +275,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
         entry = part_of(recipe, "systems", system)
         seeds, files = entry.get("seeds"), dict.fromkeys(runs, "")
         for data, seed in product(runs, seeds if isinstance(seeds, list) and seeds else [None]):
-            run = runs[data].get(system if seed is None else run_name(system, seed), _Run())
+            run = runs[data].get(run_name(system, seed), _Run())
             file = str(run.file or run.given)
             files[data] = file.replace(f".seed{seed}.", ".seed{seed}.")
             if next(_outside(file, study), None) or not (study / file).is_file():

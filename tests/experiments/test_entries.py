@@ -18,10 +18,11 @@ from adducir.experiments.known_item.system import (
     open_data,
 )
 from adducir.experiments.retrieval.corpora import Scoring, SourceCorpus, TopicsRecipe
+from adducir.experiments.retrieval.fuse import Fusion
 from adducir.experiments.retrieval.indexes import IndexEntry
 from adducir.experiments.retrieval.rerank import Rerank
 from adducir.experiments.retrieval.runs import Given, RunOpening, RunStep, Surroundings
-from adducir.experiments.retrieval.search import Fusion, Search
+from adducir.experiments.retrieval.search import Search
 from adducir.experiments.retrieval.study import Retrieval
 from adducir.experiments.sections import Graph, Known, Opening, Planner
 from adducir.experiments.step import Context

@@ -203,9 +203,9 @@ class RankingSystem(SystemEntry):
 
     contexts: tuple[ContextName, ...] = ()  # the contexts to rank with; empty for all
 
-    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
-        """Open what it names, without loading or training; yields notes on data sets."""
-        return iter(())
+    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterable[tuple[str, str]]:
+        """Open what it names, without loading or training; gives notes on data sets."""
+        return ()
 
     def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
         """The steps that train it for a context, in order."""

@@ -1,7 +1,7 @@
 """Systems that rank with vectors: dual encoders, trained or not, and late interaction."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -56,9 +56,9 @@ class _Vectors(RankingSystem):
         """The model, which must exist."""
         return self.source_in(step.data.folder)
 
-    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
+    def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterable[tuple[str, str]]:
         self.source_in(opening.folder).identity()
-        return super().open(opening, data)
+        return ()
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
         trained = step.models
@@ -121,7 +121,7 @@ class Trained(_Vectors):
 
     def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterator[tuple[str, str]]:
         """Open the recipes, and check training against test data."""
-        notes, folder = list[tuple[str, str]](), opening.folder
+        folder = opening.folder
         with gathering() as gathered:
             for number, recipe_name in enumerate(as_tuple(self.train)):
                 document = load(file_path(recipe_name, folder))
@@ -143,14 +143,11 @@ class Trained(_Vectors):
                     )
                 if gathered(partial(training.identity, folder)) is not None:
                     for tested, count in _learned(training, folder, data):
-                        notes.append(
-                            (
-                                tested,
-                                f"{count:,} gold items of {tested} read like spans that "
-                                f"{opening.name} was trained on ({document.path.name}).",
-                            )
+                        yield (
+                            tested,
+                            f"{count:,} gold items of {tested} read like spans that "
+                            f"{opening.name} was trained on ({document.path.name}).",
                         )
-        return iter(notes)
 
     def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
         changes = (

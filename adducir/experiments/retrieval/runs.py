@@ -89,9 +89,9 @@ class System(SystemEntry):
     def answer(self, step: "RunStep", context: "Context") -> Answer:
         """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
-    def conflicts(self, file: "Surroundings") -> Iterator[tuple[KeyPath, str]]:
+    def conflicts(self, file: "Surroundings") -> Iterable[tuple[KeyPath, str]]:
         """What does not agree with the rest of the file: keys and messages."""
-        return iter(())
+        return ()
 
     def inputs(self, file: "Surroundings") -> Iterable[Link]:
         """The runs and indexes that it is made from; also those that it does not name."""
@@ -142,7 +142,7 @@ SYSTEMS = Family(
     System,
     {
         "index": f"{_HERE}.search:Search",
-        "fuse": f"{_HERE}.search:Fusion",
+        "fuse": f"{_HERE}.fuse:Fusion",
         "rerank": f"{_HERE}.rerank:Rerank",
         "oracle": f"{_HERE}.rerank:Oracle",
         "query2doc": f"{_HERE}.query2doc:Query2doc",
@@ -264,12 +264,9 @@ class Given(System, RunReading):
             yield Link(("run", name), "topics", name)
 
     def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
-        if isinstance(self.run, str):
-            if len(file.topic_sets) > 1:
-                message = "with several topic sets, give a run for each: `{topic set: file}`"
-                yield ("run",), message
-            return
-        for topic_set in file.topic_sets:
+        if isinstance(self.run, str) and len(file.topic_sets) > 1:
+            yield ("run",), "with several topic sets, give a run for each: `{topic set: file}`"
+        for topic_set in file.topic_sets if isinstance(self.run, dict) else ():
             if topic_set not in self.run:
                 yield ("run",), f"a run for the topic set `{topic_set}` is missing"
 
@@ -278,11 +275,9 @@ class Given(System, RunReading):
         return Path(file if trial.seed is None else file.replace("{seed}", str(trial.seed)))
 
     def step(self, opening: RunOpening) -> Step:
-        keys: KeyPath = ("run",)
-        if isinstance(self.run, dict):
-            if opening.data not in self.run:
-                raise Known
-            keys = ("run", opening.data)
+        keys = ("run", opening.data) if isinstance(self.run, dict) else ("run",)
+        if isinstance(self.run, dict) and opening.data not in self.run:
+            raise Known
         with opening.at(*keys):
             run = self.read_run(file_path(str(opening.path), opening.folder))
             run = run.fold(self.fold) if self.fold else run
@@ -290,10 +285,8 @@ class Given(System, RunReading):
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, second = run.qids[0], judged.qrels.qids[0]
             message = f"{run.path}: none of its topics is judged in `{opening.data}`"
-            opening.planner.add(
-                (*opening.place, *keys),
-                f"{message} (it has {first!r}; the judged ones include {second!r})",
-            )
+            message = f"{message} (it has {first!r}; the judged ones include {second!r})"
+            opening.planner.add((*opening.place, *keys), message)
         return GivenRun(opening.trial, run, str(opening.path), self.fold)
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
@@ -400,18 +393,14 @@ class Python(System):
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
         code: Code = step.opened
-        parts = step.parts
-        arguments = dict(self.arguments)
+        parts, arguments = step.parts, dict(self.arguments)
         if "searches" in parts:
             arguments["index"] = parts["searches"].open(context)
         started = time.perf_counter()
         transform = getattr(code.call(arguments), "transform", None)
         if transform is None:
-            raise InputError(
-                f"{code.name} does not return a transformer: `transform` is missing.",
-                path=code.path,
-                hint="Return a pyterrier.Transformer.",
-            )
+            message = f"{code.name} does not return a transformer: `transform` is missing."
+            raise InputError(message, path=code.path, hint="Return a pyterrier.Transformer.")
         frame = self._frame(step, context)
         try:
             answer = transform(frame)

@@ -323,11 +323,11 @@ class RetrievalStudy(Study):
         return goals
 
     def others(self) -> Sequence[Step]:
-        place = {name: number for number, name in enumerate(self.recipe.indexes)}
+        order = [*self.recipe.indexes]
         indexes = [key for key in self._opened if key[0] == "indexes"]
         return [
             self._opened[key] or Absent(index_path(self.folder, *key[1:]), "build", 1, "index")
-            for key in sorted(indexes, key=lambda key: place.get(key[1], 0))
+            for key in sorted(indexes, key=lambda key: order.index(key[1]))
         ]
 
     def warnings(self) -> Iterator[tuple[str, str]]:
@@ -359,8 +359,7 @@ class RetrievalStudy(Study):
         corpora, noted = {fingerprint(entry.corpus.identity()) for entry in opened}, set[Any]()
         for trial, step in self.steps.items():
             for model in models_of(step) if trial.data in self.topic_sets else ():
-                ending = "" if trial.seed is None else run_name("", trial.seed)
-                name = shown(model.path, self.folder).removesuffix(ending)
+                name = shown(model.path, self.folder).removesuffix(run_name("", trial.seed))
                 if (name, trial.data) in noted:
                     continue
                 noted.add((name, trial.data))
@@ -375,7 +374,6 @@ class RetrievalStudy(Study):
                 yield from seen.warnings(name, queries, judged.qrels.frame["docno"], trial.data)
 
     def findings(self, context: "Context") -> Sequence[Finding]:
-        from adducir.experiments.retrieval.costs import cost_columns, cost_figures
         from adducir.experiments.retrieval.table import summarize
         from adducir.tables.build import build_table
 
@@ -384,8 +382,12 @@ class RetrievalStudy(Study):
         recipe, steps, names = self.recipe, self.steps, self.measure_names
         comparison, facts, values = summarize(recipe, self.topic_sets, steps, self.indexes, context)
         values["notes"] = [*self.seed_notes(), *values["notes"]]
+        further: dict[str, Any] = {}
+        if recipe.costs:
+            from adducir.experiments.retrieval.costs import NOTE, cost_columns, cost_figures
+
+            values["notes"].append(NOTE.format(names=", ".join(dict.fromkeys(recipe.costs))))
+            further["columns"] = cost_columns(recipe.costs, names)
+            further["figures"] = cost_figures(recipe.costs, steps, comparison)
         layout = self.layout(self.provenance(facts, self.measures), measure_names=names, **values)
-        costs = cost_figures(recipe.costs, steps, comparison)
-        columns = cost_columns(recipe.costs, names)
-        table = build_table(comparison, layout, figures=costs, columns=columns)
-        return [Finding(table, each="per-topic")]
+        return [Finding(build_table(comparison, layout, **further), each="per-topic")]

@@ -15,7 +15,6 @@ from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import TopicSet
-from adducir.experiments.retrieval.costs import NOTE
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
@@ -94,10 +93,8 @@ def summarize(
         snippets=snippets(recipe.table.snippets, hits, topic_sets, [*indexes.values()]),
         costs={name: _cost([*by_seed.values()]) for name, by_seed in costs.items()},
     )
-    asked = ", ".join(dict.fromkeys(recipe.costs))
-    costs_note = [NOTE.format(names=asked)] if asked else []
     layout = {
-        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes, *costs_note],
+        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes],
         "sections": {name: row.group for name, row in recipe.systems.items() if row.group},
         "material": material,
         "powered": [
