@@ -43,7 +43,7 @@ from adducir.corpora.frames import (
     rows_of,
 )
 from adducir.corpora.sources import BUNDLED, resolve
-from adducir.corpora.tables import PARQUET, Quotes, json_table, read_table
+from adducir.corpora.tables import PARQUET, Quotes, checked, json_table, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -255,11 +255,16 @@ def _read(
     if "annotation" in getattr(judged, "columns", ()):
         progress().note_once(f"{place}: LARA's judgements, whose annotation is the grade")
     if judged is not None:
-        try:
-            frame = _judgements(judged, repeats=repeats)
+
+        def check(rows: Any) -> pl.DataFrame:
+            frame = _judgements(rows, repeats=repeats)
             if subtopics:
                 names = ("subtopic", "subtopic_id", SUBTOPIC)
-                frame = frame.with_columns(ids_of(column_of(judged, names, "qrels"), SUBTOPIC))
+                frame = frame.with_columns(ids_of(column_of(rows, names, "qrels"), SUBTOPIC))
+            return frame
+
+        try:
+            frame = check(judged) if table is None else checked(table, place, quotes, check)
         except UsageError as error:
             raise InputError(error.what, path=place, hint=error.hint) from error
         return Columns(frame.cast({"grade": pl.Float64}))

@@ -7,16 +7,18 @@ what quotes are in tab-separated files of all kinds (:func:`has_csv_quotes`).
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
 from adducir.core.csv_files import LONGEST_CELL
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import AdducirError, InputError, UsageError
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import read_objects
@@ -198,6 +200,9 @@ def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.Data
     try:
         frame = pl.read_csv(data, separator=separator, infer_schema=False, quote_char=quote)
     except pl.exceptions.PolarsError as error:
+        if path.is_file():
+            for _ in _csv_rows(path, quotes):
+                pass  # the first line that has too many cells is an error
         message = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
         hint = "If quotes are part of the text here, read them so with --quotes literal."
         hint = hint if quote and b'"' in data else ""
@@ -209,6 +214,42 @@ def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.Data
     if empty := len(frame) - len(filled):
         progress().note_once(f"{path}: {counted(empty, 'empty row')} skipped")
     return data, filled
+
+
+def checked(
+    table: pl.DataFrame,
+    path: Path,
+    quotes: Quotes | None,
+    check: Callable[[pl.DataFrame], pl.DataFrame],
+) -> pl.DataFrame:
+    """What a check makes of a file's table; its error names the line of the first row at fault."""
+
+    def fault(count: int) -> AdducirError | None:
+        try:
+            check(table.head(count))
+        except AdducirError as error:
+            return error
+        return None
+
+    try:
+        return check(table)
+    except AdducirError as error:
+        wrong, line, of_header = error, None, fault(0)
+        if suffix_of(path) != PARQUET and path.is_file():  # a stream cannot be read again
+            line = 1
+            if of_header is None or of_header.what != error.what:
+                counts = range(1, table.height + 1)
+                count = 1 + bisect_left(counts, True, key=lambda size: fault(size) is not None)
+                wrong = fault(count) or error
+                lines = read_lines(path)
+                delimiter = delimiter_of(next(text for _, text in lines if text.strip()))
+                rows = (
+                    begin
+                    for begin, cells in cells_of(lines, path, delimiter, quotes)
+                    if any(map(str.strip, cells))
+                )
+                line = next(islice(rows, count - 1, None), None)
+        raise InputError(wrong.what, path=path, line=line, hint=wrong.hint) from error
 
 
 def json_table(path: Path, numbers: Sequence[str]) -> pl.DataFrame:

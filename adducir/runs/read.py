@@ -36,7 +36,7 @@ from adducir.corpora.columns import (
 )
 from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
 from adducir.corpora.rank_llm import candidate_list
-from adducir.corpora.tables import Quotes, json_table, read_table
+from adducir.corpora.tables import Quotes, checked, json_table, read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
@@ -108,7 +108,7 @@ def columns_of(
             frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
         )
     elif table is not None:
-        frame = _scored(path, table, repeats)
+        frame = checked(table, path, quotes, lambda rows: _scored(path, rows, repeats))
         read_ = Columns(
             frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
         )

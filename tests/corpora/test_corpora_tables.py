@@ -152,3 +152,29 @@ def test_parquet_by_another_name_and_an_index_within_a_folder(tmp_path):
     for name in ("manifest.json", "documents.txt"):
         (tmp_path / "books" / "index" / name).write_text("{}")
     assert [one.docno for one in open_corpus(tmp_path / "books")] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "match"),
+    [
+        ("1,a,1\n\n1,b,x\n,c,1\n", 4, "not an integer|not a finite"),
+        ('1,"a",1\n"1","b\nc",1\n1,d,2.5\n', 5, "not an integer|not a finite"),
+        ("1,a,1\n,,\n1,a,2\n1,b,x\n", 4, "twice|repeated"),
+        ("1,a,1\n1,b,\n", 3, "integer|finite"),
+        ("1,a,1\n1,b,2,3\n", 3, "4 columns"),
+    ],
+)
+@pytest.mark.parametrize("read", [load_qrels, read_run])
+def test_a_fault_in_a_csv_file_names_its_line(read, rows, line, match, tmp_path):
+    path = tmp_path / "t.csv"
+    grade = "grade" if read is load_qrels else "score"
+    path.write_text(
+        f"qid,docno,{grade}\n{rows if read is load_qrels else rows.replace('2.5', 'y')}"
+    )
+    with pytest.raises(InputError, match=match) as raised:
+        read(path)
+    assert (raised.value.path, raised.value.line) == (path, line)
+    path.write_text(f"qid,dokno,{grade}\n{rows}")
+    with pytest.raises(InputError) as raised:
+        read(path)
+    assert raised.value.line in (1, line)

@@ -327,5 +327,6 @@ def test_lara_s_judgements_are_qrels(tmp_path):
     path.write_text("topic_id,doc_id,annotation,prob_yes,prob_no\n7,d1,1,.9,.1\n7,d2,0,.2,.8\n")
     assert load_qrels(path).frame.rows() == [("7", "d1", 1), ("7", "d2", 0)]
     path.write_text("topic_id,doc_id,annotation,prob_yes,prob_no\n7,d1,1,.9,.1\n7,d2,,.2,.8\n")
-    with pytest.raises(InputError):
+    with pytest.raises(InputError) as raised:
         load_qrels(path)
+    assert raised.value.line == 3
