@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
+from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
 
@@ -87,7 +88,7 @@ def _report(runs: Sequence[str], findings_: "Sequence[Finding]") -> Iterator[str
         alike.setdefault(tuple(finding._replace(run="") for finding in key), []).append(run)
     for findings, names in alike.items():
         counts = Counter(finding.severity for finding in findings)
-        shown = [f"{n} {_SHOWN[kind]}{'s' * (n > 1)}" for kind, n in counts.items()]
+        shown = [counted(n, _SHOWN[kind]) for kind, n in counts.items()]
         yield f"{', '.join(names)}: {', '.join(shown) or 'no findings'}"
         for finding in findings:
             place = f"line {finding.line}: " if finding.line else ""

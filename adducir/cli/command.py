@@ -256,10 +256,11 @@ class Command(Explained):
         return sections
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        title, *lines = str(self.epilog).split("\n\n")
-        with formatter.section(title.rstrip(":")):
-            for line in lines:  # whole, so that they can be copied
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+        title, *lines = (self.epilog or "").split("\n\n")
+        if lines:
+            with formatter.section(title.rstrip(":")):
+                for line in lines:  # whole, so that they can be copied
+                    formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         from adducir.core.artifacts import remember

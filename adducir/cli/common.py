@@ -24,10 +24,6 @@ def items(values: Any) -> Any:
     return [item.strip() for text in texts for item in text.split(",") if item.strip()]
 
 
-def _depth(value: Any) -> Any:
-    return None if value == "all" else value
-
-
 Names = Annotated[tuple[str, ...], BeforeValidator(items)]
 """Comma-separated or repeated texts."""
 Numbers = Annotated[tuple[float, ...], BeforeValidator(items)]
@@ -69,8 +65,18 @@ Qrels = Annotated[
 ]
 Depth = Annotated[
     Annotated[int, Field(ge=1)] | None,
-    BeforeValidator(_depth),
+    BeforeValidator(lambda value: None if value == "all" else value),
     option("Documents per topic, at most; 'all' for every document found.", metavar="N|all"),
+]
+Corpus = Annotated[
+    str, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True)
+]
+JsonLines = Annotated[Path, option("JSON lines to write, such as X.jsonl.gz.", "-o", writes=LINES)]
+PoolSeeds = Annotated[
+    bool,
+    option(
+        "Treat runs whose names differ only in seed1, seed2, ... as runs of one system.", rare=True
+    ),
 ]
 Tag = Annotated[str | None, option("The run's tag.", shown="the file's name")]
 Rebuild = Annotated[bool, option("Rebuild what exists.")]

@@ -5,8 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import MEASURING, Tabled, digests
 from adducir.core.errors import UsageError
 
@@ -41,7 +41,7 @@ class Compare(Tabled):
         metavar="MEASURES",
         panel=MEASURING,
     )
-    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    pool_seeds: common.PoolSeeds = False
     score_columns: Order | None = option(
         "What the columns of a table beside a topic's id are; or the order of a leaderboard's "
         "four columns.",
@@ -63,14 +63,13 @@ def compare(settings: Compare) -> None:
         adducir compare per-topic.csv --baseline BM25 --correction maxt
         adducir compare bm25.trec_eval splade.json -m AP --comparisons all-pairs -o table.html
     """
-    from adducir.cli.common import system_names
     from adducir.cli.console import open_progress
     from adducir.evaluation.score_files import is_leaderboard, read_scores
     from adducir.statistics.comparison import compare as compared
     from adducir.tables.build import build_table
 
     with open_progress():
-        names = system_names(settings.scores)
+        names = common.system_names(settings.scores)
         scores_of_files = [
             read_scores(path, name, by=settings.score_columns) for path, name in names.items()
         ]

@@ -70,10 +70,8 @@ def deepct_evaluate(settings: Evaluate) -> None:
 
 class Expand(Computing, Reading):
     model: Model
-    corpus: str = option(
-        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
-    )
-    output: Path = option("JSON lines to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    corpus: common.Corpus
+    output: common.JsonLines
     weights: Path | None = option(
         "Where to keep the words' weights, to render them again.",
         metavar="FOLDER",

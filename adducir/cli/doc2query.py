@@ -21,10 +21,8 @@ class Doc2Query(Computing, Reading):
         "-m",
         metavar="MODEL",
     )
-    corpus: str = option(
-        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
-    )
-    output: Path = option("JSON lines to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
+    corpus: common.Corpus
+    output: common.JsonLines
     number: int = option("Queries per document.", default=20, ge=1)
     filter: str | None = option(
         "A reranker that scores each query with its document (doc2query--).",

@@ -18,7 +18,6 @@ from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
-POOL_SEEDS = "Treat runs whose names differ only in seed1, seed2, ... as runs of one system."
 
 
 class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
@@ -57,7 +56,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
         default=False,
         rare=True,
     )
-    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    pool_seeds: common.PoolSeeds = False
     model_qrels: str | None = option(
         "A model's judgements of the topics of --qrels and of others, for prediction-powered means "
         "and differences.",

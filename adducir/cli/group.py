@@ -169,7 +169,10 @@ class Group(Explained, click.Group):
         return list(self.commands)  # not sorted
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, args if {*args} - {"--"} else ["--help"])
+        if not {*args} - {"--"} and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            raise UsageError("a command is missing.", hint=see_help(ctx))
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from adducir.cli.console import is_terminal, open_progress
 from adducir.core.errors import ArtifactError
-from adducir.core.texts import visible
+from adducir.core.texts import counted, visible
 from adducir.corpora.documents import Document, text_of
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def print_hits(
         ranked = list(zip(hits.docnos, shown, hits.scores.tolist(), strict=True))
         documents = texts_of(index, list(shown))
     out = Screen()
-    out.print(Text(f"{visible(query)}: {len(ranked)} hit{'s' * (len(ranked) != 1)}", style="dim"))
+    out.print(Text(f"{visible(query)}: {counted(len(ranked), 'hit')}", style="dim"))
     names = index.fields or tuple(dict.fromkeys(n for d in documents.values() for n in d.fields))
     texts = {
         docno: text_of(
@@ -112,11 +112,9 @@ def print_hits(
             out.print(Padding(marker.excerpt(texts[passage]), (0, 0, 0, 5)))
 
 
-def grade_style(grade: int | None) -> str:
-    return "dim" if grade is None else "green" if grade > 0 else "red"
-
-
 def graded(grades: Mapping[str, int], docno: str) -> Text:
     """The grade of a document, or a dash if unjudged."""
     grade = grades.get(docno)
-    return Text("–" if grade is None else str(grade), style=grade_style(grade))
+    if grade is None:
+        return Text("–", style="dim")
+    return Text(str(grade), style="green" if grade > 0 else "red")

@@ -12,7 +12,7 @@ from adducir.cli.command import Writes, option
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
 from adducir.core.recipe import needs, without
-from adducir.core.texts import nearest
+from adducir.core.texts import counted, nearest
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.runs.kinds import FOLD, FoldName
@@ -155,9 +155,8 @@ def search(settings: Search) -> None:
         write_run(found.run, settings.output, metadata, topics=topics.qids)
         rate = len(topics) / found.seconds if found.seconds else 0.0
         progress.note(
-            f"{settings.output}: {len(topics):,} topic{'s' * (len(topics) != 1)}, "
-            f"{len(found.run):,} hit{'s' * (len(found.run) != 1)}, "
-            f"{found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
+            f"{settings.output}: {counted(len(topics), 'topic')}, "
+            f"{counted(len(found.run), 'hit')}, {found.seconds:.1f} s ({shown_rate(rate)} topics/s)"
         )
         for line in found.remarks():
             progress.note(line)
@@ -241,10 +240,9 @@ def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMet
     for key in () if feedback is None else given:
         if key not in known:
             near = nearest(key, [*known, *fields]) or "."
-            what = (
+            raise UsageError(
                 f"`{key}` is a hyperparameter neither of {model} nor of {settings.feedback}{near}"
             )
-            raise UsageError(what)
     return MODELS.make(model, given), feedback
 
 

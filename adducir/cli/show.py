@@ -44,7 +44,13 @@ def show(settings: Show) -> None:
         _show_index(settings)
         return
     if settings.topic is None:
-        _show_model(settings)
+        from adducir.cli.console import show as line
+        from adducir.rerankers.describe import model_lines
+
+        if len(settings.runs) != 1:
+            raise UsageError("name one model, or give --topic to show runs.")
+        for text in model_lines(str(settings.runs[0])):  # some take a while
+            line(text)
         return
     from rich.cells import cell_len
     from rich.table import Table
@@ -133,13 +139,3 @@ def _show_index(settings: Show) -> None:
             line(f"{key.replace('_', ' ')}: {value}")
     if rows:
         line("\n".join(columns(rows)))
-
-
-def _show_model(settings: Show) -> None:
-    from adducir.cli.console import show as line
-    from adducir.rerankers.describe import model_lines
-
-    if len(settings.runs) != 1:
-        raise UsageError("name one model, or give --topic to show runs.")
-    for text in model_lines(str(settings.runs[0])):
-        line(text)

@@ -40,6 +40,8 @@ def test_help_lists_every_command(capsys, monkeypatch):
         assert f"\n  {name}  " in shown
     panels = [line for line in shown.splitlines() if line[:1].isalpha() and line.endswith(":")]
     assert panels[:2] == ["Options:", f"{CORE}:"]
+    assert main(["nuggets"]) == 2
+    assert "\n  assign " in capsys.readouterr().out
     assert main([]) == 0
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.console import columns, near, note, open_progress, show
-from adducir.cli.evaluate import POOL_SEEDS
 from adducir.cli.tabled import Tabled, TableOptions, digests
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
@@ -263,7 +262,7 @@ class Ranks(Tabled):
         default="pessimistic",
     )
     random: bool = option("Add the expectation of a random ranking.", default=False)
-    pool_seeds: bool = option(POOL_SEEDS, default=False, rare=True)
+    pool_seeds: common.PoolSeeds = False
     by: str | None = option(
         "Also show groups of queries, by another column.", default=None, metavar="KEY"
     )
