@@ -110,7 +110,7 @@ class OfSubtopics(Graded):
         """(T,) values, from where each document relevant to a subtopic is ranked, (n,)."""
 
 
-class Cut(OfSubtopics):
+class SubtopicsAtCutoff(OfSubtopics):
     cutoff: int = Field(..., ge=1, description="The cutoff.")
     judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
@@ -149,7 +149,7 @@ class Novelty(OfSubtopics):
         return float((np.power(self.kept, places) * self.discounts(places)).sum())
 
 
-class ERRIA(Cut, Novelty):
+class ERRIA(SubtopicsAtCutoff, Novelty):
     """ERR-IA@k (Chapelle et al., CIKM 2009): ERR over a topic's subtopics, of equal weight."""
 
     def discounts(self, rank: Integers) -> Floats:
@@ -162,7 +162,7 @@ class NERRIA(ERRIA):
     is_normalised: ClassVar = True
 
 
-class AlphaDCG(Cut, Novelty):
+class AlphaDCG(SubtopicsAtCutoff, Novelty):
     """alpha-DCG@k (Clarke et al., SIGIR 2008)."""
 
     alpha: float = Field(0.5, ge=0, le=1, description="How little a repetition gains.")
@@ -208,7 +208,7 @@ class APIA(OfSubtopics):
         return share(subtopics.sums(gains, top), subtopics.counts)
 
 
-class PIA(Cut):
+class PIA(SubtopicsAtCutoff):
     """P-IA@k: the mean precision of a topic's subtopics."""
 
     def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:

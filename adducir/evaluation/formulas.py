@@ -42,7 +42,7 @@ class Condensable(Graded):
     judged_only: bool = Field(False, description="Leave out unjudged documents.")
 
 
-class Cut(Condensable):
+class OptionalCutoff(Condensable):
     cutoff: int | None = Field(None, ge=1, description="The cutoff.")
 
 
@@ -72,7 +72,7 @@ class Linear(MeasureKind):
         return lists.sums(lists.topic[top], gained)
 
 
-class AP(Cut):
+class AP(OptionalCutoff):
     """AP (m_map.c); AP@k (m_map_cut.c) divides by all relevant documents too."""
 
     def values(self, lists: Lists) -> Floats:
@@ -304,7 +304,7 @@ class R(AtCutoff):
         return share(lists.sums(relevant.topic), relevant.total)
 
 
-class RR(Cut):
+class RR(OptionalCutoff):
     """RR (m_recip_rank.c); RR@k (ir_measures') is 0 if the first relevant document is below k."""
 
     def values(self, lists: Lists) -> Floats:

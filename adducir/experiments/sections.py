@@ -36,7 +36,7 @@ T = TypeVar("T")
 ENTRIES = {"corpora": "corpus", "indexes": "index", "topics": "topic set", "systems": "system"}
 
 
-class Known(AdducirError):  # noqa: N818
+class Reported(AdducirError):  # noqa: N818
     """Something cannot be opened; the reason is already recorded."""
 
     def __init__(self) -> None:
@@ -78,23 +78,23 @@ class Planner:
 
     @contextmanager
     def at(self, *place: str | int) -> Iterator[None]:
-        """Open what an entry names; errors are recorded and raised as :class:`Known`."""
+        """Open what an entry names; errors are recorded and raised as :class:`Reported`."""
         with planning(is_dry=self._dry_run or self._is_broken) as later:
             try:
                 yield
-            except Known:
+            except Reported:
                 raise
             except AdducirError as error:
                 if error.absent:
                     self._missing += [(place, part) for part in error.parts]
                 else:
                     self._errors[ErrorDetail(place, error.paragraph())] = error
-                raise Known from error
+                raise Reported from error
             finally:
                 self._later += [(place, need) for need in later]
 
     def opening(self, place: KeyPath, opener: Callable[[], T]) -> T | None:
-        with suppress(Known), self.at(*place):
+        with suppress(Reported), self.at(*place):
             return opener()
         return None
 
@@ -226,7 +226,7 @@ class Opening:
 
     def linked(self, key: str) -> Any:
         if self.links.get(key) is None:
-            raise Known
+            raise Reported
         return self.links[key]
 
     def training(

@@ -12,9 +12,9 @@ from adducir.core.errors import InputError
 from adducir.evaluation.measures import parse_measures
 from adducir.experiments.known_item.system import (
     ContextRecipe,
-    DataRecipe,
-    Lexical,
+    LexicalRanking,
     RankStep,
+    SpanDataRecipe,
     open_data,
 )
 from adducir.experiments.retrieval.corpora import Scoring, SourceCorpus, TopicsRecipe
@@ -24,7 +24,7 @@ from adducir.experiments.retrieval.rerank import Rerank
 from adducir.experiments.retrieval.runs import Given, RunOpening, RunStep, Surroundings
 from adducir.experiments.retrieval.search import Search
 from adducir.experiments.retrieval.study import Retrieval
-from adducir.experiments.sections import Graph, Known, Opening, Planner
+from adducir.experiments.sections import Graph, Opening, Planner, Reported
 from adducir.experiments.step import Context
 from adducir.experiments.study import Trial
 
@@ -65,7 +65,7 @@ def test_a_corpus_and_its_index(planner: Planner) -> None:
     assert step.why() == MISSING
     step.make(Context(threads=1))
     assert step.why() is None
-    with pytest.raises(Known):  # the corpus's own errors are recorded where it is opened
+    with pytest.raises(Reported):  # the corpus's own errors are recorded where it is opened
         entry.open(Opening(planner, "indexes", "ix", links={"corpus": None}))
     planner.check()
 
@@ -77,12 +77,12 @@ def test_a_run_and_the_runs_it_is_made_of(planner: Planner, topics: Any) -> None
     step.make(Context(threads=1))
     docnos = step.read().frame.filter(qid="1")["docno"].to_list()
     assert docnos == ["d9", "d1"]  # 99 + 100 and 100 + 99, of which the greater docno is first
-    with pytest.raises(Known):
+    with pytest.raises(Reported):
         Fusion(fuse=("A", "B")).step(opening(planner, "F", None, **members))
 
 
 def test_errors_stand_at_the_entrys_own_place(planner: Planner, study: Study) -> None:
-    with pytest.raises(Known):
+    with pytest.raises(Reported):
         SourceCorpus(source="nowhere.jsonl").open(Opening(planner, "corpora", "pets"))
     with pytest.raises(InputError, match=r"nowhere\.jsonl") as error:
         planner.check()
@@ -106,8 +106,8 @@ def test_a_ranking_of_known_items(tmp_path: Path) -> None:
         for n in "123"
     ]
     (tmp_path / "spans.jsonl").write_text("\n".join(lines))
-    data = open_data(DataRecipe(spans="spans.jsonl"), tmp_path)
-    system, trial = Lexical.model_validate({"bm25": {}}), Trial("BM25", "A", None, "L")
+    data = open_data(SpanDataRecipe(spans="spans.jsonl"), tmp_path)
+    system, trial = LexicalRanking.model_validate({"bm25": {}}), Trial("BM25", "A", None, "L")
     step = RankStep(trial, tmp_path / "ranks", system, data, ContextRecipe(right=0))
     assert step.recipe()["bm25"]["k1"] == 1.5
     assert step.why() == MISSING

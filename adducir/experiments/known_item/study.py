@@ -13,14 +13,14 @@ from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
     ContextName,
     ContextRecipe,
-    DataRecipe,
     RankingSystem,
     RankStep,
     SpanData,
+    SpanDataRecipe,
     folder_name,
     open_data,
 )
-from adducir.experiments.sections import Known, Name, Opening, Planner
+from adducir.experiments.sections import Name, Opening, Planner, Reported
 from adducir.experiments.step import Step
 from adducir.experiments.study import Finding, Study, Task, Trial
 from adducir.models.machine import Precision
@@ -46,7 +46,7 @@ class KnownItem(Task):
     """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
     task: Literal["known-item"]  # ``known-item``
-    data: Annotated[dict[Name, DataRecipe], Field(min_length=1)]  # data sets: a table each
+    data: Annotated[dict[Name, SpanDataRecipe], Field(min_length=1)]  # data sets: a table each
     # how contexts are read: a section of the tables each
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
     systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # the systems to compare
@@ -83,11 +83,11 @@ class KnownItemStudy(Study):
         self.learned: dict[str, list[str]] = {}  # notes on gold items in the training data
         self.data: dict[str, SpanData] = {}
         for name, data in recipe.data.items():
-            with suppress(Known), planner.at("data", name):
+            with suppress(Reported), planner.at("data", name):
                 self.data[name] = open_data(data, self.folder)
         self._opened: set[str] = set()
         for name, system in recipe.systems.items():
-            with suppress(Known), planner.at("systems", name):
+            with suppress(Reported), planner.at("systems", name):
                 for tested, note in system.open(Opening(planner, "systems", name), self.data):
                     self.learned.setdefault(tested, []).append(note)
                 self._opened.add(name)
@@ -102,7 +102,7 @@ class KnownItemStudy(Study):
 
     def step(self, trial: Trial) -> Step:
         if trial.data not in self.data or trial.system not in self._opened:
-            raise Known
+            raise Reported
         recipe, system = self.recipe, self.recipe.systems[trial.system]
         opening = Opening(
             self.planner, "systems", trial.system, trial.seed, trainings=self.trainings

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Okapi
 
 
-class DataRecipe(GroupShares):
+class SpanDataRecipe(GroupShares):
     """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
     spans: Several = ()  # files of masked spans, all of them candidates for every context
@@ -69,7 +69,7 @@ class DataRecipe(GroupShares):
         )
 
     @model_validator(mode="after")
-    def _fits(self) -> "DataRecipe":
+    def _fits(self) -> "SpanDataRecipe":
         if len(self.brought) + bool(as_tuple(self.spans)) != 1:
             raise ValueError(
                 f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
@@ -104,7 +104,7 @@ class DataRecipe(GroupShares):
 
 @dataclass(frozen=True)
 class SpanData:
-    recipe: DataRecipe
+    recipe: SpanDataRecipe
     folder: Path
     spans: tuple[MaskedSpan, ...]
     identity: str
@@ -131,7 +131,7 @@ class SpanData:
                 yield replace(task, spans=spans, gold=gold, keys=_keys(spans))
 
 
-def open_data(recipe: DataRecipe, folder: Path) -> SpanData:
+def open_data(recipe: SpanDataRecipe, folder: Path) -> SpanData:
     """Read a data set's contexts, and choose those to rank."""
     paths = recipe.files(folder)
     with gathering() as opening:
@@ -233,7 +233,7 @@ RANKING_SYSTEMS = Family(
     "ranking_systems",
     RankingSystem,
     {
-        "bm25": f"{_HERE}.system:Lexical",
+        "bm25": f"{_HERE}.system:LexicalRanking",
         "encoder": f"{_HERE}.vectors:Pretrained",
         "train": f"{_HERE}.vectors:Trained",
         "colbert": f"{_HERE}.vectors:ColBERT",
@@ -325,7 +325,7 @@ class LexicalPart(Recipe):
     analysis: Literal["split", "lucene"] = "split"
 
 
-class Lexical(RankingSystem):
+class LexicalRanking(RankingSystem):
     """BM25."""
 
     bm25: LexicalPart  # its parameters and analysis

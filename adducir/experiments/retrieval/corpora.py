@@ -200,7 +200,7 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class TopicSet(JudgedTopics):
+class OpenedTopics(JudgedTopics):
     evaluator: Evaluator
     model: Evaluator | None = None  # with the judgements of a model, named ``judge``
     judge: str = ""
@@ -242,7 +242,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
 
-    def open(self, opening: Opening, scoring: "Scoring") -> TopicSet | None:
+    def open(self, opening: Opening, scoring: "Scoring") -> OpenedTopics | None:
         """Topics and judgements that match; None after recording an error."""
         place, planner, folder = opening.place, opening.planner, opening.folder
 
@@ -271,7 +271,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
             model = planner.opening((*place, "model_qrels"), load_model)
         if evaluator is None:
             return None
-        return TopicSet(opening.name, topics, qrels, evaluator, model, self.judge)
+        return OpenedTopics(opening.name, topics, qrels, evaluator, model, self.judge)
 
     def _model(
         self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"

@@ -17,7 +17,7 @@ from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.evaluation.scores import run_name
 from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
-from adducir.experiments.sections import Known, Linked, Name, Opening, file_name, is_recipe
+from adducir.experiments.sections import Linked, Name, Opening, Reported, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.indexes.kinds import settings_of
 from adducir.indexes.settings import IndexSettings
@@ -105,7 +105,7 @@ class IndexStep(Step):
         if self.fields:
             self.fingerprint = self.settings.fingerprint(self.corpus, identity)
         self.why()  # raises if something else is there
-        with suppress(Known), opening.at("fields"):
+        with suppress(Reported), opening.at("fields"):
             refuse_unknown_fields(self.corpus, self.fields or self.corpus.default_fields)
 
     def recipe(self) -> Mapping[str, Any]:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scorer:
+class OpenedReranker:
     """A system's reranker, which exists or is trained first."""
 
     recipe: RerankerRecipe
@@ -113,11 +113,11 @@ class Rerank(System):
                 recipe: Any = model.plan.recipe
                 opener = partial(open_trained, file_path(self.by, folder), model.path)
                 identity = identity_of(recipe, model.fingerprint)
-                scorer = Scorer(recipe, identity, opener, (model,))
+                scorer = OpenedReranker(recipe, identity, opener, (model,))
             else:
                 reranker = open_reranker(expanded(self.by), folder)
                 # An unreadable model is an error before anything runs.
-                scorer = Scorer(reranker.recipe, reranker.identity, lambda: reranker)
+                scorer = OpenedReranker(reranker.recipe, reranker.identity, lambda: reranker)
         reads = [] if scorer.models else [place]
         step = RunStep(self, opening, scorer.models, reads, scorer)
         if fields := self.fields or as_tuple(scorer.recipe.fields):
@@ -132,7 +132,7 @@ class Rerank(System):
         return step
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        scorer: Scorer = step.opened
+        scorer: OpenedReranker = step.opened
         return {
             "reranker": scorer.identity,
             "fields": list(
@@ -143,7 +143,7 @@ class Rerank(System):
         }
 
     def answer(self, step: RunStep, context: "Context") -> Answer:
-        scorer: Scorer = step.opened
+        scorer: OpenedReranker = step.opened
 
         reranker = context.shared(
             ("reranker", step.trial.run),

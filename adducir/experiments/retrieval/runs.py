@@ -23,14 +23,14 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family
 from adducir.core.returned import instance
 from adducir.corpora.sources import file_path
-from adducir.experiments.retrieval.corpora import TopicSet
+from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexEntry
 from adducir.experiments.sections import (
     Graph,
-    Known,
     Link,
     Name,
     Opening,
+    Reported,
     SystemEntry,
     file_name,
 )
@@ -126,7 +126,7 @@ class RunOpening(Opening):
     """What a system's run is opened with; its links are :meth:`System.inputs`."""
 
     data: str  # the topic set's name
-    topic_set: TopicSet | None  # None after an error
+    topic_set: OpenedTopics | None  # None after an error
     path: Path
     depth: int | None  # of the run; None for all documents
 
@@ -169,7 +169,7 @@ class RunStep(Step):
         opening = self.opening
         self.parts = {key: opening.linked(key) for key in opening.links}
         if opening.topic_set is None:
-            raise Known
+            raise Reported
         self.topic_set, self.topics = opening.topic_set, opening.topic_set.topics
         self.trial, self.path, self.depth = opening.trial, opening.path, opening.depth
         self.verb, self.tag = self.system.verb, file_name(self.trial.run)
@@ -277,7 +277,7 @@ class Given(System, RunReading):
     def step(self, opening: RunOpening) -> Step:
         keys = ("run", opening.data) if isinstance(self.run, dict) else ("run",)
         if isinstance(self.run, dict) and opening.data not in self.run:
-            raise Known
+            raise Reported
         with opening.at(*keys):
             run = self.read_run(file_path(str(opening.path), opening.folder))
             run = run.fold(self.fold) if self.fold else run
@@ -301,7 +301,7 @@ class GivenRun(Step):
 
     def __init__(self, trial: Trial, run: Run, name: str, fold: str | None = None) -> None:
         if run.path is None:
-            raise Known
+            raise Reported
         self.trial, self.run, self.path = trial, run, run.path
         self.name, self.fold, self.digest = name, fold, file_digest(self.path)
         self.fingerprint = fingerprint([self.digest, fold]) if fold else self.digest

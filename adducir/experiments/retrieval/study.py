@@ -46,12 +46,12 @@ from adducir.experiments.retrieval.runs import (
 )
 from adducir.experiments.sections import (
     EntryName,
-    Known,
     Link,
     Name,
     Natural,
     Opening,
     Planner,
+    Reported,
     RunTableRecipe,
     file_name,
 )
@@ -240,7 +240,7 @@ class RetrievalStudy(Study):
 
     def index(self, name: str, seed: int | None = None) -> IndexStep:
         if (step := self._open("indexes", name, seed)) is None:
-            raise Known
+            raise Reported
         return step
 
     @property
@@ -261,7 +261,7 @@ class RetrievalStudy(Study):
     def step(self, trial: Trial) -> Step:
         system = self.recipe.systems.get(trial.system)
         if system is None or self.graph.is_circular(("systems", trial.system)):
-            raise Known
+            raise Reported
         if getattr(system, "tune", None) is None:
             step = system.step(self._opening(system, trial))
         else:
@@ -270,7 +270,7 @@ class RetrievalStudy(Study):
                 for data in self.recipe.topics
             }
             if openings.keys() > self.topic_sets.keys():
-                raise Known
+                raise Reported
             tunable: Any = system
             step = tunable.tuned(openings, trial.data, self.pool, self.recipe.negative_grades)
         for planned, planned_step in self.planned.items():

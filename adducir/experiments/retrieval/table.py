@@ -14,7 +14,7 @@ from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
-from adducir.experiments.retrieval.corpora import TopicSet
+from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
@@ -40,7 +40,7 @@ MOST_FOLDS_SHOWN = 3
 
 def summarize(
     recipe: "Retrieval",
-    topic_sets: Mapping[str, TopicSet],
+    topic_sets: Mapping[str, OpenedTopics],
     steps: Mapping[Trial, Any],
     indexes: Mapping[str, IndexStep],
     context: "Context",
@@ -107,7 +107,7 @@ def summarize(
 
 
 def _evaluate(
-    rows: Mapping[Trial, Any], topic_sets: Mapping[str, TopicSet], facts: Mapping[str, RunFacts]
+    rows: Mapping[Trial, Any], topic_sets: Mapping[str, OpenedTopics], facts: Mapping[str, RunFacts]
 ) -> Scores:
     scores: list[Scores] = []
     several = len(topic_sets) > 1
@@ -255,7 +255,7 @@ LENGTH = 240
 def snippets(
     shown: Snippets,
     hits: Mapping[str, Mapping[str, pl.DataFrame]],
-    topic_sets: Mapping[str, TopicSet],
+    topic_sets: Mapping[str, OpenedTopics],
     indexes: Sequence[IndexStep],
 ) -> dict[str, str]:
     """The first characters of hits by docno; for weighted words, the original texts."""
