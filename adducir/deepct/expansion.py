@@ -62,8 +62,16 @@ _NAME = "weights-{:06d}.safetensors"
 def weights_fingerprint(
     corpus: Corpus, model_fingerprint: str, precision: Precision = "float32"
 ) -> str:
-    inputs = {"corpus": fingerprint(corpus.identity()), "model": model_fingerprint}
-    return artifact_fingerprint(KIND, {"precision": precision}, inputs, _VERSION)
+    return artifact_fingerprint(**_about(corpus, model_fingerprint, precision))
+
+
+def _about(corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "recipe": {"precision": precision},
+        "inputs": {"corpus": fingerprint(corpus.identity()), "model": model},
+        "builder_version": _VERSION,
+    }
 
 
 def predict_corpus_weights(
@@ -79,39 +87,37 @@ def predict_corpus_weights(
     ``model`` is a term weighter's folder; documents may lack its text fields.
     """
     note_older(model)
-    return _Weighting(size=CHUNK, running=running, model=model, corpus=corpus).build(
-        output,
-        kind=KIND,
-        recipe={"precision": running.precision},
-        inputs={
-            "corpus": fingerprint(corpus.identity()),
-            "model": ModelSource(str(model), model).identity(),
-        },
-        builder_version=_VERSION,
-        rebuild=rebuild,
-    )
+    about = _about(corpus, ModelSource(str(model), model).identity(), running.precision)
+    work = _Weighting(size=CHUNK, running=running, model=model, corpus=corpus)
+    return work.build(output, rebuild=rebuild, **about)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Weighting(ModelWork):
-    model: Path
+class DocumentWork(ModelWork):
+    """What a model computes of each document of a corpus."""
+
     corpus: Corpus
-    doing: ClassVar[str] = "weighting"
     unit: ClassVar[str] = "documents"
 
     @property
     def total(self) -> int | None:
         return self.corpus.size_hint()
 
+    def items(self, *, check: bool) -> Iterator[Any]:
+        return refuse_duplicates(self.corpus) if check else iter(self.corpus)
+
+    def describe(self, item: Any) -> tuple[str, bytes]:
+        return item.docno, json.dumps(item.fields).encode("ascii")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Weighting(DocumentWork):
+    model: Path
+    doing: ClassVar[str] = "weighting"
+
     def check(self) -> None:
         Settings.load(self.model)
         ModelSource(str(self.model), self.model).local()
-
-    def items(self, *, check: bool) -> Iterator[Document]:
-        return refuse_duplicates(self.corpus) if check else iter(self.corpus)
-
-    def describe(self, item: Document) -> tuple[str, bytes]:
-        return item.docno, json.dumps(item.fields).encode("ascii")
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Document]], Arrays]:
         weighter = TermWeighter.load(self.model).to(device)
@@ -205,20 +211,43 @@ class Rendering(Recipe):
 
 
 @dataclass(frozen=True)
-class ExpandedCorpus:
-    """A corpus's documents with weighted words; weights are opened when it is read."""
+class AddedField:
+    """A corpus's documents with one more field."""
 
-    added: ClassVar[str] = WEIGHTED
+    added: ClassVar[str]
 
     base: Corpus
-    weights: Path
-    weights_fingerprint: str
-    settings: Settings
-    rendering: Rendering
 
     @property
     def source(self) -> str:
         return self.base.source
+
+    def size_hint(self) -> int | None:
+        return self.base.size_hint()
+
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return self.base.places(docno)
+
+    def with_field(self, document: Document, text: str) -> Document:
+        if self.added in document.fields:
+            raise InputError(
+                f"the document {document.docno!r} already has a field {self.added!r}.",
+                path=self.source,
+                hint="Expand the original corpus.",
+            )
+        return Document(document.docno, {**document.fields, self.added: text})
+
+
+@dataclass(frozen=True)
+class ExpandedCorpus(AddedField):
+    """A corpus's documents with weighted words; weights are opened when it is read."""
+
+    added: ClassVar[str] = WEIGHTED
+
+    weights: Path
+    weights_fingerprint: str
+    settings: Settings
+    rendering: Rendering
 
     @property
     def default_fields(self) -> tuple[str, ...]:
@@ -230,16 +259,9 @@ class ExpandedCorpus:
             yield self._expanded(document, passages)
 
     def _expanded(self, document: Document, passages: Sequence[Weighted]) -> Document:
-        if WEIGHTED in document.fields:
-            raise InputError(
-                f"the document {document.docno!r} already has a field {WEIGHTED!r}.",
-                path=self.source,
-                hint="Expand the original corpus.",
-            )
         counts = self.rendering.counts(passages)
         words_of = ([word] * count for repetitions in counts for word, count in repetitions.items())
-        text = " ".join(" ".join(some) for some in words_of)
-        return Document(document.docno, {**document.fields, WEIGHTED: text})
+        return self.with_field(document, " ".join(" ".join(some) for some in words_of))
 
     def identity(self) -> dict[str, Any]:
         return {
@@ -248,12 +270,6 @@ class ExpandedCorpus:
             "rendering": self.rendering.model_dump(mode="json"),
             "stop_words": digest_of(self.settings.stop_words),
         }
-
-    def size_hint(self) -> int | None:
-        return self.base.size_hint()
-
-    def places(self, docno: str) -> list[tuple[Path, int]]:
-        return self.base.places(docno)
 
     def write(
         self, output: Path, *, pairs: bool = False, keep: Sequence[str] = ()

@@ -24,20 +24,21 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.core.chunks import Made
-from adducir.core.errors import ArtifactError, InputError
+from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint, open_artifact
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe, Several, as_tuple
-from adducir.corpora.documents import Corpus, Document, refuse_duplicates, text_of
+from adducir.corpora.documents import Corpus, Document, text_of
+from adducir.deepct.expansion import AddedField, DocumentWork
 from adducir.encoders.reading import Reader
 from adducir.models.artifacts import read_shard
 from adducir.models.loading import load_model, load_tokenizer, loading, longest_input
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
-from adducir.models.work import Arrays, ModelWork, Numbers, computed, padded
+from adducir.models.work import Arrays, Numbers, computed, padded
 from adducir.rerankers.recipe import Reranker
 
 if TYPE_CHECKING:
@@ -76,16 +77,16 @@ class Generation(Recipe):
 
     def fingerprint(self, corpus: Corpus, model: str, running: Running) -> str:
         """The fingerprint of the queries of a corpus, by a model's identity."""
-        about = _about(self, corpus, model, running)
-        return artifact_fingerprint(KIND, about["recipe"], about["inputs"], _VERSION)
+        return artifact_fingerprint(**_about(self, corpus, model, running))
 
 
-def _about(
-    generation: Generation, corpus: Corpus, model: str, running: Running
-) -> dict[str, dict[str, Any]]:
-    recipe = generation.model_dump(mode="json") | {"precision": running.precision}
-    inputs = {"corpus": fingerprint(corpus.identity()), "model": model}
-    return {"recipe": recipe, "inputs": inputs}
+def _about(generation: Generation, corpus: Corpus, model: str, running: Running) -> dict[str, Any]:
+    return {
+        "kind": KIND,
+        "recipe": generation.model_dump(mode="json") | {"precision": running.precision},
+        "inputs": {"corpus": fingerprint(corpus.identity()), "model": model},
+        "builder_version": _VERSION,
+    }
 
 
 def generate_queries(
@@ -111,7 +112,7 @@ def generate_queries(
         size=CHUNK, running=running, source=source, corpus=corpus, generation=generation
     )
     about = _about(generation, corpus, source.identity(), running)
-    return work.build(output, kind=KIND, builder_version=_VERSION, rebuild=rebuild, **about)
+    return work.build(output, rebuild=rebuild, **about)
 
 
 class QueryGenerator:
@@ -196,23 +197,7 @@ def _draw(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OfDocuments(ModelWork):
-    corpus: Corpus
-    unit: ClassVar[str] = "documents"
-
-    @property
-    def total(self) -> int | None:
-        return self.corpus.size_hint()
-
-    def items(self, *, check: bool) -> Iterator[Any]:
-        return refuse_duplicates(self.corpus) if check else iter(self.corpus)
-
-    def describe(self, item: Any) -> tuple[str, bytes]:
-        return item.docno, json.dumps(item.fields).encode("ascii")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Generating(_OfDocuments):
+class _Generating(DocumentWork):
     source: ModelSource
     generation: Generation
     doing: ClassVar[str] = "generating queries"
@@ -258,13 +243,16 @@ def stored_queries(folder: Path) -> Iterator[list[str]]:
 
 def scores_fingerprint(queries: str, reranker: Reranker) -> str:
     """The fingerprint of queries' scores."""
-    about = _scored(queries, reranker)
-    return artifact_fingerprint(SCORES_KIND, about["recipe"], about["inputs"], _VERSION)
+    return artifact_fingerprint(**_scored(queries, reranker))
 
 
-def _scored(queries: str, reranker: Reranker) -> dict[str, dict[str, Any]]:
-    inputs = {"queries": queries, "reranker": fingerprint(reranker.identity)}
-    return {"recipe": {"fields": list(reranker.fields)}, "inputs": inputs}
+def _scored(queries: str, reranker: Reranker) -> dict[str, Any]:
+    return {
+        "kind": SCORES_KIND,
+        "recipe": {"fields": list(reranker.fields)},
+        "inputs": {"queries": queries, "reranker": fingerprint(reranker.identity)},
+        "builder_version": _VERSION,
+    }
 
 
 def score_queries(
@@ -287,12 +275,11 @@ def score_queries(
         reranker=reranker,
         fields=reranker.fields or fields,
     )
-    about = _scored(manifest.fingerprint, reranker)
-    return work.build(output, kind=SCORES_KIND, builder_version=_VERSION, rebuild=rebuild, **about)
+    return work.build(output, rebuild=rebuild, **_scored(manifest.fingerprint, reranker))
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Scoring(_OfDocuments):
+class _Scoring(DocumentWork):
     queries: Path
     reranker: Reranker
     fields: tuple[str, ...]
@@ -342,7 +329,7 @@ def with_queries(documents: Iterator[Document], folder: Path) -> Iterator[tuple[
 
 
 @dataclass(frozen=True)
-class QueryCorpus:
+class QueryCorpus(AddedField):
     """A corpus's documents with the field ``queries``; files are opened when it is read.
 
     Attributes:
@@ -355,15 +342,10 @@ class QueryCorpus:
 
     added: ClassVar[str] = QUERIES
 
-    base: Corpus
     queries: Path
     fingerprints: tuple[str, ...]
     scores: Path | None = None
     keep: float = 1.0
-
-    @property
-    def source(self) -> str:
-        return self.base.source
 
     @property
     def default_fields(self) -> tuple[str, ...]:
@@ -376,15 +358,11 @@ class QueryCorpus:
             kept = max(1, int(np.ceil(self.keep * len(values))))
             least = np.partition(values, len(values) - kept)[len(values) - kept]
         for document, queries in with_queries(iter(self.base), self.queries):
-            if QUERIES in document.fields:
-                message = f"the document {document.docno!r} already has a field {QUERIES!r}."
-                raise InputError(message, path=self.source, hint="Expand the original corpus.")
             if values is not None:
                 scores = values[start : start + len(queries)]
                 start += len(queries)
                 queries = [q for q, score in zip(queries, scores, strict=True) if score >= least]
-            fields = {**document.fields, QUERIES: " ".join(filter(None, queries))}
-            yield Document(document.docno, fields)
+            yield self.with_field(document, " ".join(filter(None, queries)))
 
     def _scores(self) -> NDArray[np.float64]:
         folder = self.scores or Path()
@@ -394,12 +372,6 @@ class QueryCorpus:
 
     def identity(self) -> dict[str, Any]:
         return {"source": "doc2query", "of": list(self.fingerprints), "keep": self.keep}
-
-    def size_hint(self) -> int | None:
-        return self.base.size_hint()
-
-    def places(self, docno: str) -> list[tuple[Path, int]]:
-        return self.base.places(docno)
 
     def write(self, output: Path) -> tuple[int, int]:
         """Write JSON lines; returns the numbers of documents, and of words in their queries."""
