@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adducir.core.chunks import Chunking
     from adducir.models.machine import Precision
     from adducir.models.running import Running
+    from adducir.training.leaks import TrainedOn
     from adducir.training.trainable import Trainable
 
 
@@ -105,6 +106,7 @@ class Step(ABC):
     kept: str = "keep"  # the verb if it exists
     stage: int = 0  # the order of its line in the plan
     runs_code: tuple[str, str] | None = None  # digest and name of the study's own code
+    uses: Sequence[Path] = ()  # the folders of models that were trained before
     chunk_places: Sequence[Path] = ()  # where chunks are also kept
 
     def recipe(self) -> Mapping[str, Any]:
@@ -196,11 +198,16 @@ class ModelStep(Step):
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 
-def models_of(step: Step) -> Iterator[ModelStep]:
-    """The models whose training a step depends on."""
+def models_of(step: Step) -> "Iterator[tuple[Path, TrainedOn]]":
+    """The trained models that a step depends on, and what they were or will be trained on."""
+    from adducir.training.leaks import TrainedOn, queries_of
+
+    for folder in step.uses:
+        yield folder, TrainedOn(queries_of(folder))
+    if isinstance(step, ModelStep):
+        seen = step.plan.trained_on()
+        yield step.path, replace(seen, queries=seen.queries or queries_of(step.path))
     for before in step.inputs:
-        if isinstance(before, ModelStep):
-            yield before
         yield from models_of(before)
 
 

@@ -111,6 +111,18 @@ def test_a_dual_encoder_learns_from_judged_topics(loss, study):
         peer.encode_document(["cats run 3", "dogs run 3"]),
     )
     assert np.diff(queries @ documents.T)[0] > 0
+    if loss == "kl-divergence":  # a folder that an experiment only uses
+        (study / "experiments").mkdir()
+        file = study / "experiments" / "used.yaml"
+        file.write_text(
+            """corpora: {all: {source: corpus.jsonl}}
+indexes: {dense: {corpus: all, engine: dense, encoder: encoders/judged}}
+topics: {same: {source: topics.tsv, qrels: judged.qrels}}
+systems: {dense: {index: dense}}
+"""
+        )
+        lines = plan_experiment(file, dry_run=True).lines()
+        assert any("encoders/judged was trained on 8 of the 8 queries" in line for line in lines)
     # The model keeps which queries it knows; a test with them is noted.
     folder, other = study / "encoders" / "judged", {"1": "DOGS  energy 2", "2": "horses"}
     assert queries_of(folder) == {same_number(f"{a} energy {n}") for a in ANIMALS for n in range(4)}

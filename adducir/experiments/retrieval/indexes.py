@@ -91,6 +91,8 @@ class IndexStep(Step):
             for name_of_key, opens in self.settings.opens().items():
                 with opening.at(name_of_key):
                     opens()
+            encoder = getattr(self.settings, "source", None)
+            self.uses = [*filter(None, [encoder and encoder.query.folder])]
         self.corpus = self.settings.documents(documents.corpus)
         try:
             self.settings = self.settings.of(self.corpus)

@@ -120,6 +120,8 @@ class Rerank(System):
                 scorer = OpenedReranker(reranker.recipe, reranker.identity, lambda: reranker)
         reads = [] if scorer.models else [place]
         step = RunStep(self, opening, scorer.models, reads, scorer)
+        if not scorer.models:
+            step.uses = [*filter(None, [scorer.open().source.folder])]
         if fields := self.fields or as_tuple(scorer.recipe.fields):
             with opening.at("fields" if self.fields else "by"):
                 refuse_unknown_fields(step.parts["texts"].corpus, fields)

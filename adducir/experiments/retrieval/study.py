@@ -353,25 +353,19 @@ class RetrievalStudy(Study):
 
     def leaks(self) -> Iterator[str]:
         """A line per model and topic set with queries or documents that it was trained on."""
-        from adducir.training.leaks import queries_of
-
         opened = [entry for key, entry in self._opened.items() if entry and key[0] == "corpora"]
         corpora, noted = {fingerprint(entry.corpus.identity()) for entry in opened}, set[Any]()
         for trial, step in self.steps.items():
-            for model in models_of(step) if trial.data in self.topic_sets else ():
-                name = shown(model.path, self.folder).removesuffix(run_name("", trial.seed))
-                if (name, trial.data) in noted:
-                    continue
-                noted.add((name, trial.data))
-                seen, judged = model.plan.trained_on(), self.topic_sets[trial.data]
-                if seen.corpus not in corpora:
-                    seen = replace(seen, corpus="")
-                if not seen.queries:
-                    seen = replace(seen, queries=queries_of(model.path))
-                qids = {*judged.qrels.qids}
-                both = zip(judged.topics.qids, judged.topics.texts, strict=True)
-                queries = [query for qid, query in both if qid in qids]
-                yield from seen.warnings(name, queries, judged.qrels.frame["docno"], trial.data)
+            for path, seen in models_of(step) if trial.data in self.topic_sets else ():
+                name, judged = shown(path, self.folder), self.topic_sets[trial.data]
+                key = name.removesuffix(run_name("", trial.seed)), trial.data
+                if key not in noted:
+                    noted.add(key)
+                    both = zip(judged.topics.qids, judged.topics.texts, strict=True)
+                    qids = {*judged.qrels.qids}
+                    queries = [query for qid, query in both if qid in qids]
+                    seen = replace(seen, corpus=seen.corpus if seen.corpus in corpora else "")
+                    yield from seen.warnings(key[0], queries, judged.qrels.frame["docno"], key[1])
 
     def findings(self, context: "Context") -> Sequence[Finding]:
         from adducir.experiments.retrieval.table import summarize
