@@ -19,6 +19,8 @@ from adducir.core.json_lines import json_objects
 from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.formats import with_docnos
 
+WEIGHTS = "weights.jsonl.gz"
+"""What ``adducir encode --sparse`` writes in its folder, for a corpus or topics."""
 WEIGHT_KEYS = ("vector", "weights")
 _SHAPE = 'Write lines such as {"id": "d1", "vector": {"token": 3, "other": 0.5}}.'
 

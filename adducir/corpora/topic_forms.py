@@ -22,7 +22,7 @@ from adducir.corpora.ids import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
 from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
 from adducir.corpora.rank_llm import candidate_list, is_request
 from adducir.corpora.tables import Quotes, cells_of, table_records
-from adducir.corpora.token_weights import weights_in
+from adducir.corpora.token_weights import WEIGHTS, weights_in
 
 _QID_TAGS = ("number", "num", "qid", "query_id", "id")
 _LONG_NAMES = {"desc": "description", "narr": "narrative", "con": "concepts", "dom": "domain"}
@@ -66,7 +66,9 @@ class RawTopic(NamedTuple):
 def read_forms(path: Path, qid_field: str | None, quotes: Quotes | None) -> list[RawTopic]:
     """The topics of a file in any form."""
     if path.is_dir():
-        raise InputError("this is a folder, not a file of topics.", path=path)
+        if not (path / WEIGHTS).is_file():
+            raise InputError("this is a folder, not a file of topics.", path=path)
+        path /= WEIGHTS
     if suffix_of(path) in (".csv", ".parquet"):
         return _from_records(table_records(path, quotes), path, qid_field)
     text = read_text(path)

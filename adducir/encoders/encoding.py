@@ -25,6 +25,7 @@ from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.passages import read_by
 from adducir.corpora.spans import MaskedSpan, candidates_of, read_spans
+from adducir.corpora.token_weights import WEIGHTS
 from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import EncoderSource, Floats, described
 from adducir.models.artifacts import read_shard
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     import torch
 
 KIND, TOKEN_WEIGHTS, CUT = "vectors", "token-weights", "cut"
-WEIGHTS = "weights.jsonl.gz"
 CHUNK = 2000
 """Texts per chunk: the most that a kill can lose."""
 DOCNOS = "docnos.txt"

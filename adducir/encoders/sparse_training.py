@@ -94,8 +94,8 @@ tokens for an inverted index.
 ```sh
 adducir encode --sparse --model {name} --corpus CORPUS --output weights/corpus
 adducir encode --sparse --model {name} --topics TOPICS --output weights/topics
-adducir index --weights weights/corpus/weights.jsonl.gz --output index
-adducir search --index index --topics weights/topics/weights.jsonl.gz --output run.trec.gz
+adducir index --weights weights/corpus --output index
+adducir search --index index --topics weights/topics --output run.trec.gz
 ```
 
 In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
