@@ -182,7 +182,10 @@ def judged(folder: Path, words: int) -> None:
     show = ["--measures", "P@5 DCG@5", "--baseline", "BM25", "--show", "difference,ci,p_corrected"]
     adducir(["evaluate", *runs, "--qrels", "model.qrels", *show, "--set", "people=people.csv"])
     adducir(["evaluate", *runs, "--qrels", "model.qrels", *show, "--set", "uncorrected=true"])
-    adducir(["evaluate", *runs, "--qrels", str(folder / "qrels.cacm.padded.txt"), *show])
+    by_people = (folder / "qrels.cacm.padded.txt").read_text().splitlines(keepends=True)
+    qids = {row["qid"] for row in rows}
+    Path("people.qrels").write_text("".join(line for line in by_people if line.split()[0] in qids))
+    adducir(["evaluate", *runs, "--qrels", "people.qrels", *show])
 
 
 def main() -> None:
