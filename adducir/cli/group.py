@@ -79,6 +79,11 @@ COMMANDS = {
         CORE,
         "nuggets",
     ),
+    "nuggets responses": Entry(
+        "Write generated responses as AutoJudge's reports, of any form that `assign` reads.",
+        CORE,
+        "nuggets",
+    ),
     "nuggets score": Entry(
         "Score how many nuggets systems' texts contain, per topic.", CORE, "nuggets"
     ),

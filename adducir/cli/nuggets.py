@@ -13,7 +13,7 @@ from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
-from adducir.core.recipe import needs
+from adducir.core.recipe import Recipe, needs
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.runs.reading import RunReading
@@ -64,6 +64,16 @@ class Assign(Asking, TextSources, RunReading):
     allow_code: common.AllowCode = False
     failures: float = FAILURES
     prompts: Path | None = OWN_PROMPTS
+
+
+class Responses(Recipe):
+    files: tuple[Path, ...] = option(
+        "Responses: JSON lines with qid and answer, KILT's, or reports.",
+        metavar="FILE",
+        argument=True,
+    )
+    output: Path = option("The reports.", "-o", writes=LINES)
+    team: str = option("The team, for responses that do not say it.", default="unknown")
 
 
 class Score(RunReading):
@@ -215,6 +225,37 @@ def _texts(settings: Assign, banks: "Mapping[str, Bank]", scratch: Path) -> "Ite
     for qid, docno in pairs.iter_rows():
         bank = banks[qid]
         yield Assigned(qid, bank.query, texts[docno], bank.nuggets, docno=docno)
+
+
+def nuggets_responses(settings: Responses) -> None:
+    """Write generated responses as AutoJudge's reports, of any form that `assign` reads.
+
+    Sentences cite documents by docno, the best first, whether they did by places in references, by
+    confidences or by KILT's provenance. The file name is the run of lines that do not say it.
+
+    Examples:
+        adducir nuggets responses answers.jsonl --team owls -o reports.jsonl
+    """
+    import json
+
+    from adducir.cli.console import near, note
+    from adducir.core.files import writing_text
+    from adducir.judges.nugget_files import read_reports
+
+    seen, lines = set[tuple[str, str]](), list[str]()
+    for path, name in common.system_names(settings.files).items():
+        for report in read_reports(path, name):
+            report["metadata"] = {"team_id": settings.team} | report["metadata"]
+            key = report["metadata"]["run_id"], report["metadata"]["topic_id"]
+            if key in seen:
+                raise InputError(
+                    f"{key[0]} answers topic {key[1]} in another file, too.", path=path
+                )
+            seen.add(key)
+            lines.append(f"{json.dumps(report, ensure_ascii=False)}\n")
+    with writing_text(settings.output) as file:
+        file.writelines(lines)
+    note(f"{near(settings.output)}: {counted(len(lines), 'report')}")
 
 
 def nuggets_score(settings: Score) -> None:

@@ -9,7 +9,7 @@ Written are nuggetizer's forms.
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,13 +119,28 @@ def _qid(record: Mapping[str, Any]) -> str:
 
 def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
     """System, qid and text of each response; ``system`` names those that do not say it."""
-    rows = dict[tuple[str, str], str]()
+    rows = read_reports(path, system)
+    systems = sorted({report["metadata"]["run_id"] for report in rows})
+    progress().note_once(f"{path}: {counted(len(rows), 'response')} by {listed(systems)}")
+    return [
+        (
+            report["metadata"]["run_id"],
+            report["metadata"]["topic_id"],
+            " ".join(part["text"] for part in report["responses"]),
+        )
+        for report in rows
+    ]
+
+
+def read_reports(path: Path, system: str) -> list[dict[str, Any]]:
+    """Responses as AutoJudge's reports, whose sentences cite documents by docno, best first."""
+    reports = dict[tuple[str, str], dict[str, Any]]()
     for line, record in read_objects(path):
         try:
-            facts = record.get("metadata") or record
-            key = str(facts.get("run_id") or record.get("run_id") or system), _qid(facts)
-            text = _text(record)
-        except (KeyError, TypeError, AttributeError):
+            stated = record.get("metadata") or record
+            key = str(stated.get("run_id") or record.get("run_id") or system), _qid(stated)
+            parts = [{"text": text, "citations": cited} for text, cited in _sentences(record)]
+        except (LookupError, TypeError, AttributeError):
             raise InputError(
                 "this is not a response: it needs a topic and a text.",
                 path=path,
@@ -133,24 +148,44 @@ def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
                 hint="Read are AutoJudge's reports (metadata with run_id and topic_id; responses), "
                 "and lines with qid and answer.",
             ) from None
-        if key in rows:
+        if key in reports:
             raise InputError(f"{key[0]} answers topic {key[1]} twice.", path=path, line=line)
-        rows[key] = text
-    if not rows:
+        facts = dict(stated) if "metadata" in record else {}
+        facts |= {"run_id": key[0], "topic_id": key[1]}
+        cited = dict.fromkeys(docno for part in parts for docno in part["citations"])
+        reports[key] = {"metadata": facts, "responses": parts, "references": [*cited]}
+    if not reports:
         raise InputError("it does not contain any responses.", path=path)
-    systems = sorted({name for name, _ in rows})
-    progress().note_once(f"{path}: {counted(len(rows), 'response')} by {listed(systems)}")
-    return [(*key, text) for key, text in rows.items()]
+    return [*reports.values()]
 
 
-def _text(record: Mapping[str, Any]) -> str:
+def _sentences(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Texts with the documents that they cite."""
     names = ("responses", "answer", "answer_text", "output", "text")
     content: Any = next((record[name] for name in names if name in record), None)
+    references = record.get("references") or []
     if isinstance(content, str):
-        return content
+        return [(content, _cited(record.get("citations"), references))]
     if "output" in record:  # KILT's
-        return _string(next((part["answer"] for part in content if "answer" in part), ""))
-    return " ".join(_string(part["text"] if isinstance(part, dict) else part) for part in content)
+        part = next((part for part in content if "answer" in part), {"answer": ""})
+        places = part.get("provenance") or ()
+        return [(_string(part["answer"]), [str(place["wikipedia_id"]) for place in places])]
+    return [
+        (_string(part["text"]), _cited(part.get("citations"), references))
+        if isinstance(part, dict)
+        else (_string(part), [])
+        for part in content
+    ]
+
+
+def _cited(citations: Any, references: Sequence[Any]) -> list[str]:
+    """Docnos of a list, of places in the references, or of confidences by docno."""
+    if isinstance(citations, Mapping):
+        return sorted(citations, key=citations.__getitem__, reverse=True)
+    return [
+        str(references[one]) if isinstance(one, int) and references else str(one)
+        for one in citations or ()
+    ]
 
 
 def write_banks(banks: Iterable[Bank], path: Path) -> None:

@@ -300,6 +300,36 @@ def test_responses_of_others(tmp_path):
         ("mine", "6", "One. Two."),
         ("mine", "7", "Two."),
     ]
+    out = tmp_path / "reports.jsonl"
+    lines[-1]["output"][1]["provenance"] = [{"wikipedia_id": "d9"}]
+    lines += [
+        {
+            "metadata": {"run_id": "r", "topic_id": "8"},
+            "responses": sentences,
+            "references": ["d0"],
+        },
+        {"qid": "9", "answer": [{"text": "A.", "citations": {"d1": 0.1, "d2": 0.9}}]},
+    ]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    before = read_responses(path, "responses")
+    assert main(["nuggets", "responses", str(path), "--team", "t2", "-o", str(out)]) == 0
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert read_responses(out, "x") == before
+    assert [one["metadata"].get("team_id") for one in written][1:3] == ["t2", "t2"]
+    cited = [[part["citations"] for part in one["responses"]] for one in written]
+    assert cited == [
+        [["d1"], ["d"]],
+        *[[["0"], ["d"]]] * 2,
+        [[]],
+        [["d9"]],
+        [["d0"], ["d"]],
+        [["d2", "d1"]],
+    ]
+    assert written[5]["references"] == ["d0", "d"]
+    again = tmp_path / "again.jsonl"
+    assert main(["nuggets", "responses", str(out), "-o", str(again)]) == 0
+    assert again.read_text() == out.read_text()
+    assert main(["nuggets", "responses", str(out), str(again), "-o", f"{path}l.jsonl"]) == 3
     for wrong in (
         report(),
         {"answer": "x"},
