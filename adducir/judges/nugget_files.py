@@ -167,9 +167,9 @@ def _sentences(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
     if isinstance(content, str):
         return [(content, _cited(record.get("citations"), references))]
     if "output" in record:  # KILT's
-        part = next((part for part in content if "answer" in part), {"answer": ""})
-        places = part.get("provenance") or ()
-        return [(_string(part["answer"]), [str(place["wikipedia_id"]) for place in places])]
+        output: Any = next((part for part in content if "answer" in part), {"answer": ""})
+        places = output.get("provenance") or ()
+        return [(_string(output["answer"]), [str(place["wikipedia_id"]) for place in places])]
     return [
         (_string(part["text"]), _cited(part.get("citations"), references))
         if isinstance(part, dict)
