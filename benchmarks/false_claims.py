@@ -1,4 +1,4 @@
-"""Rates of false claims that docs/statistics.md quotes, besides those of two_level.py.
+"""Rates of false claims in docs/statistics.md and RESULTS.md, besides those of two_level.py.
 
     python benchmarks/false_claims.py [tests] [maxt] [equivalence]
 

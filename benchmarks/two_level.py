@@ -1,6 +1,6 @@
 """Rates of false claims where systems are trained: tests over topics and runs.
 
-    python benchmarks/two_level.py            # the tables of docs/statistics.md
+    python benchmarks/two_level.py            # the tables of benchmarks/RESULTS.md
     python benchmarks/two_level.py --all      # every setting, and the largest rate of each design
 
 Equal systems: a topic's value varies by .4 between systems and by .6 between a system's runs, the

@@ -260,13 +260,13 @@ def test_recipes_in_the_documents_are_right(place: int, tmp_path: Path) -> None:
 
 
 def test_the_kinds_of_the_documents_pass_their_check(tmp_path: Path) -> None:
-    (borda,) = (block for block in blocks("docs/plugins.md", "py") if "class Borda" in block)
+    (points,) = (block for block in blocks("docs/plugins.md", "py") if "class Points" in block)
     (german,) = (block for block in blocks("docs/indexes.md", "python") if "class Light" in block)
     imports = "from pydantic import Field\nfrom adducir.runs.fusion import FusionMethod\n"
-    source = f'"""Of the documents."""\n{imports}{borda}{german}'
-    points = {"fusion": {"borda": "Borda"}, "languages": {"de-light": "LightGerman"}}
-    install(tmp_path, "my_ir", source, {f"adducir.{name}": kind for name, kind in points.items()})
-    checks = "check_kind('fusion', 'borda'); check_kind('languages', 'de-light')"
+    source = f'"""Of the documents."""\n{imports}{points}{german}'
+    kinds = {"fusion": {"points": "Points"}, "languages": {"de-light": "LightGerman"}}
+    install(tmp_path, "my_ir", source, {f"adducir.{name}": kind for name, kind in kinds.items()})
+    checks = "check_kind('fusion', 'points'); check_kind('languages', 'de-light')"
     program = [sys.executable, "-c", f"from adducir.testing import check_kind; {checks}"]
     environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
     checked = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
