@@ -18,13 +18,14 @@ from adducir.cli.app import main
 from adducir.core.artifacts import build
 from adducir.core.errors import InputError, MachineError
 from adducir.core.manifests import read_manifest
+from adducir.core.planning import planning
 from adducir.core.progress import Progress
 from adducir.corpora.spans import write_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.reading import Settings as EncoderFiles
 from adducir.rerankers.recipe import open_reranker
 from adducir.training import trainable as kinds
-from adducir.training.run import train_model
+from adducir.training.run import planned, train_model
 from adducir.training.trainable import kept_epoch, open_training
 
 RECIPES = {
@@ -135,7 +136,18 @@ class KilledAt(Progress):
 def test_from_a_recipe_to_a_folder_that_is_left_as_it_is(study, kind):
     plan = open_training(study / f"{kind}.yaml")
     assert not plan.is_current(study / "one")
+    there = {*study.rglob("*")}
+    expected = dict(planned(plan, study / "one"))
+    with planning():
+        absent = open_training(study / f"{kind}.yaml", ["base=nobody/has-this"])
+        assert "not available" in dict(planned(absent, study / "one"))["lack"]
+    assert {*study.rglob("*")} == there
     manifest = train_model(plan, study / "one")
+    assert expected["train"] == str(study / "one")
+    steps = manifest.counts["steps"]
+    assert expected["steps"] == f"{steps}: 3 epochs of {steps // 3}"
+    assert f"{manifest.counts['held_out_examples']:,} " in expected["data"]
+    assert dict(planned(plan, study / "one"))["keep"]
     assert manifest.fingerprint == plan.fingerprint
     assert plan.is_current(study / "one")
     assert train(study, kind, "one", "description=other") == manifest
@@ -386,7 +398,7 @@ import os, signal, sys, time, torch
 from pathlib import Path
 from adducir.training import trainer
 from adducir.training.trainable import open_training
-from adducir.training.run import train_model
+from adducir.training.run import planned, train_model
 
 trainer.CHECKPOINT_SECONDS = 0.0
 recipe, output, *changes = sys.argv[1:]
