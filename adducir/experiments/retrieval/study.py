@@ -34,7 +34,13 @@ from adducir.evaluation.measures import (
     parse_measures,
 )
 from adducir.evaluation.scores import run_name
-from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe, Scoring, TopicsRecipe
+from adducir.experiments.retrieval.corpora import (
+    CORPORA,
+    CorpusRecipe,
+    OpenedTopics,
+    Scoring,
+    TopicsRecipe,
+)
 from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep, index_path
 from adducir.experiments.retrieval.runs import (
     SYSTEMS,
@@ -178,11 +184,11 @@ class RetrievalStudy(Study):
             is_compared=recipe.comparison is not None,
             several_runs=any(len(self.seeds(system)) > 1 for system in recipe.systems),
         )
-        opened = {
-            name: topics.open(Opening(planner, "topics", name), scoring)
-            for name, topics in recipe.topics.items()
-        }
-        self.topic_sets = {name: topics for name, topics in opened.items() if topics is not None}
+        self.topic_sets = dict[str, OpenedTopics]()
+        for name, topics in recipe.topics.items():
+            opened = topics.open(Opening(planner, "topics", name), scoring)
+            if opened is not None:
+                self.topic_sets[name] = opened
 
     def _open_measures(self) -> tuple[tuple[Measure, ...], dict[str, str]]:
         planner, recipe = self.planner, self.recipe
@@ -198,11 +204,8 @@ class RetrievalStudy(Study):
         names = dict[str, str]()
         for text, name in recipe.table.measure_names.items():
             # Other measures' names are harmless: --set measures=... may have dropped those.
-            place = ("table", "measure_names", text)
-            if text in recipe.costs:
-                names[text] = name
-                continue
-            names[str(planner.opening(place, partial(parse_measure, text)))] = name
+            place, parse = ("table", "measure_names", text), partial(parse_measure, text)
+            names[text if text in recipe.costs else str(planner.opening(place, parse))] = name
         return tuple(measures), names
 
     def _is_computable(self, place: KeyPath, measure: Measure) -> bool:
@@ -252,9 +255,8 @@ class RetrievalStudy(Study):
         }
 
     def trials(self) -> Iterator[Trial]:
-        for name in sorted(
-            self.recipe.systems, key=lambda name: self.graph.levels["systems", name]
-        ):
+        levels = self.graph.levels
+        for name in sorted(self.recipe.systems, key=lambda name: levels["systems", name]):
             for seed in self.seeds(name):
                 yield from (Trial(name, topics, seed) for topics in self.recipe.topics)
 
@@ -273,12 +275,10 @@ class RetrievalStudy(Study):
                 raise Reported
             tunable: Any = system
             step = tunable.tuned(openings, trial.data, self.pool, self.recipe.negative_grades)
-        for planned, planned_step in self.planned.items():
-            is_same = planned._replace(data=trial.data) == trial and not isinstance(
-                planned_step, Absent
-            )
-            if is_same and planned_step.fingerprint == step.fingerprint:
-                return planned_step
+        for planned, other in self.planned.items():
+            is_alike = planned._replace(data=trial.data) == trial and not isinstance(other, Absent)
+            if is_alike and other.fingerprint == step.fingerprint:
+                return other
         return step
 
     def _opening(self, system: System, trial: Trial) -> RunOpening:
@@ -339,10 +339,8 @@ class RetrievalStudy(Study):
             judged = topic_set.qrels.qids
             if lacking := sorted(set(judged).difference(step.run.qids)):
                 message = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
-                message = (
-                    f"the run of {trial.system} {message}, which count 0: {listed(lacking, 3)}"
-                )
-                yield "warn", message
+                message = f"{message}, which count 0: {listed(lacking, 3)}"
+                yield "warn", f"the run of {trial.system} {message}"
         yield from (("warn", line) for line in self.leaks())
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
