@@ -81,7 +81,12 @@ def named(words: list[str]) -> tuple[str, list[str]]:
 def options_of(command: Any) -> set[str]:
     params = command.params
     found = {option.replace("--set.", "--set ") for param in params for option in param.opts}
-    found |= {one for param in params if not param.hidden for one in param.secondary_opts}
+    found |= {
+        one
+        for param in params
+        if not getattr(param, "hidden", False)
+        for one in param.secondary_opts
+    }
     recipe = getattr(command, "recipe", None)
     found |= {f"--set {key}" for key in rare_fields(recipe)} if recipe else set()
     return {option for option in found if option.startswith("-")} | {"--help", "-h"}

@@ -41,7 +41,7 @@ from pydantic import Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from adducir.cli.help import Argument, Explained, see_help
+from adducir.cli.help import Explained, see_help
 from adducir.core.errors import InputError, ReplacedError, UsageError
 from adducir.core.recipe import Keyed, Recipe, errors_of
 from adducir.core.registry import Family
@@ -142,39 +142,31 @@ class Option:
         return next(flag for flag in self.flags if flag.startswith("--"))
 
     def parameter(self, keys: str = "") -> click.Parameter:
-        """The parameter of click: text, which pydantic converts.
-
-        Args:
-            keys: Those that a ``--set`` takes beside what it means.
-        """
-        meaning, value = str(self.field.description), self.field.default
-        if keys:
-            meaning += f" Other keys: {keys}."
-        metavar = self.metavar or _PLACEHOLDERS.get(self.kind, "TEXT")
-        if self.metavar is None and self.choices:
-            metavar = self.name.upper()
-            meaning += f" One of {', '.join(self.choices)}."
-        elif self.metavar is None and self.writes:
+        """The parameter of click: text, which pydantic converts; ``keys``: those of a --set."""
+        meaning, value, metavar = str(self.field.description), self.field.default, self.metavar
+        meaning += f" Other keys: {keys}." if keys else ""
+        if metavar is None and self.choices:
+            metavar, meaning = self.name.upper(), f"{meaning} One of {', '.join(self.choices)}."
+        elif metavar is None and self.writes:
             metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
-        details: dict[str, Any] = {"metavar": metavar, "type": str}
-        details |= {"required": self.field.is_required(), "shell_complete": self._completions}
+        elif metavar is None:
+            metavar = _PLACEHOLDERS.get(self.kind, "TEXT")
+        is_long = self.is_several and not self.count
+        details: dict[str, Any] = {"type": str, "required": self.field.is_required()}
+        details |= {"nargs": self.count or 1, "shell_complete": self._completions}
         if self.is_argument:
-            if self.is_several and "..." not in metavar:
-                details["metavar"] = f"{metavar}..."
-            count = -1 if self.is_several and not self.count else self.count or 1
-            return Argument(self.name, meaning=meaning, nargs=count, **details)
+            details |= {"nargs": -1} if is_long else {}
+            dots = "..." if is_long and "..." not in metavar else ""
+            argument = click.Argument([self.name], metavar=metavar + dots, **details)
+            argument.help = meaning  # click before 8.5 does not take it
+            return argument
         if self.kind is bool:
             details |= {"is_flag": True, "type": None}
         elif isinstance(value, str | int | float | Path) and str(value) and not self.shown:
-            details |= {"default": str(value), "show_default": True}
-        return click.Option(
-            [self.name, *self.flags],
-            **{"show_default": self.shown or None, **details},
-            help=meaning,
-            hidden=self.is_rare,
-            multiple=(self.is_several and not self.count) or self.is_set,
-            nargs=self.count or 1,
-        )
+            details |= {"default": str(value)}
+        details |= {"multiple": is_long or self.is_set, "hidden": self.is_rare, "metavar": metavar}
+        details |= {"show_default": self.shown or "default" in details}
+        return click.Option([self.name, *self.flags], help=meaning, **details)
 
     def _completions(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -248,11 +240,14 @@ class Command(Explained):
         options = options_of(self.recipe)
         sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
         for param in self.get_params(ctx):
-            title = options[param.name].panel if param.name in options else None
-            if isinstance(param, Argument):
-                title = "Arguments"
-            if record := param.get_help_record(ctx):
-                sections.setdefault(title or "Options", []).append(record)
+            title, record = "Arguments", param.get_help_record(ctx)
+            if isinstance(param, click.Argument):
+                note = " [required]" if param.required else ""
+                record = str(param.metavar), f"{param.help}{note}"
+            else:
+                title = (param.name in options and options[param.name].panel) or "Options"
+            if record:
+                sections.setdefault(title, []).append(record)
         return sections
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

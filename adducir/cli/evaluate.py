@@ -65,7 +65,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
         rare=True,
     )
     judge: str | None = option(
-        "Name and version of the model that made the judgements (of --qrels, or of `model_qrels`).",
+        "Name and version of the model that made the judgements (of --qrels, or of model_qrels).",
         default=None,
         rare=True,
     )
@@ -142,7 +142,7 @@ def evaluate(settings: Evaluate) -> None:
         is_alone = judge and not (settings.people or settings.model_qrels)
         if settings.people and not judge:
             raise UsageError(
-                "`people` corrects a model's judgements, but --qrels does not say who judged.",
+                "--set people corrects a model's judgements, but --qrels does not say who judged.",
                 hint="Name the model: --set judge='NAME, VERSION'.",
             )
         if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):

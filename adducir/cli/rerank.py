@@ -85,7 +85,8 @@ def rerank(settings: Rerank) -> None:
         if isinstance(reranker, AskedReranker):
             reranker = replace(reranker, answering=settings.answering())
         elif asking := sorted({"cache", "costs", "dry_run", "offline"} & settings.model_fields_set):
-            raise UsageError(f"`{asking[0]}` has no effect: {reranker.name} asks nobody.")
+            flag = f"--{asking[0].replace('_', '-')}"
+            raise UsageError(f"{flag} has no effect: {reranker.name} asks nobody.")
         if settings.dry_run and isinstance(reranker, AskedReranker):
             rows = questions_of(candidates, best, topics)
             refuse_empty_queries({qid: query for qid, query, _ in rows})

@@ -1,6 +1,5 @@
 """``adducir tune``: an experiment file's tuned search, as options."""
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,6 +13,7 @@ from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
+    from adducir.core.recipe import KeyPath
     from adducir.experiments.tuning.design import JudgedTopics
     from adducir.experiments.tuning.tune import Tuning
 
@@ -167,16 +167,15 @@ def _system(settings: Tune) -> tuple[Said, Any]:
     raise UsageError(sentence("; ".join(f"{_typed(error.path)}: {error.what}" for error in errors)))
 
 
-def _typed(path: Sequence[str | int]) -> str:
+def _typed(path: "KeyPath") -> str:
     """How users of the command write what is wrong."""
     from adducir.core.recipe import dotted
 
-    key = dotted(tuple(path)).removeprefix("system.")
+    key = dotted(path).removeprefix("system.")
     if key.startswith("tune.grid."):
         return f"--grid {key.removeprefix('tune.grid.')}"
-    place, *_ = key.removeprefix("tune.").split(".")
-    options = {"model": "--model", "grid": "--grid", "folds": "--folds", "objective": "--measure"}
-    return options.get(place, f"--set {dotted(tuple(path))}")
+    flags = {"model": "--model", "tune.objective": "--measure"}
+    return "--folds" if key.startswith("tune.folds") else flags.get(key, f"--set {dotted(path)}")
 
 
 def _topic_sets(settings: Tune, field: str | None, *, subtopics: bool) -> "list[JudgedTopics]":
