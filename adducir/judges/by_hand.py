@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from adducir.core.csv_files import csv_rows
+from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_object
@@ -109,10 +109,12 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
 
 def page_for(sheet: Path, choices: str | None, question: str | None, title: str) -> RatingPage:
     """The page for a sheet, a task or a table of answers."""
-    lines = csv_rows(sheet)
-    _, header = next(lines, (1, []))
+    rows = list(records(sheet))
+    if not rows:
+        raise InputError("it has no rows to rate.", path=sheet)
+    header = rows[0][1].keys()
     options = [name for name in header if re.fullmatch(r"candidate_\d+", name)]
-    is_judgement = {"qid", "docno", "text"} <= set(header)
+    is_judgement = {"qid", "docno", "text"} <= header
     if not is_judgement and ("item" not in header or not ("text" in header or options)):
         raise InputError(
             "this is not a sheet to rate: it has neither the columns qid, docno and text nor item "
@@ -124,15 +126,9 @@ def page_for(sheet: Path, choices: str | None, question: str | None, title: str)
     column = "grade" if is_judgement else "choice" if options else "rating"
     shown = ("text", "query", "context", "grade", "choice", "rating", "rater", *options)
     about = ("description", "narrative")
-    ids = [name for name in header if name and name not in (*shown, *about)]
+    ids = [name for name in header if name not in (*shown, *about)]
     items, seen = list[Item](), dict[tuple[str, ...], int]()
-    for line, cells in lines:
-        if not any(cells):
-            continue
-        if len(cells) != len(header):
-            message = f"this row has {len(cells)} cells, not {len(header)}."
-            raise InputError(message, path=sheet, line=line)
-        row = dict(zip(header, cells, strict=True))
+    for line, row in rows:
         key = tuple(row[name] for name in ids)
         if (first := seen.setdefault(key, line)) != line:
             raise InputError(
@@ -147,8 +143,6 @@ def page_for(sheet: Path, choices: str | None, question: str | None, title: str)
         items.append(
             Item({name: row[name] for name in ids}, heading, row.get("text", ""), named, texts)
         )
-    if not items:
-        raise InputError("it has no rows to rate.", path=sheet)
     asked = _QUESTION if is_judgement else "Which one fills the gap?" if options else ""
     usual = GRADES if is_judgement else "1,2,3,4,5"
     if options and not choices:

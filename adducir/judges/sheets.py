@@ -9,7 +9,7 @@ keeps what was drawn; documents are drawn from the new pairs alone.
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.csv_files import CsvWriter, csv_rows
+from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_document
@@ -300,7 +300,12 @@ def _graded(
         frame = load_qrels(sheet).frame
         cells = [(None, qid, docno, str(grade), -1) for qid, docno, grade in frame.iter_rows()]
     else:
-        cells = list(_cells(sheet))
+        cells = []
+        for line, row in records(sheet):
+            if missing := sorted({"qid", "docno", "grade"} - row.keys()):
+                raise InputError(f"the column {missing[0]} is missing.", path=sheet, line=1)
+            length = len(row["text"]) if "text" in row else -1
+            cells.append((line, row["qid"], row["docno"], row["grade"], length))
     rows = dict[tuple[str, str], tuple[str, str, int, str, int]]()
     for line, qid, docno, text, length in cells:
         if (qid, docno) not in expected:
@@ -319,20 +324,3 @@ def _graded(
             raise InputError(wrong, path=sheet, line=line, hint="Grade every row, such as 0 or 1.")
         rows[qid, docno] = (qid, docno, int(text), person, length)
     return [*rows.values()]
-
-
-def _cells(sheet: Path) -> Iterator[tuple[int | None, str, str, str, int]]:
-    """Line, qid, docno, the grade's text and the document's length of each row."""
-    lines = csv_rows(sheet)
-    _, header = next(lines, (1, []))
-    if missing := {"qid", "docno", "grade"} - set(header):
-        raise InputError(f"the column {sorted(missing)[0]} is missing.", path=sheet, line=1)
-    for line, cells in lines:
-        if not any(cells):
-            continue
-        if len(cells) != len(header):
-            message = f"this row has {counted(len(cells), 'cell')}, not {len(header)}."
-            raise InputError(message, path=sheet, line=line)
-        row = dict(zip(header, cells, strict=True))
-        length = len(row["text"]) if "text" in row else -1
-        yield line, row["qid"], row["docno"], row["grade"].strip(), length
