@@ -301,11 +301,11 @@ def _graded(
         cells = [(None, qid, docno, str(grade), -1) for qid, docno, grade in frame.iter_rows()]
     else:
         cells = []
-        for line, row in records(sheet):
+        for at, row in records(sheet):
             if missing := sorted({"qid", "docno", "grade"} - row.keys()):
                 raise InputError(f"the column {missing[0]} is missing.", path=sheet, line=1)
             length = len(row["text"]) if "text" in row else -1
-            cells.append((line, row["qid"], row["docno"], row["grade"], length))
+            cells.append((at, row["qid"], row["docno"], row["grade"], length))
     rows = dict[tuple[str, str], tuple[str, str, int, str, int]]()
     for line, qid, docno, text, length in cells:
         if (qid, docno) not in expected:
