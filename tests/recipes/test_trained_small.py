@@ -41,7 +41,7 @@ def test_a_row_of_the_trained_table(
     for folder, name in (("encoders", "cacm-hard"), ("rerankers", "cacm-colbert")):
         Path(folder).mkdir()
         recipe = (ROOT / folder / f"{name}.yaml").read_text()
-        Path(folder, f"{name}.yaml").write_text(recipe.replace("batch_size: 32", "batch_size: 8"))
+        Path(folder, f"{name}.yaml").write_text(recipe.replace("batch_size: 16", "batch_size: 8"))
     recipe = yaml.safe_load((ROOT / "experiments/cacm-trained.yaml").read_text())
     kept = ("BM25", "MiniLM (hard negatives)", "ColBERT on BM25")
     recipe["systems"] = {name: {**recipe["systems"][name]} for name in kept}
