@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from adducir.core.config import load
 from adducir.core.errors import AdducirError
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.runs import GivenRun
 from adducir.experiments.step import ModelStep
-from adducir.judges.answers import CACHE
-from adducir.models.sources import RECIPES
+from adducir.judges.answers import CACHE, using_shared
 from adducir.runs.read import read_run
 from adducir.runs.write import part_of, read_metadata
 
@@ -53,14 +51,14 @@ def repeated(
     kept["systems"] = {**given, **asked}
     again = study / "experiments" / f"asked-{Path(name).name}.yaml"
     again.write_text(json.dumps(kept), encoding="utf-8")
-    _set_offline(study, Path(name).name)
     try:
         plan = plan_experiment(again, folder=study)
         if models := [step for step in plan.needed(plan.state()) if isinstance(step, ModelStep)]:
             message = f"{plan.shown(models[0].path)} is not there"
             yield ("open", f"{name}: its answers are not repeated: {message}")
             return
-        run_experiment(plan)
+        with using_shared(study, study / "runs" / Path(name).name / CACHE):
+            run_experiment(plan)
     except AdducirError as error:
         yield ("open", f"{name}: its answers are not repeated: {error.paragraph()}")
         return
@@ -100,14 +98,3 @@ def _index(system: str, systems: Mapping[str, Any]) -> str | None:
     members = fused if isinstance(fused, list) else [entry.get("rerank") or entry.get("oracle")]
     found = (_index(member, systems) for member in members if isinstance(member, str))
     return next(filter(None, found), None)
-
-
-def _set_offline(study: Path, name: str) -> None:
-    """Let language models' files use the cache of the experiment's runs alone."""
-    for path in study.rglob("*"):
-        if path.suffix not in RECIPES or path.parent.name == "experiments":
-            continue
-        data = load(path).data
-        if isinstance(data, dict) and (data.get("kind") == "llm" or "endpoint" in data):
-            stated = {"cache": f"runs/{name}/{CACHE}", **data, "offline": True}
-            path.write_text(json.dumps(stated), encoding="utf-8")

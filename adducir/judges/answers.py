@@ -13,12 +13,14 @@ import json
 import sqlite3
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adducir.core import setting
 from adducir.core.errors import ArtifactError, MachineError, UsageError
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed
@@ -30,6 +32,17 @@ if TYPE_CHECKING:
 CACHE = "answers.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, answer TEXT)"
 _LEAST_WORDS = 16
+_shared: ContextVar[tuple[Path, Path] | None] = ContextVar("shared answers", default=None)
+
+
+def using_shared(study: Path, cache: Path) -> AbstractContextManager[Any]:
+    """Inside the block nobody is asked, whatever files of strangers say.
+
+    Args:
+        study: Answers come from files in this folder alone.
+        cache: The one to use where a language model's file names none in it.
+    """
+    return setting(_shared, (study.resolve(), cache))
 
 
 def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:
@@ -49,7 +62,7 @@ class AnswerCache:
     """
 
     def __init__(self, path: Path, *, writes: bool = True) -> None:
-        self.path = path
+        self.path, self.writes = path, writes
         if writes:
             path.parent.mkdir(parents=True, exist_ok=True)
         with self._used():
@@ -137,8 +150,13 @@ class Answering:
 
     def opened(self, model: "Answerer", beside: Path | None) -> AnswerCache:
         beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
+        path = self.cache or model.cache_path
+        if (shared := _shared.get()) is not None:
+            study, cache = shared
+            is_inside = path is not None and path.resolve().is_relative_to(study)
+            return AnswerCache(path if path and is_inside else cache, writes=False)
         writes = not (self.dry or self.offline or model.offline)
-        return AnswerCache(self.cache or model.cache_path or beside_it, writes=writes)
+        return AnswerCache(path or beside_it, writes=writes)
 
 
 @dataclass
@@ -294,7 +312,7 @@ def converse(
     """
     conversation = Conversation(model, talks, cache)
     count = len(conversation.waiting)
-    if count and (offline or model.offline):
+    if count and (offline or model.offline or not cache.writes):
         names = f" The cache has answers of {listed(cache.models()) or 'nobody'}."
         raise UsageError(
             f"{counted(count, 'answer')} of {count + conversation.record.cached:,} by {model.name} "

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import closing
 
 import httpx2
 import polars as pl
@@ -10,7 +11,7 @@ from fake_llm import NOW, Server, client_of, said, thinks
 
 from adducir.cli.app import main
 from adducir.core.errors import MachineError, UsageError
-from adducir.judges.answers import AnswerCache, Request, ask
+from adducir.judges.answers import AnswerCache, Answering, Request, ask, using_shared
 from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel
 from adducir.judges.nuggets import PROMPTS, Assigned, Nugget, NuggetWriter, assign_nuggets
@@ -168,6 +169,22 @@ def test_another_model_s_answers_are_not_this_one_s(cache):
     assert error.value.exit_code == 2
     with pytest.raises(UsageError, match="1 answer of 1 by a is not in"):
         ask(model(name="a"), [Request(requests(1)[0].messages, {}, 1)], cache, offline=True)
+
+
+@pytest.mark.parametrize("named", [None, "kept.sqlite", "../outside.sqlite"])
+def test_a_study_of_strangers_asks_nobody(named, tmp_path):
+    study, server = tmp_path / "study", Server((200, said()))
+    study.mkdir()
+    named = named and study / named
+    with (
+        using_shared(study, study / "answers.sqlite"),
+        closing(Answering(named).opened(model(), None)) as cache,
+    ):
+        is_inside = named is not None and named.name == "kept.sqlite"
+        assert cache.path == (named if is_inside else study / "answers.sqlite")
+        with pytest.raises(UsageError, match="1 answer of 1 by m is not in"):
+            ask(model(), requests(1), cache, transport=server.transport)
+    assert not server.bodies and not [*tmp_path.rglob("*.sqlite")]
 
 
 @pytest.mark.parametrize("command", ["judge", "rerank", "query2doc", "create"])
