@@ -157,6 +157,8 @@ def test_the_doors_agree(study: Path, entry: Any, passages: Any, monkeypatch: An
 
 
 EXAMPLES: list[tuple[dict[str, Any], bool]] = [
+    ({"engine": "lucene", "separate": ["title", "notes"]}, True),
+    ({"engine": "lucene", "separate": ["notes", "contents"]}, False),
     ({"engine": "memory", "fields": ["notes"]}, True),
     ({"engine": "lucene", "positions": False, "stopwords": "stop.txt"}, True),
     ({"engine": "weights", "weights": "weights.jsonl"}, True),

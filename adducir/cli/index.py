@@ -29,7 +29,8 @@ def _options() -> dict[str, Any]:
             only = "" if len(holders) > len(kinds) / 2 else f" ({', '.join(holders)} only)"
             default = "" if field.default in ("", ()) else field.default
             look: Any = {"shown": default, **cast("dict[str, Any]", field.json_schema_extra or {})}
-            values: Any = common.Names if key == "fields" else field.annotation
+            is_list = field.annotation == tuple[str, ...]
+            values: Any = common.Names if is_list else field.annotation
             for mark in field.metadata:
                 values = Annotated[values, mark]
             meaning = f"{(field.description or '').rstrip('.')}{only}."
