@@ -135,7 +135,6 @@ def judge(settings: Judge) -> None:
             prompt,
             cache,
             repeat=settings.repeat,
-            offline=settings.offline,
         )
         statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
         if judged.ungraded > settings.failures:

@@ -143,7 +143,7 @@ def nuggets_create(settings: Create) -> None:
         if settings.dry_run:
             progress.note(f"At most {plan(model, writer.most_requests(queries, texts), cache)}")
             return
-        banks, statuses, asked = writer.create(queries, texts, cache, offline=settings.offline)
+        banks, statuses, asked = writer.create(queries, texts, cache)
         _refuse_above(statuses, settings.failures, cache.path)
         write_banks(banks, settings.output)
         total = sum(len(bank.nuggets) for bank in banks)
@@ -188,9 +188,7 @@ def nuggets_assign(settings: Assign) -> None:
             ]
             progress.note(plan(model, requests, cache))
             return
-        assigned, statuses, asked = assign_nuggets(
-            items, model, prompt, cache, offline=settings.offline
-        )
+        assigned, statuses, asked = assign_nuggets(items, model, prompt, cache)
         _refuse_above(statuses, settings.failures, cache.path)
         write_assigned(assigned, settings.output)
         progress.note(

@@ -292,7 +292,6 @@ def converse(
     talks: Sequence[Talk],
     cache: AnswerCache,
     *,
-    offline: bool = False,
     transport: Any = None,
 ) -> tuple[list[Any], Asked]:
     """Hold talks with a model, all at the same time, and return what each came to.
@@ -302,17 +301,16 @@ def converse(
     Args:
         model: Whom to ask.
         talks: What to ask.
-        cache: Where answers are kept.
-        offline: Whether to use the cache alone.
+        cache: Where answers are kept; nobody is asked if none may be written.
         transport: An httpx2 transport, for tests.
 
     Raises:
-        UsageError: An answer is not in the cache, offline; or the server refuses a parameter.
+        UsageError: An answer is not in a read-only cache; or the server refuses a parameter.
         MachineError: The key is missing, or wrong; or a limit is reached.
     """
     conversation = Conversation(model, talks, cache)
     count = len(conversation.waiting)
-    if count and (offline or model.offline or not cache.writes):
+    if count and not cache.writes:
         names = f" The cache has answers of {listed(cache.models()) or 'nobody'}."
         raise UsageError(
             f"{counted(count, 'answer')} of {count + conversation.record.cached:,} by {model.name} "
@@ -341,7 +339,6 @@ def ask(
     requests: Sequence[Request],
     cache: AnswerCache,
     *,
-    offline: bool = False,
     transport: Any = None,
 ) -> Asked:
     """Answer requests, which do not depend on each other's answers; see :func:`converse`."""
@@ -349,7 +346,7 @@ def ask(
     def talk() -> Talk:
         return (yield requests)
 
-    (answers,), record = converse(model, [talk()], cache, offline=offline, transport=transport)
+    (answers,), record = converse(model, [talk()], cache, transport=transport)
     record.answers = list(answers)
     return record
 

@@ -136,7 +136,6 @@ def judge(
     cache: AnswerCache,
     *,
     repeat: int = 0,
-    offline: bool = False,
     transport: Any = None,
 ) -> Judged:
     """Ask a model for the grade of each pair.
@@ -149,7 +148,6 @@ def judge(
         prompt: What is asked.
         cache: Where answers are kept.
         repeat: The number of the repeat, to measure the judge's own noise.
-        offline: Whether to use the cache alone.
         transport: For tests.
     """
     asked_pairs = list(with_text(pairs, texts).iter_rows())
@@ -158,7 +156,7 @@ def judge(
         for qid, docno in asked_pairs
     ]
     talk = fitted(builders, prompt.words, Counter())
-    (answers,), record = converse(model, [talk], cache, offline=offline, transport=transport)
+    (answers,), record = converse(model, [talk], cache, transport=transport)
     rows = []
     for (qid, docno), (answer, words) in zip(asked_pairs, answers, strict=True):
         cut = len(texts[docno].split()) > words

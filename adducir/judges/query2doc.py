@@ -113,8 +113,7 @@ def expand(
     """
     requests = expansions(topics, prompt)
     with closing(answering.opened(model, beside)) as cache:
-        options: dict[str, Any] = {"transport": answering.transport}
-        asked = ask(model, requests, cache, offline=answering.offline, **options)
+        asked = ask(model, requests, cache, transport=answering.transport)
     # A passage that is cut at its longest is one, too.
     passages = [
         " ".join(_CONTROL.sub(" ", answer.text).split()) if answer.status in ("ok", "cut") else ""

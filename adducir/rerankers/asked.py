@@ -252,7 +252,6 @@ class AskedReranker(Reranker):
                 self.llm,
                 talks,
                 cache,
-                offline=self.answering.offline,
                 transport=self.answering.transport,
             )
         for verdict in verdicts:

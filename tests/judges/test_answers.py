@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import time
+from contextlib import closing
 
 import httpx2
 import polars as pl
@@ -207,9 +208,12 @@ def test_failed_requests_are_asked_again_and_the_rest_is_kept(cache):
 def test_offline_uses_the_cache_alone(cache):
     server = Server((200, said()))
     answered(cache, server)
-    ask(model(), [request()], cache, offline=True)
-    with pytest.raises(UsageError, match="1 answer of 2"):
-        ask(model(), [request(), request("new")], cache, offline=True)
+    for stated in ({"offline": True}, {}):
+        answering = Answering(cache.path, offline=not stated)
+        with closing(answering.opened(model(**stated), None)) as kept:
+            ask(model(), [request()], kept)
+            with pytest.raises(UsageError, match="1 answer of 2"):
+                ask(model(), [request(), request("new")], kept)
 
 
 @pytest.mark.parametrize("key", ["temperature", "max_tokens", "logprobs", "top_k"])

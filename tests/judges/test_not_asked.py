@@ -162,13 +162,15 @@ def test_a_plan_reads_what_a_killed_process_left_and_leaves_it(study, capsys):
 
 def test_another_model_s_answers_are_not_this_one_s(cache):
     ask(model(name="a"), requests(2), cache, transport=Server((200, said())).transport)
+    kept = AnswerCache(cache.path, writes=False)
     with pytest.raises(
         UsageError, match=r"2 answers of 2 by b are not in.*has answers of a\."
     ) as error:
-        ask(model(name="b"), requests(2), cache, offline=True)
+        ask(model(name="b"), requests(2), kept)
     assert error.value.exit_code == 2
     with pytest.raises(UsageError, match="1 answer of 1 by a is not in"):
-        ask(model(name="a"), [Request(requests(1)[0].messages, {}, 1)], cache, offline=True)
+        ask(model(name="a"), [Request(requests(1)[0].messages, {}, 1)], kept)
+    kept.close()
 
 
 @pytest.mark.parametrize("named", [None, "kept.sqlite", "../outside.sqlite"])
