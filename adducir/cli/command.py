@@ -231,7 +231,7 @@ class Command(Explained):
         # Keys of kinds, such as a model's mu.
         takes_any = any(option.is_set and option.is_mapping for option in options.values())
         if is_rare or (takes_any and option.startswith("--") and key.isidentifier()):
-            guess = "." if is_rare else nearest(option, flags) or "."
+            guess = "." if is_rare else self.guess(option, ctx)
             hint = f"Set keys and hyperparameters with --set {key}=..."
             return UsageError(f"no such option: {option}{guess}", hint=hint)
         return super().unknown(option, ctx)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import nearest, sentence
+from adducir.core.texts import closest, sentence
 
 _ALIASES = {"topic-field": "query-field"}
 """Options by other names."""
@@ -69,8 +69,13 @@ class Explained(click.Command):
 
     def unknown(self, option: str, ctx: click.Context) -> UsageError:
         """The error of an option that does not exist."""
-        guess = nearest(option, (flag for param in self.get_params(ctx) for flag in param.opts))
-        return UsageError(f"no such option: {option}{guess or '.'}", hint=see_help(ctx))
+        return UsageError(f"no such option: {option}{self.guess(option, ctx)}", hint=see_help(ctx))
+
+    def guess(self, option: str, ctx: click.Context) -> str:
+        """The end of an error's sentence, with the option that is spelled most alike."""
+        flags = {flag.lstrip("-"): flag for param in self.get_params(ctx) for flag in param.opts}
+        match = closest(option.lstrip("-"), flags)  # dashes do not count
+        return f"; did you mean `{flags[match]}`?" if match else "."
 
     def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Terms with their meanings by heading."""

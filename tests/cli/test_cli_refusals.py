@@ -83,6 +83,8 @@ def here(tmp_path, monkeypatch):
         ("evaluate a.trec -q q.txt -m P(rel=high)@5", 2, "an integer, not 'high'"),
         ("evaluate q.parquet -q q.txt", 3, "this Parquet file cannot be read"),
         ("evaluate double.csv -q q.txt", 3, "double.csv:1: the column 'score' is repeated"),
+        ("search -i i q --mu 3", 2, "no such option: --mu. Set keys"),
+        ("search -i i q --helpp", 2, "did you mean `--help`?"),
         ("evaluate wide.csv -q q.txt", 3, "wide.csv:3: this is not CSV"),
         ("evaluate twice.csv -q q.txt", 3, "document d1 of topic 1 is repeated"),
         ("evaluate nan.csv -q q.txt", 3, "the score of row 2 is not a finite number"),
