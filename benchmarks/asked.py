@@ -166,7 +166,7 @@ def judged(folder: Path, words: int) -> None:
     prompt = Path(ad.__file__).parent / "judges" / "prompts" / "graded.yaml"
     Path("graded.yaml").write_text(prompt.read_text().replace("words: 300", f"words: {words}"))
     runs = ["runs/BM25.trec", "runs/QLD.trec"]
-    base = [*runs, "--topics", "topics.tsv", "--index", "words", "--depth", "6"]
+    base = [*runs, "--topics", "topics.tsv", "--index", "words", "--depth", "8"]
     asking = ["--llm", "llm/judge.yaml", "--prompt", "graded.yaml", "--failures", "1"]
     adducir(["judge", *base, *asking, "--output", "model.qrels"])
     adducir(["sample", *base, "--documents", "80", "--output", "people.csv"])
