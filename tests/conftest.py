@@ -49,7 +49,7 @@ TIERS = {
     "cli/test_cli_refusals.py": "models",
     "cli/test_cli_results.py": "study",
     "cli/test_cli_slim.py": "study",
-    "cli/test_cli_study.py": "study",
+    "cli/test_cli_new.py": "study",
     "core/test_core_chunks.py": "study",
     "core/test_core_ray.py": "study",
     "deepct": "models",

@@ -15,7 +15,7 @@ from tiny import tiny_decoder
 import adducir as ad
 from adducir.cli.app import main
 from adducir.cli.command import options_of
-from adducir.cli.index import Index
+from adducir.cli.index import IndexOptions
 from adducir.core.errors import AdducirError
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.retrieval.indexes import IndexEntry
@@ -100,7 +100,7 @@ def of_file(study: Path, entry: dict[str, Any], passages: int | None) -> str:
 
 
 def of_shell(entry: dict[str, Any], passages: int | None) -> str:
-    options = options_of(Index)
+    options = options_of(IndexOptions)
     words = ["docs.jsonl", "-o", "x"] + ([f"--passages={passages}"] if passages else [])
     for key, value in entry.items():
         text = ",".join(value) if isinstance(value, list) else str(value).lower()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 
 
-class Check(RunReading, QrelsReading, QueryReading):
+class CheckOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
     topics: str | None = option("Topics: a file or an ir_datasets id.", "-t", default=None)
@@ -33,7 +33,7 @@ class Check(RunReading, QrelsReading, QueryReading):
     )
 
 
-def check(settings: Check) -> int:
+def check(settings: CheckOptions) -> int:
     """Validate run files.
 
     Finds duplicate documents, scores that are not numbers, ties, missing, unknown and truncated

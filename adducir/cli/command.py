@@ -1,11 +1,11 @@
 """A command is a recipe, whose fields are its options, and a function of it.
 
-    class Fuse(Recipe):
+    class FuseOptions(Recipe):
         runs: Runs
         output: RunOutput
         method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
 
-    def fuse(settings: Fuse) -> None:
+    def fuse(settings: FuseOptions) -> None:
         "Fuse several runs into one."
 
 Everything comes from the recipe: names, help, defaults, bounds, choices, and which options need

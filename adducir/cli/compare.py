@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Order = Literal["systems", "measures", "ir_measures", "tot", "rag4reports"]
 
 
-class Compare(Tabled):
+class CompareOptions(Tabled):
     scores: tuple[Path, ...] = option(
         "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON lines, "
         "lines of ir_measures --by_query or trec_eval -q, AutoJudge's leaderboards; or a matrix of "
@@ -51,7 +51,7 @@ class Compare(Tabled):
     )
 
 
-def compare(settings: Compare) -> None:
+def compare(settings: CompareOptions) -> None:
     """Test values per topic that any program computed, and print the table.
 
     A file without system names is taken as one system, named after the file. All systems of a topic

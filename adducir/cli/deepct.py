@@ -11,13 +11,13 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import CorpusReading
 from adducir.models.machine import Precision
 
 Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
 
 
-class Evaluate(Recipe):
+class DeepCTEvaluateOptions(Recipe):
     recipe: Path = option("The recipe, such as deepct/NAME.yaml.", metavar="RECIPE", argument=True)
     model: Path | None = option(
         "The model.",
@@ -32,7 +32,7 @@ class Evaluate(Recipe):
     threads: common.Threads = None
 
 
-def deepct_evaluate(settings: Evaluate) -> None:
+def deepct_evaluate(settings: DeepCTEvaluateOptions) -> None:
     """Measure how well a term weighter recovers the reference terms of held-out passages.
 
     Average precision per passage, with bootstrap intervals over documents, for the model, the same
@@ -68,7 +68,7 @@ def deepct_evaluate(settings: Evaluate) -> None:
     show("\n".join(lines))
 
 
-class Expand(Computing, Reading):
+class DeepCTExpandOptions(Computing, CorpusReading):
     model: Model
     corpus: common.Corpus
     output: common.JsonLines
@@ -102,7 +102,7 @@ class Expand(Computing, Reading):
     rebuild: common.Rebuild = False
 
 
-def deepct_expand(settings: Expand) -> None:
+def deepct_expand(settings: DeepCTExpandOptions) -> None:
     """Predict every word's weight in a corpus and repeat words accordingly.
 
     Every document is written, with all its fields and the field `weighted`. Killed work resumes; to
@@ -141,14 +141,14 @@ def deepct_expand(settings: Expand) -> None:
     note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
 
 
-class Show(Recipe):
+class DeepCTShowOptions(Recipe):
     model: Model
     text: str = option("The text; '-' reads stdin.", "-t")
     top: int = option("How many words to list by weight below the text.", default=10, ge=0)
     device: common.Device = "auto"
 
 
-def deepct_show(settings: Show) -> None:
+def deepct_show(settings: DeepCTShowOptions) -> None:
     """Print a text with the weight of each word.
 
     Examples:

@@ -11,11 +11,11 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import needs
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import CorpusReading
 from adducir.models.machine import Precision
 
 
-class Doc2Query(Computing, Reading):
+class Doc2QueryOptions(Computing, CorpusReading):
     model: str = option(
         "A sequence-to-sequence model: a folder, or a name on the Hugging Face Hub.",
         "-m",
@@ -56,7 +56,7 @@ class Doc2Query(Computing, Reading):
     rebuild: common.Rebuild = False
 
 
-def doc2query(settings: Doc2Query) -> None:
+def doc2query(settings: Doc2QueryOptions) -> None:
     """Add generated queries to the documents of a corpus, or the best of them.
 
     Every document is written, with all its fields and the field `queries`. Killed work resumes, and

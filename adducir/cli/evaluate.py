@@ -20,7 +20,7 @@ from adducir.runs.reading import RunReading
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 
 
-class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
+class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels
     measures: list[str] = option(
@@ -81,7 +81,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
     )
 
     @model_validator(mode="after")
-    def _go_together(self) -> "Evaluate":
+    def _go_together(self) -> "EvaluateOptions":
         if self.model_qrels and not self.judge:
             raise ValueError(Keyed("{} has no effect without {}", "model_qrels", "judge"))
         if self.model_qrels and self.people:
@@ -89,7 +89,7 @@ class Evaluate(Tabled, RunReading, QrelsReading, QueryReading):
         return self
 
 
-def evaluate(settings: Evaluate) -> None:
+def evaluate(settings: EvaluateOptions) -> None:
     """Evaluate runs, test their differences and print the table.
 
     A system is named after its run's file, without the suffixes .gz, .trec, .txt, .run and .res;
@@ -268,7 +268,9 @@ def _shown(renamings: Sequence[str], systems: Sequence[str]) -> dict[str, str]:
     return {name: shown for name, shown in names.items() if shown != name}
 
 
-def _systems(runs: Sequence[Path], settings: Evaluate) -> tuple[Mapping[Path, str], dict[str, Any]]:
+def _systems(
+    runs: Sequence[Path], settings: EvaluateOptions
+) -> tuple[Mapping[Path, str], dict[str, Any]]:
     """Name the systems; a baseline file that is not among the runs is put first."""
     from adducir.cli.common import find_system, system_names
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 RUN = without("dry_run")
 
 
-class Experiment(Computing):
+class ExperimentOptions(Computing):
     conditions = dict.fromkeys(Computing.model_fields, RUN)
     file: Path = option("The experiment file.", metavar="FILE", argument=True)
     dry_run: bool = option(
@@ -40,7 +40,7 @@ class Experiment(Computing):
     output: Table = None
 
 
-def experiment(settings: Experiment) -> None:
+def experiment(settings: ExperimentOptions) -> None:
     """Run an experiment file: build what is missing, evaluate, test and print the table.
 
     The whole file is checked before anything runs. Only what is missing or out of date is built;
@@ -78,7 +78,7 @@ def experiment(settings: Experiment) -> None:
         show_table(table, settings.format, output)
 
 
-def _planned(settings: Experiment) -> "Plan":
+def _planned(settings: ExperimentOptions) -> "Plan":
     gc.disable()  # nearly everything loaded here stays in use; collection takes a tenth of the time
     try:
         from adducir.experiments.experiment import plan_experiment

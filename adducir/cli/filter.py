@@ -14,7 +14,7 @@ from adducir.runs.kinds import FoldName
 from adducir.runs.reading import RunReading
 
 
-class Filter(RunReading, QrelsReading):
+class FilterOptions(RunReading, QrelsReading):
     run: Path = option("The run.", metavar="RUN", argument=True)
     output: common.RunOutput
     fold: FoldName | None = option(
@@ -45,7 +45,7 @@ class Filter(RunReading, QrelsReading):
     )
 
 
-def filter(settings: Filter) -> None:  # noqa: A001  (the command's name)
+def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
     """Drop what an evaluation must not count from a run, or fold passages to documents.
 
     The rest keeps its order and scores. What was dropped is printed and written into the run's

@@ -9,7 +9,7 @@ from adducir.runs.kinds import FUSION
 from adducir.runs.reading import RunReading
 
 
-class Fuse(RunReading):
+class FuseOptions(RunReading):
     runs: common.Runs
     output: common.RunOutput
     method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
@@ -27,7 +27,7 @@ class Fuse(RunReading):
     tag: common.Tag = None
 
 
-def fuse(settings: Fuse) -> None:
+def fuse(settings: FuseOptions) -> None:
     """Fuse several runs into one.
 
     Topics that only some runs have are fused from those, and reported.

@@ -112,8 +112,8 @@ COMMANDS = {
         "deepct",
     ),
     "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
-    "new": Entry("Create the folders of a new study, or a plug-in.", HELP, "study"),
-    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "study"),
+    "new": Entry("Create the folders of a new study, or a plug-in.", HELP),
+    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "new"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
     "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
 }

@@ -52,7 +52,7 @@ def title_of(document: Document) -> str:
     return visible(" ".join(title.split()))
 
 
-class Marker:
+class Highlighter:
     """Cuts texts to the part that matches a query, and marks matching words."""
 
     def __init__(self, query: str, index: "Index", texts: Sequence[str] = ()) -> None:
@@ -99,7 +99,7 @@ def print_hits(
         or text_of(document, names)
         for docno, document in documents.items()
     }
-    marker = Marker(query, index, [*texts.values()])
+    marker = Highlighter(query, index, [*texts.values()])
     for rank, (docno, passage, score) in enumerate(ranked, 1):
         head = Text.assemble((f"{rank:>3}  ", "bold cyan"), (f"{score:.4f}  ", "dim"))
         if grades is not None:

@@ -12,7 +12,7 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import CorpusReading
 from adducir.indexes.kinds import INDEXES, kind_of, no_effect_with, settings_of
 from adducir.indexes.settings import IndexSettings
 
@@ -41,7 +41,7 @@ def _options() -> dict[str, Any]:
 _OF_KINDS: Any = create_model("OfKinds", **_options())
 
 
-class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from the kinds
+class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  # made from the kinds
     source: str | None = option(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         metavar="SOURCE",
@@ -73,7 +73,7 @@ class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from t
         return {key: getattr(self, key) for key in sorted(keys)}
 
     @model_validator(mode="after")
-    def _has_effect(self) -> "Index":
+    def _has_effect(self) -> "IndexOptions":
         kind = kind_of(self._stated)
         stated = self.model_fields_set & {"threads", "device", *Computing.model_fields}
         if idle := sorted(stated - {*kind.runs_with}):
@@ -82,7 +82,7 @@ class Index(_OF_KINDS, Computing, Reading):  # type: ignore[misc]  # made from t
         return self
 
 
-def index(settings: Index) -> None:
+def index(settings: IndexOptions) -> None:
     """Build an index from a corpus.
 
     An index that is up to date is not rebuilt. Repeated docnos and malformed records are errors,

@@ -19,11 +19,11 @@ from adducir.judges.files import judgements_for
 from adducir.runs.reading import RunReading
 
 
-def _written(path: Path, recipe: "Judge") -> list[Path]:
+def _written(path: Path, recipe: "JudgeOptions") -> list[Path]:
     return [path] if recipe.by_hand else [path, judgements_for(path)]
 
 
-class Judge(Asking, TextSources, QueryReading, RunReading):
+class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them. Or the page, .html.",
@@ -65,7 +65,7 @@ class Judge(Asking, TextSources, QueryReading, RunReading):
     )
 
     @model_validator(mode="after")
-    def _is_complete(self) -> "Judge":
+    def _is_complete(self) -> "JudgeOptions":
         if not self.by_hand and (self.llm is None or self.topics is None):
             lacking = "llm" if self.llm is None else "topics"
             raise ValueError(Keyed("{} is missing; or use {}", lacking, "by_hand"))
@@ -75,7 +75,7 @@ class Judge(Asking, TextSources, QueryReading, RunReading):
         return self
 
 
-def judge(settings: Judge) -> None:
+def judge(settings: JudgeOptions) -> None:
     """Let a language model judge the top documents of runs, or people on a page.
 
     The texts of topics and documents are sent to the server that the file names. Answers are kept
@@ -156,7 +156,7 @@ def judge(settings: Judge) -> None:
         )
 
 
-def _write_page(settings: Judge) -> None:
+def _write_page(settings: JudgeOptions) -> None:
     from adducir.cli.console import near, note
     from adducir.judges.by_hand import page_for
 

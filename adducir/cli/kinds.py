@@ -7,7 +7,7 @@ from adducir.families import FAMILIES
 SETTINGS = "settings"
 
 
-class Kinds(Recipe):
+class KindsOptions(Recipe):
     families: tuple[str, ...] = option(
         f"Families: {', '.join(FAMILIES)}; or {SETTINGS}.",
         metavar="[FAMILY]...",
@@ -17,7 +17,7 @@ class Kinds(Recipe):
     )
 
 
-def kinds(settings: Kinds) -> None:
+def kinds(settings: KindsOptions) -> None:
     """List formats, methods, measures and models with their hyperparameters.
 
     Kinds of installed packages are listed with package and version. Settings are what commands take

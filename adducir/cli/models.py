@@ -12,11 +12,11 @@ from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.planning import planning
 from adducir.core.recipe import Needs, Recipe, needs, without
-from adducir.corpora.reading import QueryReading, Reading
+from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.encoders.settings import EncodingSettings
 
 
-class Train(Recipe):
+class TrainOptions(Recipe):
     recipe: Path = option(
         "The recipe, such as encoders/NAME.yaml.", metavar="RECIPE", argument=True
     )
@@ -42,7 +42,7 @@ class Train(Recipe):
     allow_code: common.AllowCode = False
 
 
-def train(settings: Train) -> None:
+def train(settings: TrainOptions) -> None:
     """Train a model from its recipe: a term weighter, an encoder, a reranker.
 
     The recipe's key `kind` chooses the model: deepct, dual-encoder, cross-encoder, monobert,
@@ -83,7 +83,7 @@ def train(settings: Train) -> None:
         note(f"{near(target)}: {counts['steps']:,} steps{text}")
 
 
-class Encode(Computing, Reading, QueryReading, EncodingSettings):
+class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
     conditions: ClassVar[Mapping[str, Needs]] = {
         **dict.fromkeys(("docno_field", "format", "passages"), needs("corpus")),
         **dict.fromkeys(EncodingSettings.model_fields.keys() - {"attention"}, without("sparse")),
@@ -121,7 +121,7 @@ class Encode(Computing, Reading, QueryReading, EncodingSettings):
     allow_code: common.AllowCode = False
 
 
-def encode(settings: Encode) -> None:
+def encode(settings: EncodeOptions) -> None:
     """Encode a corpus, or contexts and spans, into vectors.
 
     Killed work resumes. A digest ties the vectors to their docnos. With --sparse, the folder

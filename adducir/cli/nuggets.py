@@ -35,7 +35,7 @@ OWN_PROMPTS = option(
 FAILURES = option("The share of answers that may be unreadable.", default=0.01, ge=0, le=1)
 
 
-class Create(Asking, TextSources, QueryReading, RunReading):
+class NuggetsCreateOptions(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option("The nuggets, in nuggetizer's JSON lines.", "-o", writes=LINES)
     llm: str = LLM
@@ -48,7 +48,7 @@ class Create(Asking, TextSources, QueryReading, RunReading):
     prompts: Path | None = OWN_PROMPTS
 
 
-class Assign(Asking, TextSources, RunReading):
+class NuggetsAssignOptions(Asking, TextSources, RunReading):
     texts_of: tuple[Path, ...] = option(
         "Generated responses (AutoJudge's reports, or JSON lines with qid and answer); or runs, "
         "with --index or --corpus.",
@@ -66,7 +66,7 @@ class Assign(Asking, TextSources, RunReading):
     prompts: Path | None = OWN_PROMPTS
 
 
-class Responses(Recipe):
+class NuggetsResponsesOptions(Recipe):
     files: tuple[Path, ...] = option(
         "Responses: JSON lines with qid and answer, KILT's, or reports.",
         metavar="FILE",
@@ -76,7 +76,7 @@ class Responses(Recipe):
     team: str = option("The team, for responses that do not say it.", default="unknown")
 
 
-class Score(RunReading):
+class NuggetsScoreOptions(RunReading):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
     output: Path = option(
         "Values per topic, for `adducir compare`.", "-o", writes=Writes("file", (".csv",))
@@ -94,7 +94,7 @@ class Score(RunReading):
     )
 
 
-def nuggets_create(settings: Create) -> None:
+def nuggets_create(settings: NuggetsCreateOptions) -> None:
     """Let a language model list the facts (nuggets) that an answer to each topic should contain.
 
     It looks at the top documents of all runs, a few at a time, and says which nuggets are vital.
@@ -153,7 +153,7 @@ def nuggets_create(settings: Create) -> None:
         )
 
 
-def nuggets_assign(settings: Assign) -> None:
+def nuggets_assign(settings: NuggetsAssignOptions) -> None:
     """Let a language model say which nuggets generated responses, or retrieved texts, contain.
 
     Each nugget of a text is asked for alone: in full, in part, or not. What has no readable answer
@@ -197,7 +197,9 @@ def nuggets_assign(settings: Assign) -> None:
         )
 
 
-def _texts(settings: Assign, banks: "Mapping[str, Bank]", scratch: Path) -> "Iterator[Assigned]":
+def _texts(
+    settings: NuggetsAssignOptions, banks: "Mapping[str, Bank]", scratch: Path
+) -> "Iterator[Assigned]":
     """Each text with the nuggets of its topic: responses by system, or documents once."""
     from adducir.cli.console import note
     from adducir.judges.grading import pooled
@@ -225,7 +227,7 @@ def _texts(settings: Assign, banks: "Mapping[str, Bank]", scratch: Path) -> "Ite
         yield Assigned(qid, bank.query, texts[docno], bank.nuggets, docno=docno)
 
 
-def nuggets_responses(settings: Responses) -> None:
+def nuggets_responses(settings: NuggetsResponsesOptions) -> None:
     """Write generated responses as AutoJudge's reports, of any form that `assign` reads.
 
     Sentences cite documents by docno, the best first, whether they did by places in references, by
@@ -256,7 +258,7 @@ def nuggets_responses(settings: Responses) -> None:
     note(f"{near(settings.output)}: {counted(len(lines), 'report')}")
 
 
-def nuggets_score(settings: Score) -> None:
+def nuggets_score(settings: NuggetsScoreOptions) -> None:
     """Score how many nuggets systems' texts contain, per topic.
 
     Of vital and of all nuggets, counting only full support (strict) or partial support by half, as
@@ -326,7 +328,7 @@ def _as_in_bank(item: "Assigned", bank: "Sequence[Nugget]", path: Path) -> "tupl
 
 
 def _of_runs(
-    settings: Score, items: "Sequence[Assigned]"
+    settings: NuggetsScoreOptions, items: "Sequence[Assigned]"
 ) -> "dict[str, dict[str, Sequence[Nugget]]]":
     from adducir.judges.nuggets import of_documents
 

@@ -8,7 +8,7 @@ from adducir.cli.command import Writes, option
 from adducir.corpora.reading import QueryReading
 
 
-class Query2doc(Asking, QueryReading):
+class Query2docOptions(Asking, QueryReading):
     topics: common.Topics
     llm: str = option(
         "The language model's file, or the folder or GGUF file with its weights.",
@@ -30,7 +30,7 @@ class Query2doc(Asking, QueryReading):
     allow_code: common.AllowCode = False
 
 
-def query2doc(settings: Query2doc) -> None:
+def query2doc(settings: Query2docOptions) -> None:
     """Expand queries by passages that a language model writes.
 
     The queries are sent to the server that the model's file names; answers are kept.

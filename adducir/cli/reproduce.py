@@ -25,7 +25,7 @@ AGREEMENT, DOCUMENTS = "Agreement", "Order"
 ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
-class Reproduce(TableOptions, RunReading, QrelsReading):
+class ReproduceOptions(TableOptions, RunReading, QrelsReading):
     original: Path = option(
         "The original run, or its values per topic.", argument=True, metavar="ORIGINAL"
     )
@@ -51,7 +51,7 @@ class Reproduce(TableOptions, RunReading, QrelsReading):
     )
 
 
-def reproduce(settings: Reproduce) -> None:
+def reproduce(settings: ReproduceOptions) -> None:
     """Compare a reproduction with the original: order, effectiveness, effect, equivalence.
 
     Prints rank-biased overlap, Kendall's tau union, and root mean square errors, and with the
@@ -114,7 +114,9 @@ def reproduce(settings: Reproduce) -> None:
     settings.print(table)
 
 
-def _scores(settings: Reproduce, paths: "Mapping[str, Path]") -> "tuple[list[Scores], list[Run]]":
+def _scores(
+    settings: ReproduceOptions, paths: "Mapping[str, Path]"
+) -> "tuple[list[Scores], list[Run]]":
     """The values per topic of two runs, or of two files of values, and the runs."""
     if settings.qrels:
         from adducir.evaluation.evaluator import Evaluator

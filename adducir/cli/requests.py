@@ -9,14 +9,14 @@ from adducir.corpora.reading import QueryReading
 from adducir.runs.reading import RunReading
 
 
-class Requests(TextSources, QueryReading, RunReading):
+class RequestsOptions(TextSources, QueryReading, RunReading):
     run: Path = option("The run with the candidates.", metavar="RUN", argument=True)
     topics: common.Topics
     output: Path = option("The requests.", "-o", writes=Writes("file", (".jsonl",)))
     depth: int = option("Documents per topic.", default=100, ge=1)
 
 
-def requests(settings: Requests) -> None:
+def requests(settings: RequestsOptions) -> None:
     """Write a run's documents with their texts as rank_llm's requests.
 
     The file is a run, topics and a corpus at once: `adducir rerank` reads it as each.

@@ -10,12 +10,12 @@ from adducir.cli.texts import TextSources
 from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
-from adducir.corpora.reading import QueryReading, Reading
+from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.runs.kinds import FOLD, FoldName
 from adducir.runs.reading import RunReading
 
 
-class Rerank(Asking, Computing, Reading, TextSources, RunReading, QueryReading):
+class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, QueryReading):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -41,7 +41,7 @@ class Rerank(Asking, Computing, Reading, TextSources, RunReading, QueryReading):
     allow_code: common.AllowCode = False
 
 
-def rerank(settings: Rerank) -> None:
+def rerank(settings: RerankOptions) -> None:
     """Rerank the top documents of a run with a neural model, or by asking a language model.
 
     Documents below the depth follow in their old order. Killed work resumes. A language model's

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adducir.runs.run import Run
 
 
-class Sample(TextSources, QueryReading, RunReading):
+class SampleOptions(TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Annotated[Path | None, without("widths")] = option(
         "The sheet for people.",
@@ -66,7 +66,7 @@ class Sample(TextSources, QueryReading, RunReading):
     seed: int = option("Draws the documents.", default=0, ge=0)
 
     @model_validator(mode="after")
-    def _has_a_size(self) -> "Sample":
+    def _has_a_size(self) -> "SampleOptions":
         sizes = self.documents is not None, self.whole_topics is not None
         if all(sizes) or not (any(sizes) or self.widths or self.extend):
             raise ValueError(Keyed("give either {} or {}", "documents", "whole_topics"))
@@ -76,7 +76,7 @@ class Sample(TextSources, QueryReading, RunReading):
         return self
 
 
-def sample(settings: Sample) -> None:
+def sample(settings: SampleOptions) -> None:
     """Draw documents for people to judge, so that a model's judgements can be corrected.
 
     The pool is the top documents of all runs. Each topic gets about the same number of documents.
@@ -139,7 +139,7 @@ def sample(settings: Sample) -> None:
         )
 
 
-def _check_extension(settings: Sample, old: "Design") -> None:
+def _check_extension(settings: SampleOptions, old: "Design") -> None:
     if "depth" in settings.model_fields_set and settings.depth != old.depth:
         raise UsageError(f"the earlier sample was drawn from the top {old.depth}.")
     if old.topics is None and settings.documents is None:
@@ -151,7 +151,7 @@ def _check_extension(settings: Sample, old: "Design") -> None:
         )
 
 
-def _widths(settings: Sample, runs: "Mapping[str, Run]") -> list[str]:
+def _widths(settings: SampleOptions, runs: "Mapping[str, Run]") -> list[str]:
     """A table of sample sizes and widths of intervals."""
     from adducir.cli.console import columns
     from adducir.corpora.qrels import load_qrels

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-class Search(TopicReading, QrelsReading):
+class SearchOptions(TopicReading, QrelsReading):
     conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
     place: str | None = option(
         "The index, before a query.", metavar="[INDEX]", argument=True, default=None
@@ -89,7 +89,7 @@ class Search(TopicReading, QrelsReading):
     allow_code: common.AllowCode = False
 
 
-def search(settings: Search) -> None:
+def search(settings: SearchOptions) -> None:
     """Show the best documents for a query, or write a TREC run for topics.
 
     Without a query or topics, search prompts for queries. A run's metadata is written beside it. A
@@ -186,7 +186,7 @@ def answer(
             print_hits(index, text, search, grades)
 
 
-def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":
+def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":
     """Finds what to search for a query, which may name a topic, and the topic's grades."""
     from adducir.cli.console import note
     from adducir.corpora.topics import Topics
@@ -212,7 +212,7 @@ def _judged(settings: Search) -> "Callable[[str], tuple[str, Mapping[str, int] |
     return judged
 
 
-def _kinds(settings: Search, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
+def _kinds(settings: SearchOptions, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
     """The model and the feedback method with their hyperparameters."""
     given: dict[str, Any] = dict(settings.more)
     for key, text in settings.more.items():

@@ -6,12 +6,12 @@ from typing import Any, Literal, cast
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.study import STARTER
+from adducir.cli.new import STARTER
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError, UsageError
 from adducir.core.recipe import Recipe
 
 
-class Share(Recipe):
+class ShareOptions(Recipe):
     study: Path = option("The study's folder.", metavar="STUDY", argument=True)
     output: Path | None = option(
         "The archive to write.",
@@ -23,7 +23,7 @@ class Share(Recipe):
     largest: int = option("Leave out data files larger than this many MB.", default=100, ge=0)
 
 
-def share(settings: Share) -> None:
+def share(settings: ShareOptions) -> None:
     """Pack a study for others: recipes, code, runs with metadata, tables, digests.
 
     The archive includes data in the study's folder that recipes name, and language models' answers.
@@ -51,7 +51,7 @@ def share(settings: Share) -> None:
     note(f"{output}: {count} files; to verify them: adducir verify {shlex.quote(str(output))}")
 
 
-class Verify(Recipe):
+class VerifyOptions(Recipe):
     archive: Path = option(
         "An archive from adducir share, or the unpacked folder.",
         metavar="ARCHIVE",
@@ -59,7 +59,7 @@ class Verify(Recipe):
     )
 
 
-def verify(settings: Verify) -> int:
+def verify(settings: VerifyOptions) -> int:
     """Verify a study's archive: digests, runs, and the tables, evaluated again.
 
     Nothing in the archive is run or changed: its code is not imported, and neither indexes nor
@@ -78,7 +78,7 @@ def verify(settings: Verify) -> int:
     return EXIT_PROBLEMS_FOUND if "wrong" in dict(results) else 0
 
 
-class Submit(Recipe):
+class SubmitOptions(Recipe):
     runs: tuple[str, ...] = option(
         "The run; for LongEval the run of each snapshot, as SNAPSHOT=RUN.",
         metavar="RUN",
@@ -101,7 +101,7 @@ class Submit(Recipe):
     )
 
 
-def submit(settings: Submit) -> None:
+def submit(settings: SubmitOptions) -> None:
     """Lay out runs for a shared task, with metadata, and check them as the task's platform does.
 
     The metadata are those beside the first run, plus team, goal and repository. Further fields that

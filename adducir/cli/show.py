@@ -9,7 +9,7 @@ from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
 
 
-class Show(RunReading, QrelsReading, QueryReading):
+class ShowOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     topic: str | None = option("The topic; without it, a model.", metavar="QID", default=None)
     topics: str | None = option(
@@ -25,7 +25,7 @@ class Show(RunReading, QrelsReading, QueryReading):
     allow_code: common.AllowCode = False
 
 
-def show(settings: Show) -> None:
+def show(settings: ShowOptions) -> None:
     """Show the hits of a topic, of two runs side by side; or what a model is.
 
     With --qrels grades are shown, with --index texts. A document's rank in the other run follows
@@ -121,7 +121,7 @@ def _is_index(path: Path) -> bool:
     return path.is_dir() and any((*path.glob("segments_*"), *path.glob("params.index.json")))
 
 
-def _show_index(settings: Show) -> None:
+def _show_index(settings: ShowOptions) -> None:
     from adducir.cli.console import columns
     from adducir.cli.console import show as line
     from adducir.indexes.engines import open_index

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SYSTEM = "What is tuned"
 
 
-class Tune(QrelsReading, QueryReading):
+class TuneOptions(QrelsReading, QueryReading):
     topics: list[str] = option(
         "An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL; can be repeated, each "
         "with its --qrels.",
@@ -79,7 +79,7 @@ class Said(Recipe):
     negative_grades: Literal["zero", "trec_eval"] = "zero"
 
 
-def tune(settings: Tune) -> None:
+def tune(settings: TuneOptions) -> None:
     """Tune parameters by cross-validated grid search.
 
     Each fold uses the setting with the best mean over the topics of all other folds. Only figures
@@ -124,7 +124,7 @@ def tune(settings: Tune) -> None:
     show(summary(tuning))
 
 
-def _system(settings: Tune) -> tuple[Said, Any]:
+def _system(settings: TuneOptions) -> tuple[Said, Any]:
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
     from adducir.experiments.retrieval.search import Search
@@ -178,7 +178,9 @@ def _typed(path: "KeyPath") -> str:
     return "--folds" if key.startswith("tune.folds") else flags.get(key, f"--set {dotted(path)}")
 
 
-def _topic_sets(settings: Tune, field: str | None, *, subtopics: bool) -> "list[JudgedTopics]":
+def _topic_sets(
+    settings: TuneOptions, field: str | None, *, subtopics: bool
+) -> "list[JudgedTopics]":
     """Topics and qrels in pairs; a single source of topics takes all qrels."""
     topics, qrels = settings.topics, settings.qrels
     if len(topics) > 1 and len(qrels) not in (1, len(topics)):

@@ -84,7 +84,7 @@ class Work(ABC):
     def maker(self, place: Place) -> tuple[str, Maker]:
         """Load what is needed; return the device type, if it affects bytes, and the maker."""
 
-    def finish(self, folder: Path, chunks: "Made") -> Mapping[str, Any]:
+    def finish(self, folder: Path, chunks: "FinishedChunks") -> Mapping[str, Any]:
         raise NotImplementedError
 
 
@@ -101,7 +101,7 @@ class Chunk:
 
 
 @dataclass
-class Made:
+class FinishedChunks:
     """All chunks of some work in order, checked against their digests, with their items' names."""
 
     files: list[Path] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Made:
             link_or_copy(path, folder / name.format(number))
 
 
-def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Made:
+def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> FinishedChunks:
     """Compute a folder's missing chunks, and check all of them."""
     work.check()
     folder.mkdir(parents=True, exist_ok=True)
@@ -171,7 +171,7 @@ class Chunking:
     keep: bool = False  # for later work; whoever cleans up next to ``output`` removes them
 
     @contextmanager
-    def made(self, work: Work) -> Iterator[Made]:
+    def made(self, work: Work) -> Iterator[FinishedChunks]:
         if self.output is None or is_stream(self.output):
             with scratch_folder() as name:
                 yield make_chunks(work, name, self.execution)
@@ -226,8 +226,8 @@ def _round(
     submit: "Callable[..., Future[Chunk]]",
     at_once: int,
     failed: dict[int, BaseException],
-) -> Made:
-    outcome, finished, running = Made(), dict[int, Chunk](), dict["Future[Chunk]", int]()
+) -> FinishedChunks:
+    outcome, finished, running = FinishedChunks(), dict[int, Chunk](), dict["Future[Chunk]", int]()
 
     def collect(until: int) -> None:
         while len(running) > until:

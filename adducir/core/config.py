@@ -163,7 +163,7 @@ def _composed(text: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Document:
+class RecipeFile:
     """A YAML file as plain values, and its lines by the ids of their containers."""
 
     data: dict[str, Any]
@@ -188,7 +188,7 @@ class Document:
         return [self.start, *self._places(keypath)][-1]
 
 
-def load(path: Path) -> Document:
+def load(path: Path) -> RecipeFile:
     if path.is_file() and path.stat().st_size > _MOST_BYTES:
         hint = "Is this the right file?"
         raise InputError(f"a recipe may have at most {_MOST_BYTES:,} bytes.", path=path, hint=hint)
@@ -205,14 +205,14 @@ def load(path: Path) -> Document:
     return parse(text, path)
 
 
-def parse(text: str, path: Path) -> Document:
+def parse(text: str, path: Path) -> RecipeFile:
     values = _Values()
     try:
         root = _composed(text)
         if not isinstance(root, MappingNode):
             line = None if root is None else _line(root)
             raise InputError("a recipe consists of 'key: value' lines.", line=line)  # noqa: TRY301
-        return Document(values.of(root)[0], path, _line(root), values.lines)
+        return RecipeFile(values.of(root)[0], path, _line(root), values.lines)
     except InputError as error:
         raise InputError(error.what, path=path, line=error.line, hint=error.hint) from error
 
@@ -268,8 +268,8 @@ def _changed(node: Any, parts: Sequence[str], value: Any, done: KeyPath) -> tupl
 
 
 @dataclass(frozen=True)
-class Reading(Generic[R]):
-    document: Document
+class RecipeReading(Generic[R]):
+    document: RecipeFile
     model: type[R]
     data: dict[str, Any]  # after the overrides, not validated
     recipe: R | None  # None if it has errors
@@ -330,7 +330,7 @@ class Reading(Generic[R]):
         return self.document.line_of(problem.path), 0, f"{problem}{note}"
 
 
-def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> Reading[R]:
+def read(document: RecipeFile, model: type[R], overrides: Sequence[str] = ()) -> RecipeReading[R]:
     data, done, refused = document.data, list[Override](), list[tuple[str, str]]()
     for text in overrides:
         try:
@@ -341,10 +341,10 @@ def read(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R
             done.append(override)
     recipe, errors = validated(model, data)
     recipe = None if refused else recipe
-    return Reading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
+    return RecipeReading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
 
 
-def validate(document: Document, model: type[R], overrides: Sequence[str] = ()) -> R:
+def validate(document: RecipeFile, model: type[R], overrides: Sequence[str] = ()) -> R:
     reading = read(document, model, overrides)
     error = reading.error()
     if error is not None:

@@ -18,7 +18,7 @@ def nameless_file(folder: Path) -> BinaryIO:
         return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
-class Made(Sequence[T]):
+class LazySequence(Sequence[T]):
     """Items computed on demand, such as passages of a text."""
 
     def __init__(self, count: int, make: Callable[[range], Sequence[T]]) -> None:
@@ -34,7 +34,7 @@ class Made(Sequence[T]):
         return self._make(range(numbers, numbers + 1))[0]
 
 
-class TextFile(Made[str]):
+class TextFile(LazySequence[str]):
     """Texts appended to an unnamed file; eight bytes of memory each."""
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -65,4 +65,4 @@ def read_texts(texts: Sequence[str], read: Callable[[list[str]], Sequence[T]]) -
     """A function of each text: applied at once, or on demand to texts in a file."""
     if not isinstance(texts, TextFile):
         return read(list(texts))
-    return Made(len(texts), lambda numbers: read([texts[n] for n in numbers]))
+    return LazySequence(len(texts), lambda numbers: read([texts[n] for n in numbers]))

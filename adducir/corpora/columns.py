@@ -24,7 +24,7 @@ _A = {"run": "a run", "qrels": "qrels"}
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
-class Layout(NamedTuple):
+class ColumnLayout(NamedTuple):
     """A format: the name of its files, its columns, and which of them is numeric."""
 
     kind: str
@@ -33,15 +33,17 @@ class Layout(NamedTuple):
     meant: str
 
 
-RUN = Layout("run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number")
-QRELS = Layout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an integer")
+RUN = ColumnLayout(
+    "run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number"
+)
+QRELS = ColumnLayout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an integer")
 _RUN_NAMES = ("qid", "docno", "score", "rank", "tag")
 SUBTOPIC = "iteration"
 """The column of qrels in which diversity tracks name a subtopic."""
 _QRELS_NAMES = ("qid", "docno", "grade", SUBTOPIC)
 
 
-def named_layout(base: Layout, names: Sequence[str]) -> Layout:
+def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
     """The layout with the user's columns; names that have no meaning here are of no use.
 
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
@@ -82,7 +84,7 @@ class Columns(NamedTuple):
 
 
 def read_columns(
-    data: bytes, layout: Layout, fields: Sequence[str], *, repeats: bool = False
+    data: bytes, layout: ColumnLayout, fields: Sequence[str], *, repeats: bool = False
 ) -> Columns:
     """Read some columns, the numeric one as Float64.
 
@@ -111,7 +113,7 @@ def tabbed(data: bytes) -> bytes:
     return data
 
 
-def regular_columns(data: bytes, layout: Layout) -> bytes:
+def regular_columns(data: bytes, layout: ColumnLayout) -> bytes:
     """A file of columns that the user names: commas as blanks, and without its header."""
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)
     width = len(layout.columns)
@@ -148,7 +150,7 @@ def regular_lines(data: bytes, width: int) -> int | None:
     return lines if blanks == (width - 1) * lines and text[-1] != 32 else None
 
 
-def _parsed(data: bytes, layout: Layout, fields: Sequence[str]) -> pl.DataFrame | None:
+def _parsed(data: bytes, layout: ColumnLayout, fields: Sequence[str]) -> pl.DataFrame | None:
     """The columns of a regular file; None if a line has other columns or lacks the number."""
     schema = dict.fromkeys(layout.columns, pl.String) | {layout.number: pl.Float64}
     columns = list(map(layout.columns.index, fields))
@@ -168,7 +170,9 @@ def _parsed(data: bytes, layout: Layout, fields: Sequence[str]) -> pl.DataFrame 
     return frame if is_right.all() else None
 
 
-def _line_by_line(data: bytes, layout: Layout, fields: Sequence[str], repeats: bool) -> Columns:
+def _line_by_line(
+    data: bytes, layout: ColumnLayout, fields: Sequence[str], repeats: bool
+) -> Columns:
     rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
     seen = dict[tuple[str, str], int]()
     for line, text in enumerate(data.split(b"\n"), 1):
@@ -194,7 +198,7 @@ def _line_by_line(data: bytes, layout: Layout, fields: Sequence[str], repeats: b
 
 
 def _fault(
-    line: int, cells: list[str], layout: Layout, seen: dict[tuple[str, str], int]
+    line: int, cells: list[str], layout: ColumnLayout, seen: dict[tuple[str, str], int]
 ) -> Fault | None:
     """What is wrong with a line; ``seen`` maps documents so far to their lines."""
     if len(cells) != len(layout.columns):
@@ -217,7 +221,7 @@ def _fault(
     return None
 
 
-def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tuple[str, str]:
+def _of_other_width(cells: list[str], layout: ColumnLayout, *, is_first: bool) -> tuple[str, str]:
     """What a line of another number of columns is, and the fault's code."""
     message = f"this line has {len(cells)}, not {_shown(layout)}."
     is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
@@ -242,5 +246,5 @@ def _of_other_width(cells: list[str], layout: Layout, *, is_first: bool) -> tupl
     return message, "columns"
 
 
-def _shown(layout: Layout) -> str:
+def _shown(layout: ColumnLayout) -> str:
     return f"{len(layout.columns)} columns ({' '.join(layout.columns)})"

@@ -185,7 +185,7 @@ def tsv_records(
             yield line, cells[0], {text_name: "\t".join(cells[1:])}
 
 
-class Text(CorpusFormat):
+class WholeFile(CorpusFormat):
     """Plain text, HTML or PDF: each file is one document, its path the docno."""
 
     suffixes: ClassVar = (".txt", ".md", *PACKAGES)

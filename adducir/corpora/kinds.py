@@ -17,7 +17,7 @@ FORMATS: "Family[CorpusFormat]" = Family(
         "trec": "adducir.corpora.trec:TREC",
         "tsv": f"{_HERE}:TSV",
         "table": f"{_HERE}:Table",
-        "text": f"{_HERE}:Text",
+        "text": f"{_HERE}:WholeFile",
         "cacm": f"{_HERE}:CACM",
     },
     what="corpus format",

@@ -54,7 +54,7 @@ class DocnoReading(TableReading):
         return open_corpus(source, docno_field=self.docno_field, quotes=self.quotes)
 
 
-class Reading(DocnoReading):
+class CorpusReading(DocnoReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
     docno_field: str | None = Field(None, description=_DOCNO_FIELD)
@@ -66,7 +66,7 @@ class Reading(DocnoReading):
     )
 
     def opened(self, source: str) -> Corpus:
-        return open_corpus(source, **self.model_dump(include={*Reading.model_fields}))
+        return open_corpus(source, **self.model_dump(include={*CorpusReading.model_fields}))
 
 
 class TopicReading(TableReading):

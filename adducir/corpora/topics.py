@@ -24,7 +24,7 @@ from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
-from adducir.corpora.words import Words
+from adducir.corpora.words import WeightedWords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ class Topics(Framed):
         queries: One query per topic; may be empty.
         field: The field or fields (``title+description``) of the queries.
         vectors: Token weights, one mapping per topic, searched instead of the queries; or words
-            with weights (:class:`Words`).
+            with weights (:class:`WeightedWords`).
     """
 
     qids: list[str]
@@ -91,7 +91,7 @@ class Topics(Framed):
 
     @property
     def weighs_words(self) -> bool:
-        return bool(self.vectors) and isinstance(self.vectors[0], Words)  # type: ignore[index]
+        return bool(self.vectors) and isinstance(self.vectors[0], WeightedWords)  # type: ignore[index]
 
     @property
     def about(self) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def _weighted(
     words = list[Mapping[str, float]]()
     for qid, query in zip(qids, queries, strict=True):
         try:
-            words.append(Words.of(query))
+            words.append(WeightedWords.of(query))
         except (ValueError, InputError) as error:
             message = error.what if isinstance(error, InputError) else error
             line = lines.get(qid)

@@ -7,11 +7,11 @@ from pathlib import Path
 _WEIGHT = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?|\.[0-9]{1,30}")
 
 
-class Words(dict[str, float]):
+class WeightedWords(dict[str, float]):
     """A query's words with weights, which an index analyses as it does a text."""
 
     @classmethod
-    def of(cls, query: "str | Mapping[str, float]") -> "Words":
+    def of(cls, query: "str | Mapping[str, float]") -> "WeightedWords":
         """Read ``school^2 uniform``, ``{"school": 2, "uniform": 1}`` or that as text.
 
         Raises:

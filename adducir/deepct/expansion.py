@@ -29,7 +29,7 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.chunks import Made
+from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import ArtifactError, InputError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import digest_of, fingerprint
@@ -137,7 +137,7 @@ class _Weighting(DocumentWork):
 
         return arrays
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         tally = Counter[str]()
         for path in chunks.files:
             tally.update({name: len(values) for name, values in read_shard(path).items()})

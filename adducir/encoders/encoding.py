@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import orjson
 
-from adducir.core.chunks import Made
+from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import InputError
 from adducir.core.files import file_digest, read_lines, writing_bytes, writing_text
 from adducir.core.fingerprint import fingerprint
@@ -145,7 +145,7 @@ class EncodingWork(TextWork):
 
         return arrays
 
-    def counted(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def counted(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         """Write the docnos of all vectors; returns the counts."""
         if not chunks.files:
             raise InputError("the items to encode are missing.")
@@ -159,7 +159,7 @@ class EncodingWork(TextWork):
             counts[CUT] = cut
         return {**counts, "shards": len(chunks.files), "shard": self.size}
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         chunks.keep(folder, _NAME)
         return self.counted(folder, chunks)
 
@@ -193,7 +193,7 @@ class SparseWork(EncodingWork):
 
         return arrays
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         from adducir.encoders.sparse import dimension_names, load_sparse_encoder
 
         encoder: Any = load_sparse_encoder(self.source.query, self.source.encoding.attention)

@@ -23,7 +23,7 @@ import orjson
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.chunks import Made
+from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import ArtifactError
 from adducir.core.files import writing_bytes
 from adducir.core.fingerprint import fingerprint
@@ -223,7 +223,7 @@ class _Generating(DocumentWork):
 
         return arrays
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         chunks.keep(folder, _NAMES[0])
         counts = {"documents": chunks.items, "shards": len(chunks.files)}
         total = sum(len(read_shard(path)["lengths"]) for path in chunks.files)
@@ -311,7 +311,7 @@ class _Scoring(DocumentWork):
 
         return arrays
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         chunks.keep(folder, _NAMES[1])
         counts = {"documents": chunks.items, "shards": len(chunks.files)}
         return counts | {"seconds": round(chunks.seconds, 1)}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from adducir.core.config import Reading
+from adducir.core.config import RecipeReading
 from adducir.core.errors import AdducirError, InputError, MachineError
 from adducir.core.planning import Download, NotRead, planning
 from adducir.core.progress import progress
@@ -48,7 +48,7 @@ class Planner:
 
     def __init__(
         self,
-        reading: Reading[Any],
+        reading: RecipeReading[Any],
         folder: Path,
         overrides: tuple[str, ...] = (),
         *,

@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
-from adducir.core.chunks import Made
+from adducir.core.chunks import FinishedChunks
 from adducir.core.errors import (
     ArtifactError,
     InputError,
@@ -330,7 +330,7 @@ class DenseWork(EncodingWork):
     def sides(self) -> tuple[Side, ...]:
         return SIDES
 
-    def finish(self, folder: Path, chunks: Made) -> dict[str, Any]:
+    def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
         docnos = [name for names in chunks.names for name in names]
         counts = self.counted(folder, chunks)
         with DocumentWriter(folder) as store:

@@ -23,7 +23,7 @@ from adducir.core.texts import (
     refuse_unless_count,
 )
 from adducir.corpora.documents import LARGEST_WEIGHT
-from adducir.corpora.words import Words
+from adducir.corpora.words import WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Query = str | Mapping[str, float]
-"""A query's text, its words with weights (:class:`.Words`), or index terms with weights."""
+"""A query's text, its words with weights (:class:`.WeightedWords`), or index terms with weights."""
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Ranked = tuple[Array, Array, Array]
 """Hits by document numbers: (q,) int32 counts, (n,) int32 documents and their scores."""
@@ -324,7 +324,7 @@ class Index(ABC):
                 raise UsageError(
                     f"the weights of a query must be 0 to {LARGEST_WEIGHT}: {dict(query)}."
                 )
-            elif isinstance(query, Words):
+            elif isinstance(query, WeightedWords):
                 (weighted[place],) = counted_terms(self.analysis, [query])
         for place, terms in zip(places, self.analysis.terms(texts), strict=True):
             weighted[place] = self.counted(terms)
@@ -340,7 +340,7 @@ class Index(ABC):
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
         refuse_text(queries, "queries")
-        texts = [query for query in queries if isinstance(query, str | Words)]
+        texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
         model = MODELS.chosen(self.default_model if model is None else model)

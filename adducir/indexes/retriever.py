@@ -18,7 +18,7 @@ from adducir.core.recipe import Kind
 from adducir.core.texts import refused
 from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics
-from adducir.corpora.words import Words
+from adducir.corpora.words import WeightedWords
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query
@@ -229,7 +229,7 @@ class LexicalRetriever(_Retriever):
         texts = super()._queries(topics)
         if "query_toks" not in topics:
             return texts
-        takes = Mapping if "query_0" in topics or takes_weights(self.index) else Words
+        takes = Mapping if "query_0" in topics or takes_weights(self.index) else WeightedWords
         pairs = zip(topics["query_toks"], texts, strict=True)
         return [terms if isinstance(terms, takes) else text for terms, text in pairs]
 

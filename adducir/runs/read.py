@@ -26,9 +26,9 @@ from adducir.core.progress import progress
 from adducir.corpora.columns import (
     QRELS,
     RUN,
+    ColumnLayout,
     Columns,
     Fault,
-    Layout,
     named_layout,
     read_columns,
     regular_columns,
@@ -124,7 +124,7 @@ def columns_of(
     return read_._replace(frame=read_.frame.with_columns(**more).select(names))
 
 
-def _layout_of(path: Path, data: bytes) -> Layout:
+def _layout_of(path: Path, data: bytes) -> ColumnLayout:
     """The layout of a file without header, by its first line."""
     first = next((line for line in data[:10_000].split(b"\n") if line.strip()), b"")
     cells = first.split()
@@ -140,7 +140,7 @@ def _layout_of(path: Path, data: bytes) -> Layout:
     return RUN
 
 
-def _of_four(path: Path, data: bytes) -> Layout:
+def _of_four(path: Path, data: bytes) -> ColumnLayout:
     """ColBERT's qid, pid, rank, score; qrels, whose last two columns may be numbers as well."""
     as_run = read_columns(data, _COLBERT, ("qid", "docno", "rank", "score"))
     as_qrels = read_columns(data, QRELS, ("qid", "docno", "grade"))
@@ -172,7 +172,7 @@ def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:
     return bool((numbers[order] == expected).all())
 
 
-def _without_header(path: Path, read: Columns, layout: Layout) -> Columns:
+def _without_header(path: Path, read: Columns, layout: ColumnLayout) -> Columns:
     """Three columns: the third holds ranks if it is 1, 2, ... per topic, otherwise scores."""
     if read.faults or read.frame.is_empty():
         return read

@@ -26,7 +26,7 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.texts import same_text
 from adducir.corpora.documents import Corpus
-from adducir.corpora.reading import Reading
+from adducir.corpora.reading import CorpusReading
 from adducir.corpora.sources import file_path, source_path
 from adducir.models.machine import seed_of
 
@@ -107,7 +107,7 @@ class HeldOut(Recipe):
         return part_of(name, shares, self.seed)
 
 
-class CorpusPart(Reading):
+class CorpusPart(CorpusReading):
     """The documents to train on: an ir_datasets id, a file or a folder."""
 
     source: str

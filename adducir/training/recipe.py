@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from adducir.core.config import Document
+from adducir.core.config import RecipeFile
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe, Several
 from adducir.core.registry import Family
@@ -87,7 +87,7 @@ class ModelRecipe(Recipe):
         return self.model_dump(mode="json", exclude={**named, **unset, **exclude})
 
 
-def kind_of(document: Document, family: Family[K], *keys: str) -> type[K]:
+def kind_of(document: RecipeFile, family: Family[K], *keys: str) -> type[K]:
     """The kind of a family that a recipe's file names, with the first of the keys present."""
     key = next((key for key in keys if key in document.data), keys[0])
     name = document.data.get(key)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from adducir.core import setting
 from adducir.core.artifacts import OUT_OF_DATE, UNKNOWN, is_current, out_of_date
-from adducir.core.config import Document, load, validate
+from adducir.core.config import RecipeFile, load, validate
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.files import study_folder
 from adducir.core.fingerprint import canonical
@@ -177,13 +177,13 @@ KINDS: Family[Trainable[Any]] = Family(
 
 
 def open_training(
-    recipe: Path | Document, changes: Sequence[str] = (), *, folder: Path | None = None
+    recipe: Path | RecipeFile, changes: Sequence[str] = (), *, folder: Path | None = None
 ) -> Trainable[Any]:
     """Open a recipe and its sources, without reading documents or loading models.
 
     ``changes`` are like ``training.epochs=2``; ``folder`` defaults to the file's study.
     """
-    document = recipe if isinstance(recipe, Document) else load(recipe)
+    document = recipe if isinstance(recipe, RecipeFile) else load(recipe)
     kind = kind_of(document, KINDS, "kind")
     if "lora" in document.data and document.data["lora"] is None:  # who asks for it, means it
         line, hint = document.line_of(("lora",)), "Write its keys below it, such as `r: 16`."

@@ -19,7 +19,7 @@ from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.passages import Passages
 from adducir.corpora.qrels import Qrels
-from adducir.corpora.reading import QrelsReading, Reading, TopicReading
+from adducir.corpora.reading import CorpusReading, QrelsReading, TopicReading
 from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
@@ -54,7 +54,7 @@ class CorpusRecipe(Linked):
         """Open it without reading documents."""
 
 
-class SourceCorpus(CorpusRecipe, Reading):
+class SourceCorpus(CorpusRecipe, CorpusReading):
     """Documents from an ir_datasets id, a file or a folder."""
 
     source: str  # the id or path

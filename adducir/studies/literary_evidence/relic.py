@@ -36,7 +36,7 @@ from pydantic.dataclasses import dataclass
 from adducir.core.errors import InputError
 from adducir.core.files import read_text, writing_bytes
 from adducir.core.json_lines import json_value
-from adducir.core.many_texts import Made
+from adducir.core.many_texts import LazySequence
 from adducir.core.recipe import told
 from adducir.core.texts import repeated, whole_number
 from adducir.corpora.formats import read_jsonl
@@ -205,8 +205,8 @@ def book_tasks(books: Mapping[str, RelicBook], *, hidden: bool = False) -> Itera
             count = len(candidate_starts(len(book.sentences), length))
             yield SpanTask(
                 spans,
-                Made(count, partial(_passages, book.sentences, length)),
-                Made(count, partial(_docnos, title, length)),
+                LazySequence(count, partial(_passages, book.sentences, length)),
+                LazySequence(count, partial(_docnos, title, length)),
                 np.array(places, dtype=np.int64),
                 {"length": [f"{length}"] * len(spans), "book": [title] * len(spans)},
             )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from adducir.cli import study
 from adducir.cli.app import main
+from adducir.cli.new import STARTER
 from adducir.core.files import FOLDERS
 
 EXPECTED = sorted([*FOLDERS, ".gitignore", "README.md"])
@@ -24,7 +24,7 @@ def test_a_study_has_its_folders_and_a_starter(tmp_path, capsys):
     assert contents(folder / "experiments") == contents(folder / "deepct") == ["demo.yaml"]
     assert (folder / "README.md").read_text().startswith("# mine\n")
     for own, ours in (("demo.yaml", "experiments/demo.yaml"), ("deepct.yaml", "deepct/demo.yaml")):
-        assert (study.STARTER / own).read_bytes() == (ROOT / ours).read_bytes()
+        assert (STARTER / own).read_bytes() == (ROOT / ours).read_bytes()
 
 
 def test_a_folder_with_something_in_it_is_left_alone(tmp_path, capsys):

@@ -16,12 +16,12 @@ FILE = Path("experiments", "demo.yaml")
 STARTER = Path(__file__).parent / "starter"
 
 
-class New(Recipe):
+class NewOptions(Recipe):
     folder: Path = option("A new or empty folder.", metavar="FOLDER", argument=True)
     plugin: bool = option("Create a package for your own measures and rerankers.", default=False)
 
 
-def new(settings: New) -> None:
+def new(settings: NewOptions) -> None:
     """Create the folders of a new study, or a plug-in.
 
     The study contains an experiment file that runs unchanged on the bundled collection. A plug-in
@@ -45,7 +45,7 @@ def new(settings: New) -> None:
         note(f"created the study {folder}; try: cd {folder} && adducir experiment {FILE}")
 
 
-class Demo(Recipe):
+class DemoOptions(Recipe):
     folder: Path | None = option(
         "The study to create or use.",
         default=None,
@@ -55,7 +55,7 @@ class Demo(Recipe):
     rebuild: common.Rebuild = False
 
 
-def demo(settings: Demo) -> None:
+def demo(settings: DemoOptions) -> None:
     """Run the bundled experiment, from corpus to table.
 
     It indexes the bundled collection, searches it with four systems, writes their runs, evaluates
@@ -66,13 +66,13 @@ def demo(settings: Demo) -> None:
         adducir demo --folder study
     """
     from adducir.cli.console import note
-    from adducir.cli.experiment import Experiment, experiment
+    from adducir.cli.experiment import ExperimentOptions, experiment
 
     study = settings.folder or (Path() if FILE.is_file() else DEMO)
     if not (study / FILE).is_file():
         make_study(study)
         note(f"created the study {study}")
-    experiment(Experiment(file=study / FILE, rebuild=settings.rebuild))
+    experiment(ExperimentOptions(file=study / FILE, rebuild=settings.rebuild))
     note(f"to run it again: adducir experiment {study / FILE}")
 
 
