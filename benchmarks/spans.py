@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adducir.core.files import read_text
+from adducir.corpora.sentences import sentence_bounds
 from adducir.studies.books import body, body_bounds
 from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.texts import read_texts
@@ -50,7 +51,6 @@ from adducir.studies.exemplification.units import SENTENCE, Sentences, find_unit
 from adducir.studies.literary_evidence.finding import Rules
 from adducir.studies.literary_evidence.quotations import Built, find_quotations
 from adducir.studies.literary_evidence.sources import Source, read_source, text_files
-from adducir.studies.sentences import sentence_bounds
 
 FOLDER = Path(os.environ.get("ADDUCIR_COLLECTIONS", ""))
 ANSWERS = FOLDER / "eli5" / "lfqa_discourse.role_annotation.jsonl"

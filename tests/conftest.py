@@ -47,6 +47,7 @@ TIERS = {
     "cli/test_cli_doctor.py": "engine",
     "cli/test_cli_faults.py": "study",
     "cli/test_cli_refusals.py": "models",
+    "annotations": "study",
     "cli/test_cli_results.py": "study",
     "cli/test_cli_slim.py": "study",
     "cli/test_cli_new.py": "study",

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from adducir.annotations.multiple_choice import read_choices, read_key
+from adducir.annotations.ratings import read_ratings
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError
 from adducir.core.json_lines import json_object
@@ -26,7 +28,6 @@ from adducir.runs.read import read_run
 from adducir.runs.write import read_metadata
 from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
 from adducir.studies.complementary_evidence.questions import read_questions, read_selected
-from adducir.studies.exemplification.agreement import read_ratings
 from adducir.studies.exemplification.extraction import Tally, extract_examples
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.builders import (
@@ -38,7 +39,6 @@ from adducir.studies.grounded_generation.builders import (
 )
 from adducir.studies.grounded_generation.texts import read_contexts, read_generated, read_references
 from adducir.studies.literary_evidence.ask import open_book
-from adducir.studies.literary_evidence.proxy import read_choices, read_key
 from adducir.studies.literary_evidence.relic import pool_tasks, read_relic
 from adducir.studies.literary_evidence.sources import read_source
 

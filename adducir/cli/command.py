@@ -179,6 +179,7 @@ class Option:
 
 
 _MEANT = {
+    "relic": "--contexts",
     **dict.fromkeys(("hits", "top", "top_k", "topk", "limit"), "--depth"),
     "title": "--caption",
 }

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -13,6 +13,7 @@ from adducir.core.files import is_standard_output
 from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
 
+T = TypeVar("T")
 METADATA_ENDING = ".ir-metadata.yml"
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet")
 FOLDER = Writes("folder")
@@ -62,6 +63,14 @@ Topics = Annotated[
 Qrels = Annotated[
     list[str],
     option("Judgements: a file or an ir_datasets id; can be repeated.", "-q", reads=True),
+]
+Contexts = Annotated[
+    tuple[str, Path] | None,
+    option(
+        "Instead of --spans: contexts with candidates of their own, of a kind of `adducir kinds "
+        "contexts`, such as RELiC's: `--contexts relic val.json`.",
+        metavar="KIND FILE",
+    ),
 ]
 Depth = Annotated[
     Annotated[int, Field(ge=1)] | None,
@@ -146,3 +155,10 @@ def find_system(name: str, names: dict[Path, str]) -> str | None:
         return name
     place = os.path.realpath(name)
     return next((name for path, name in names.items() if os.path.realpath(path) == place), None)
+
+
+def add_figures(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
+    if twice := more.keys() & figures.keys():
+        message = f"{path} repeats figures of {min(twice)} from an earlier file."
+        raise UsageError(message, hint="Give every system or judge a unique name.")
+    figures |= more

@@ -112,6 +112,33 @@ COMMANDS = {
         "deepct",
     ),
     "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
+    "known-item retrieve": Entry(
+        "Rank the candidates of masked contexts with an encoder or BM25.", CORE, "known_item"
+    ),
+    "known-item ranks": Entry(
+        "Evaluate known-item search from the ranks of the gold items.", CORE, "known_item"
+    ),
+    "known-item rouge": Entry(
+        "Compare top-ranked candidates with the gold text by ROUGE-L.", CORE, "known_item"
+    ),
+    "annotations agreement": Entry(
+        "Inter-annotator agreement, and how raters rate and rank each system.",
+        CORE,
+        "annotations",
+    ),
+    "annotations distributions": Entry(
+        "Distributions of annotated labels, and lengths of marked texts.", CORE, "annotations"
+    ),
+    "annotations proxy-make": Entry(
+        "Build a multiple-choice task for human judges: the gold item among distractors.",
+        CORE,
+        "annotations",
+    ),
+    "annotations proxy-score": Entry(
+        "Score the choices of judges and models: accuracy, intervals and agreement.",
+        CORE,
+        "annotations",
+    ),
     "new": Entry("Create the folders of a new study, or a plug-in.", HELP),
     "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "new"),
     "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
@@ -121,6 +148,8 @@ COMMANDS = {
 GROUPS = {
     "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
     "nuggets": Entry("List nuggets of topics, find them in texts, and score these.", CORE),
+    "known-item": Entry("Search for the text that was masked in a context.", CORE),
+    "annotations": Entry("Agreement and distributions of people's annotations and choices.", CORE),
 }
 """Command groups by first word; :data:`STUDY_POINTS` has more."""
 STUDY_POINTS: dict[str, EntryPoint] = {}
@@ -139,6 +168,17 @@ for _point in sorted(points_of("commands")):
         _help = f"Cannot be imported: {visible(repr(error))}"
     GROUPS[_point.name] = Entry(_help, STUDIES)
     STUDY_POINTS[_point.name] = _point
+_WORDS = str.maketrans(" -", "__")
+MOVED = {
+    "exemplification agreement": "annotations agreement",
+    "exemplification annotations": "annotations distributions",
+    "exemplification rouge": "known-item rouge",
+    "literary-evidence proxy-make": "annotations proxy-make",
+    "literary-evidence proxy-score": "annotations proxy-score",
+    "literary-evidence ranks": "known-item ranks",
+    "literary-evidence retrieve": "known-item retrieve",
+}
+"""Former names of commands."""
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 an artifact missing or not created by Adducir, 6 "
@@ -183,6 +223,8 @@ class Group(Explained, click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not ctx.resilient_parsing:
+            if (now := MOVED.get(f"{ctx.info_name} {args[0]}")) is not None:
+                raise UsageError(f"this is now `adducir {now}`.")
             guess = nearest(args[0], self.commands) or "."
             raise UsageError(f"no such command: {args[0]}{guess}", hint=see_help(ctx))
         return super().resolve_command(ctx, args)
@@ -230,7 +272,7 @@ def load_command(name: str) -> "Command | Group":
 
     if name not in COMMANDS:
         return build_command(second, _functions(first)[second])
-    place = name.replace(" ", "_")
+    place = name.translate(_WORDS)
     module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
     return build_command(second or first, getattr(module, place))
 

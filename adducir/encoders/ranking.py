@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.chunks import Chunking
@@ -31,6 +32,7 @@ from adducir.encoders.reading import ContextPart
 from adducir.models.artifacts import read_shard
 from adducir.models.running import Running
 from adducir.models.work import Arrays
+from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     import torch
@@ -78,6 +80,8 @@ class ContextReader(Kind):
     """Reads contexts with their own candidates, such as a book's passages."""
 
     has_groups: ClassVar[bool] = True
+    submitted: ClassVar[int] = 0
+    """Candidates per context in a submission to its leaderboard; 0: there is none."""
 
     def files(self, path: Path) -> list[Path]:
         """The identity of what is read from a path."""
@@ -85,6 +89,14 @@ class ContextReader(Kind):
 
     def tasks(self, path: Path) -> Iterator[SpanTask]:
         """All contexts, by their sets of candidates."""
+        raise NotImplementedError
+
+    def hidden_tasks(self, path: Path) -> Iterator[SpanTask]:
+        """The same, and contexts whose gold item is hidden."""
+        return self.tasks(path)
+
+    def submit(self, ranked: "Iterable[BestOf]", path: Path, output: Path) -> int:
+        """Write a submission of :meth:`hidden_tasks`' best candidates; returns how many it has."""
         raise NotImplementedError
 
 
@@ -147,6 +159,42 @@ Scored = tuple[SpanTask, Scores, Distinct]
 """A task with a scorer of its contexts against its distinct candidates."""
 BestOf = tuple[SpanTask, Integers, Floats]
 """A task with the (Q, depth) numbers and scores of its contexts' best candidates."""
+
+
+def best(
+    scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
+) -> tuple[Integers, Floats]:
+    """(Q, depth) numbers and scores of the best candidates, ties in order of number."""
+    size = len(same.of)
+    depth = min(depth, size)
+    numbers = np.empty((queries, depth), dtype=np.int64)
+    best_scores = np.empty((queries, depth), dtype=np.float32)
+    step = max(1, block // max(size, 1))
+    for first in range(0, queries, step):
+        last = min(first + step, queries)
+        some = scores(first, last)[:, same.of]
+        order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
+        numbers[first:last] = order
+        best_scores[first:last] = np.take_along_axis(some, order, axis=1)
+    return numbers, best_scores
+
+
+def best_of(scored: Iterable[Scored], depth: int) -> Iterator[BestOf]:
+    for task, scores, same in scored:
+        yield task, *best(scores, len(task.spans), same, depth)
+
+
+def run_tasks(ranked: Iterable[BestOf], *, tag: str) -> Run:
+    """A run with the best candidates of each context of tasks, whose context ids are distinct."""
+    frames = []
+    for task, numbers, best_scores in ranked:
+        rows = {
+            "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
+            "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
+            "score": best_scores.ravel().astype(np.float64),
+        }
+        frames.append(pl.DataFrame(rows))
+    return Run.ranked(pl.concat(frames), tag, ties="ascending")
 
 
 class VectorSource(Protocol):

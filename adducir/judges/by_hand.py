@@ -1,8 +1,8 @@
 """A page on which people rate: one file, offline, by keyboard, blind to systems and to a model.
 
 Its items come from a sheet of ``adducir sample`` (or any CSV of that form), from the task of
-``literary-evidence proxy-make``, or from a CSV of answers (``item``, ``text``, perhaps ``context``
-and ``system``, which is not shown), for the raters' files of ``exemplification agreement``. Choices
+``annotations proxy-make``, or from a CSV of answers (``item``, ``text``, perhaps ``context``
+and ``system``, which is not shown), for the raters' files of ``annotations agreement``. Choices
 stay in the browser; they are saved as TREC qrels, as JSON, which names the page, and as CSV.
 """
 

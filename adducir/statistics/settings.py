@@ -141,6 +141,14 @@ def _rare(default: Any, description: str, **more: Any) -> Any:
     return Field(default, description=description, json_schema_extra={"rare": True}, **more)
 
 
+class Bootstrap(Recipe):
+    """How intervals of human judgements are computed."""
+
+    confidence: Share = Field(0.95, description="Level of the intervals.")
+    samples: int = Field(2000, description="Samples of the bootstrap intervals.", ge=1)
+    seed: int = Field(0, description="Seed of the bootstrap.", ge=0)
+
+
 class Testing(Kind):
     """What is tested, and how: the arguments of ``compare``, the keys of ``comparison:``."""
 

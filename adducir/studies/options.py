@@ -11,7 +11,6 @@ from adducir.cli.command import Writes, option
 from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.core.recipe import Recipe
 from adducir.training.data import PARTS, check_shares, split
 
 T = TypeVar("T")
@@ -56,7 +55,6 @@ def parts_of(path: Path, settings: Any) -> list[Path]:
 
 
 LINES_IN_PARTS = Writes("file", common.LINES.endings, parts_of)
-Cutoffs = Annotated[tuple[int, ...], BeforeValidator(common.items)]
 Shares = Annotated[
     dict[str, float] | None,
     BeforeValidator(_shares),
@@ -66,14 +64,6 @@ Shares = Annotated[
         shown="one file",
     ),
 ]
-
-
-class Bootstrap(Recipe):
-    """How intervals of human judgements are computed."""
-
-    confidence: float = option("Level of the intervals.", default=0.95, gt=0, lt=1)
-    samples: int = option("Samples of the bootstrap intervals.", default=2000, ge=1)
-    seed: int = option("Seed of the bootstrap.", default=0, ge=0)
 
 
 def counted(items: Iterable[T], doing: str, unit: str) -> Iterator[T]:

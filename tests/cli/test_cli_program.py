@@ -142,7 +142,7 @@ def test_ctrl_c_ends_the_real_program_with_130():
     [
         ("adducir e", {"plain,evaluate", "plain,experiment"}),
         ("adducir nuggets cr", {"plain,create"}),
-        ("adducir literary-evidence proxy-m", {"plain,proxy-make"}),
+        ("adducir annotations proxy-m", {"plain,proxy-make"}),
         ("adducir encode --s", {"plain,--spans", "plain,--sparse"}),
         ("adducir index x --engine mem", {"plain,memory"}),
         ("adducir search --quotes li", {"plain,literal"}),  # a rare option

@@ -18,14 +18,16 @@ from adducir.encoders.ranking import (
     DualVectors,
     MultiVectors,
     SpanWork,
+    best,
+    best_of,
     context_ranks,
     maxsim_packed,
+    run_tasks,
     scored,
     task_among,
 )
 from adducir.encoders.settings import EncodingSettings
 from adducir.studies.grounded_generation.hindsight.model import maxsim
-from adducir.studies.literary_evidence.relic import best, best_of, run_tasks
 
 MEAN = EncodingSettings(pooling="mean", similarity="dot")
 

@@ -13,9 +13,8 @@ from ir_measures import AP, RR, IPrec, Judged, NumRet, P, R, nDCG
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
 from adducir.evaluation.measures import parse_measure, parse_measures
-from adducir.evaluation.rouge import rouge_l, stems_of
+from adducir.evaluation.rouge import rouge_l, rouge_of_run, stems_of
 from adducir.runs.run import Run
-from adducir.studies.exemplification.rouge import rouge_of_run
 
 
 def test_measures_of_the_papers_line() -> None:

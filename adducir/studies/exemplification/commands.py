@@ -3,16 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.console import columns, note, show
-from adducir.cli.tabled import Tabled, TableOptions, digests
-from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe, needs
-from adducir.statistics.settings import CORRECTIONS, TESTS, Testing
-from adducir.studies.options import Bootstrap, counted
+from adducir.core.recipe import Recipe
+from adducir.studies.options import counted
 
 if TYPE_CHECKING:
     from adducir.studies.exemplification.texts import Text
@@ -105,155 +102,4 @@ def cloze(settings: Cloze) -> None:
     note(f"wrote {settings.output}: {count:,} masks")
 
 
-class Rouge(Tabled):
-    runs: tuple[Path, ...] = option(
-        "Runs over masked spans, such as `literary-evidence retrieve` writes; each is a system.",
-        metavar="RUN",
-        argument=True,
-    )
-    spans: tuple[Path, ...] = option(
-        "The spans with their gold texts; can be repeated.", metavar="FILE"
-    )
-    candidates: tuple[Path, ...] = option(
-        "Spans that are candidates only; can be repeated.", default=(), metavar="FILE"
-    )
-    depth: int = option("Add the best and the mean of this many candidates.", default=1, ge=1)
-    stem: bool = option("Compare Porter stems.", default=False)
-    without_gold: bool = option("Remove the gold candidate from the runs.", default=False)
-
-
-def rouge(settings: Rouge) -> None:
-    """Compare top-ranked candidates with the gold text by ROUGE-L.
-
-    Spans missing from a run count 0 and are reported.
-
-    Examples:
-        adducir exemplification rouge runs/egret.trec.gz runs/bm25.trec.gz --spans test.jsonl.gz
-        adducir exemplification rouge runs/egret.trec.gz --spans test.jsonl.gz --without-gold
-    """
-    from adducir.corpora.spans import read_spans
-    from adducir.evaluation.rouge import stems_of, words_of
-    from adducir.runs.read import read_run
-    from adducir.statistics.comparison import compare
-    from adducir.studies.exemplification.rouge import rouge_of_run
-    from adducir.tables.build import build_table
-
-    gold, others = [*read_spans(*settings.spans)], [*read_spans(*settings.candidates)]
-    scores = [
-        rouge_of_run(
-            name,
-            read_run(path),
-            gold,
-            others,
-            depth=settings.depth,
-            without_gold=settings.without_gold,
-            words=stems_of if settings.stem else words_of,
-        )
-        for path, name in common.system_names(settings.runs).items()
-    ]
-    files = [*settings.runs, *settings.spans, *settings.candidates]
-    layout = settings.layout(files=digests(files))
-    settings.print(build_table(compare(scores, settings.testing()), layout))
-
-
-class Agreement(Bootstrap, TableOptions):
-    ratings: Path = option(
-        "A CSV file with the columns item, rater, system, and rating or rank or both.",
-        metavar="RATINGS",
-        argument=True,
-    )
-    level: Literal["nominal", "ordinal", "interval", "ratio"] = option(
-        "Level of measurement for Krippendorff's alpha.", default="ordinal"
-    )
-    unigrams: bool = option(
-        "Ratings are texts that raters marked: measure the overlap of their words.", default=False
-    )
-    mean_ranks: bool = option("Average tied ranks: 1, 1, 2 become 1.5, 1.5, 3.", default=False)
-    baseline: tuple[str, ...] = option(
-        "Test the means of all other systems against this one, paired over items; repeatable.",
-        "-b",
-        default=(),
-        metavar="SYSTEM",
-    )
-    test: Annotated[str, TESTS, needs("baseline")] = option("The paired test.", default="t")
-    correction: Annotated[str, CORRECTIONS, needs("baseline")] = option(
-        "Correction of p-values, per mean.", default="holm"
-    )
-    alpha: Annotated[float, needs("baseline")] = option(
-        "Significance level (alpha).", default=0.05, gt=0, lt=1
-    )
-
-
-def agreement(settings: Agreement) -> None:
-    """Inter-annotator agreement, and how raters rate and rank each system.
-
-    Krippendorff's alpha and Fleiss' kappa (for two raters also Cohen's) with bootstrap intervals,
-    the rates at which all and none agree, mean ratings and mean ranks with t intervals over items.
-
-    Examples:
-        adducir exemplification agreement ratings.csv
-        adducir exemplification agreement ratings.csv --level interval --baseline c-REALM
-    """
-    if settings.unigrams and settings.level not in ("ordinal", "nominal"):
-        raise UsageError("--unigrams compares texts, whose only level is nominal.")
-
-    from adducir.studies.exemplification.agreement import agreement_table, read_ratings
-
-    ratings = read_ratings(settings.ratings)
-    if settings.mean_ranks:
-        if not ratings.has("rank"):
-            raise UsageError(f"--mean-ranks has no effect without ranks in {settings.ratings}.")
-        ratings = ratings.with_mean_ranks()
-    options = settings.model_dump(include={"baseline", "test", "correction", "alpha"})
-    settings.print(
-        agreement_table(
-            ratings,
-            settings,
-            settings.layout(files=digests([settings.ratings])),
-            level="nominal" if settings.unigrams else settings.level,
-            unigrams=settings.unigrams,
-            testing=Testing(**options) if settings.baseline else None,
-        )
-    )
-
-
-class Annotations(TableOptions):
-    file: Path = option(
-        "A CSV file or JSON lines, one annotation each, with a column item.",
-        metavar="ANNOTATIONS",
-        argument=True,
-    )
-    labels: common.Names = option(
-        "Columns with categories, such as type,personal.", default=(), shown="none"
-    )
-    texts: common.Names = option(
-        "Columns with marked texts, such as anchor,example.", default=(), shown="none"
-    )
-    group: str | None = option("A column such as dataset: a row for each value.", default=None)
-    valid: str | None = option(
-        "A column that says yes or no: whether the item is an example at all.", default=None
-    )
-
-
-def annotations(settings: Annotations) -> None:
-    """Distributions of annotated labels, and lengths of marked texts.
-
-    For each group, for all, and for each label: the number of items, the shares of the labels, and
-    the mean sentences and words of the texts. An item with several annotations counts once.
-
-    Examples:
-        adducir exemplification annotations a.csv --labels type,personal --texts anchor,example
-        adducir exemplification annotations a.csv --labels type --group dataset --valid valid
-    """
-    if not settings.labels and not settings.texts:
-        raise UsageError("give --labels or --texts, or both.")
-
-    from adducir.studies.exemplification import annotations as data
-
-    columns = data.Annotated(settings.labels, settings.texts, settings.group, settings.valid)
-    frame = data.read_annotations(settings.file, columns)
-    layout = settings.layout(files=digests([settings.file]))
-    settings.print(data.annotation_table(frame, columns, layout))
-
-
-COMMANDS = (examples, cloze, rouge, agreement, annotations)
+COMMANDS = (examples, cloze)

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from adducir.studies.sentences import paragraph_bounds, sentence_bounds
+from adducir.corpora.sentences import paragraph_bounds, sentence_bounds
 
 SENTENCE, PARENTHESIS = "sentence", "parenthesis"
 FOR_EXAMPLE, EG = "for example", "e.g."

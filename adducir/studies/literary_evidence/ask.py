@@ -25,9 +25,9 @@ from adducir.core.files import cache_folder, scratch_folder, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import visible
+from adducir.corpora.sentences import paragraph_bounds, sentence_bounds
 from adducir.indexes.models import BM25
 from adducir.studies.books import body, read_plain, stem_of, title_of
-from adducir.studies.sentences import paragraph_bounds, sentence_bounds
 
 if TYPE_CHECKING:
     from adducir.encoders.kinds import EncoderSource

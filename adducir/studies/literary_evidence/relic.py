@@ -29,7 +29,6 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import orjson
-import polars as pl
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -42,20 +41,9 @@ from adducir.core.texts import repeated, whole_number
 from adducir.corpora.formats import read_jsonl
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.records import Id
+from adducir.corpora.sentences import literary_sentences
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.ranking import (
-    SCORES,
-    BestOf,
-    ContextReader,
-    Distinct,
-    Floats,
-    Integers,
-    Scored,
-    Scores,
-    SpanTask,
-)
-from adducir.runs.run import Run
-from adducir.studies.sentences import literary_sentences
+from adducir.encoders.ranking import BestOf, ContextReader, SpanTask
 
 LENGTHS = (1, 2, 3, 4, 5)
 """The lengths of quotations and candidates, in sentences."""
@@ -223,8 +211,19 @@ def _docnos(title: str, length: int, starts: range) -> list[str]:
 class RelicContexts(ContextReader):
     """RELiC's quotations among the passages of their book and length."""
 
+    submitted: ClassVar[int] = DEPTH
+
     def tasks(self, path: Path) -> Iterator[SpanTask]:
         return book_tasks(read_relic(path))
+
+    def hidden_tasks(self, path: Path) -> Iterator[SpanTask]:
+        return book_tasks(read_relic(path), hidden=True)
+
+    def submit(self, ranked: Iterable[BestOf], path: Path, output: Path) -> int:
+        rankings: dict[str, list[int]] = {}
+        for task, numbers, _ in ranked:
+            rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
+        return write_submission(rankings, read_relic(path), output)
 
 
 class BircoContexts(ContextReader):
@@ -257,47 +256,3 @@ def write_submission(
     with writing_bytes(path) as handle:
         handle.write(orjson.dumps(best) + b"\n")
     return len(best)
-
-
-def best(
-    scores: Scores, queries: int, same: Distinct, depth: int, *, block: int = SCORES
-) -> tuple[Integers, Floats]:
-    """(Q, depth) numbers and scores of the best candidates, ties in order of number."""
-    size = len(same.of)
-    depth = min(depth, size)
-    numbers = np.empty((queries, depth), dtype=np.int64)
-    best_scores = np.empty((queries, depth), dtype=np.float32)
-    step = max(1, block // max(size, 1))
-    for first in range(0, queries, step):
-        last = min(first + step, queries)
-        some = scores(first, last)[:, same.of]
-        order = np.argsort(-some, axis=1, kind="stable")[:, :depth]
-        numbers[first:last] = order
-        best_scores[first:last] = np.take_along_axis(some, order, axis=1)
-    return numbers, best_scores
-
-
-def best_of(scored: Iterable[Scored], depth: int) -> Iterator[BestOf]:
-    for task, scores, same in scored:
-        yield task, *best(scores, len(task.spans), same, depth)
-
-
-def run_tasks(ranked: Iterable[BestOf], *, tag: str) -> Run:
-    """A run with the best candidates of each context of tasks, whose context ids are distinct."""
-    frames = []
-    for task, numbers, best_scores in ranked:
-        rows = {
-            "qid": np.repeat([span.id for span in task.spans], numbers.shape[1]),
-            "docno": [task.docnos[number] for number in numbers.ravel().tolist()],
-            "score": best_scores.ravel().astype(np.float64),
-        }
-        frames.append(pl.DataFrame(rows))
-    return Run.ranked(pl.concat(frames), tag, ties="ascending")
-
-
-def relic_rankings(ranked: Iterable[BestOf]) -> dict[str, list[int]]:
-    """The numbers of the best candidates of every quotation of tasks of :func:`book_tasks`."""
-    rankings: dict[str, list[int]] = {}
-    for task, numbers, _ in ranked:
-        rankings |= {s.id: row.tolist() for s, row in zip(task.spans, numbers, strict=True)}
-    return rankings

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adducir.core.errors import InputError
+from adducir.corpora.sentences import literary_sentences
 from adducir.studies.books import TEXT_ENDINGS, body, files_in, read_plain, stem_of, title_of
-from adducir.studies.sentences import literary_sentences
 
 _WORD = r"[^\W\d_]+"
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import InputError, UsageError
+from adducir.corpora.sentences import sentence_bounds
 from adducir.studies.exemplification.extraction import Tally, extract_examples, mask_sentences
 from adducir.studies.exemplification.texts import Text, read_texts
 from adducir.studies.exemplification.units import Sentences, find_units
-from adducir.studies.sentences import sentence_bounds
 
 
 def texts(*contents, is_book=False):

@@ -26,10 +26,10 @@ from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.reading import DocnoReading
 from adducir.corpora.records import parsed_as, read_values
+from adducir.corpora.sentences import sentence_bounds
 from adducir.corpora.sources import file_path, source_path
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
-from adducir.studies.sentences import sentence_bounds
 from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
 
 _READ = (*PARTS, "hidden")

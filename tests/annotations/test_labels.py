@@ -21,7 +21,7 @@ def table(tmp_path: Path, *options: str) -> dict[tuple[str, str, str], float]:
     path = tmp_path / "a.csv"
     path.write_text(FILE)
     out = tmp_path / "table.csv"
-    assert main(["exemplification", "annotations", str(path), *options, "-o", str(out)]) == 0
+    assert main(["annotations", "distributions", str(path), *options, "-o", str(out)]) == 0
     rows = csv.DictReader(out.open(newline=""))
     return {(row["system"], row["group"], row["measure"]): float(row["mean"]) for row in rows}
 
@@ -62,5 +62,5 @@ def test_an_item_counts_once_without_groups(tmp_path: Path) -> None:
 def test_wrong_columns_are_refused(tmp_path: Path, capsys, options, words) -> None:
     path = tmp_path / "a.csv"
     path.write_text(FILE)
-    assert main(["exemplification", "annotations", str(path), *options]) != 0
+    assert main(["annotations", "distributions", str(path), *options]) != 0
     assert words in " ".join(capsys.readouterr().err.split())

@@ -9,11 +9,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from statsmodels.stats.proportion import proportion_confint
 from tiny import WORDS, as_encoder, tiny_bert
 
-from adducir.cli.app import main
-from adducir.core.errors import InputError, UsageError
-from adducir.corpora.spans import MaskedSpan
-from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
-from adducir.studies.literary_evidence.proxy import (
+from adducir.annotations.multiple_choice import (
     choices_of_scores,
     majority,
     make_key,
@@ -23,8 +19,12 @@ from adducir.studies.literary_evidence.proxy import (
     write_key,
     write_task,
 )
+from adducir.cli.app import main
+from adducir.core.errors import InputError, UsageError
+from adducir.corpora.spans import MaskedSpan
+from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
+from adducir.statistics.settings import Bootstrap
 from adducir.studies.literary_evidence.relic import book_tasks, read_relic
-from adducir.studies.options import Bootstrap
 from adducir.tables.table import Layout
 
 TEXTS = {
@@ -222,8 +222,8 @@ def rows_of(path):
 def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
     """BM25's run, the task, an encoder's choices: as docs/studies/literary-evidence.md has it."""
     monkeypatch.chdir(books)
-    literary, relic = ["literary-evidence"], ["--relic", "relic.json"]
-    retrieve = [*literary, "retrieve", *relic, "--depth", "40", "-m"]
+    relic = ["--contexts", "relic", "relic.json"]
+    retrieve = ["known-item", "retrieve", *relic, "--depth", "40", "-m"]
     assert main([*retrieve, "bm25", "-o", "bm25.trec"]) == 0
     tasks = [*book_tasks(read_relic(books / "relic.json"))]
     part = LexicalPart(k1=0.5, b=0.9)
@@ -231,7 +231,7 @@ def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
     for task, ranks in zip(tasks, lexical_ranks(part, tasks, ContextRecipe()), strict=True):
         for span, better, tied in zip(task.spans, ranks.better, ranks.tied, strict=True):
             assert better < found[span.id, span.docno][0] <= better + tied
-    make = [*literary, "proxy-make", *relic, "--run", "bm25.trec", "-o"]
+    make = ["annotations", "proxy-make", *relic, "--run", "bm25.trec", "-o"]
     assert main([*make, "task.csv", "--key", "key.csv", "--sentences", "1"]) == 0
     key = read_key(books / "key.csv")
     assert {*key.answers} == {
@@ -246,7 +246,7 @@ def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
     for item, answer in key.answers.items():
         first = min(answer.docnos, key=lambda docno: whole[item, docno][0])
         right += first == answer.docnos[answer.gold - 1]
-    score = [*literary, "proxy-score", "--key", "key.csv", "--samples", "1", "--format", "csv"]
+    score = ["annotations", "proxy-score", "--key", "key.csv", "--samples", "1", "--format", "csv"]
     capsys.readouterr()
     assert main([*score, "--run", "three.trec", "--run", "bm25.trec"]) == 0
     table = list(csv.DictReader(capsys.readouterr().out.splitlines()))
@@ -258,9 +258,10 @@ def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
 
 def test_items_that_a_model_misses(books, monkeypatch, capsys):
     monkeypatch.chdir(books)
-    retrieve = ["literary-evidence", "retrieve", "--relic", "relic.json", "-m"]
+    relic = ["--contexts", "relic", "relic.json"]
+    retrieve = ["known-item", "retrieve", *relic, "-m"]
     assert main([*retrieve, "bm25:1.2,0.75", "--depth", "10", "-o", "ten.trec"]) == 0
-    make = ["literary-evidence", "proxy-make", "--relic", "relic.json", "--run", "ten.trec"]
+    make = ["annotations", "proxy-make", *relic, "--run", "ten.trec"]
     options = ["-o", "t.csv", "--key", "k.csv", "--group", "emma"]
     assert main([*make, *options, "--missed", "10"]) == 0
     found = rows_of(books / "ten.trec")
@@ -274,7 +275,7 @@ def test_items_that_a_model_misses(books, monkeypatch, capsys):
         ([*retrieve, "bm25", "-o", "x.trec", "--key", "k.csv"], "depend on all candidates"),
         ([*retrieve, "bm25:2", "-o", "x.trec"], "BM25's parameters"),
         ([*retrieve, "bm25:2,7", "-o", "x.trec"], "BM25's parameters"),
-        ([*make, *options, "--spans", "relic.json"], "either --relic, or --spans and --corpus"),
+        ([*make, *options, "--spans", "relic.json"], "either --contexts, or --spans and --corpus"),
     ):
         assert main(argv) != 0
         assert words in " ".join(capsys.readouterr().err.split())

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adducir.core.errors import InputError
+from adducir.corpora.sentences import cut_sentence, literary_sentences, sentence_bounds
 from adducir.studies.books import body, body_bounds, read_plain
-from adducir.studies.sentences import cut_sentence, literary_sentences, sentence_bounds
 
 CASES = [
     ["It rained.", "We stayed at home!", "Why not?"],

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
+from adducir.annotations.ratings import agreement_of, read_ratings, unigram_overlap
 from adducir.core.errors import InputError, UsageError
-from adducir.studies.exemplification.agreement import agreement_of, read_ratings, unigram_overlap
-from adducir.studies.options import Bootstrap
+from adducir.statistics.settings import Bootstrap
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), example C: 4 observers, 12

@@ -32,17 +32,17 @@ from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import SpanTask
 from adducir.statistics.agreement import estimated, fleiss_kappa
-from adducir.studies.options import Bootstrap
+from adducir.statistics.settings import Bootstrap
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
 MASK = "[masked]"
 MAJORITY, CHANCE, EVERYTHING = "majority", "chance", "all items"
-Chosen: TypeAlias = NDArray[np.int64]
+Choices: TypeAlias = NDArray[np.int64]
 """(I,) the option chosen for each item of the key, from 1; 0 for none."""
 
 
-class Answer(NamedTuple):
+class KeyItem(NamedTuple):
     """The gold item's number (from 1), the docnos in the order shown, and the item's group."""
 
     gold: int
@@ -54,7 +54,7 @@ class Answer(NamedTuple):
 class Key:
     """The answers of a task by item, and the mark that identifies it."""
 
-    answers: Mapping[str, Answer]
+    answers: Mapping[str, KeyItem]
     mark: str
 
     @property
@@ -75,7 +75,7 @@ def make_key(
 
     ``ranking`` is docnos by span, best first. Also counts spans that gave no item, by reason.
     """
-    items: dict[str, Answer] = {}
+    items: dict[str, KeyItem] = {}
     left_out = Counter[str]()
     for span in spans:
         if span.id in items:
@@ -95,7 +95,7 @@ def make_key(
             draw = np.random.default_rng(_digest("order", seed, span.id))
             shown = tuple(docnos[place] for place in draw.permutation(len(docnos)))
             gold = shown.index(span.docno) + 1
-            items[span.id] = Answer(gold, shown, span.group)
+            items[span.id] = KeyItem(gold, shown, span.group)
     if not items:
         reasons = ", ".join(f"{reason}: {count}" for reason, count in left_out.items())
         raise UsageError(f"no items are left ({reasons or 'the input is empty'}).")
@@ -178,7 +178,7 @@ def write_key(key: Key, path: Path) -> None:
 
 
 def read_key(path: Path) -> Key:
-    answers: dict[str, Answer] = {}
+    answers: dict[str, KeyItem] = {}
     marks: dict[str, int] = {}
     for line, record in records(path, ("item", "gold", "docno_1", "docno_2", "task")):
         docnos = tuple(record[name] for name in record if name.startswith("docno_"))
@@ -193,15 +193,15 @@ def read_key(path: Path) -> Key:
         if message or not gold:
             raise InputError(message, path=path, line=line, hint="Use the unchanged key.")
         marks[record["task"]] = line
-        answers[item] = Answer(gold, docnos, record.get("group", ""))
+        answers[item] = KeyItem(gold, docnos, record.get("group", ""))
     if not answers:
         raise InputError("it contains no answers.", path=path)
     return Key(answers, next(iter(marks)))
 
 
-def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
+def read_choices(path: Path, key: Key, judge: str) -> dict[str, Choices]:
     places = {item: place for place, item in enumerate(key.answers)}
-    chosen_of: dict[str, Chosen] = {}
+    chosen_of: dict[str, Choices] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, record in records(path, ("item", "choice")):
         item, name, choice = record["item"], record.get("rater") or judge, record["choice"]
@@ -229,7 +229,7 @@ def read_choices(path: Path, key: Key, judge: str) -> dict[str, Chosen]:
 
 def choices_of_scores(
     name: str, scores: Mapping[str, Mapping[str, float]], key: Key
-) -> tuple[Chosen, int]:
+) -> tuple[Choices, int]:
     """A model's choices: the candidate with the highest score; ties count against the gold item.
 
     Also the number of items in which a candidate lacks a score and so ranks last.
@@ -251,7 +251,7 @@ def choices_of_scores(
     return chosen, partial
 
 
-def majority(judges: Sequence[Chosen]) -> Chosen:
+def majority(judges: Sequence[Choices]) -> Choices:
     """The option that more than half of an item's answers chose; 0 if there is none."""
     votes = np.stack(judges)
     answers, result = (votes > 0).sum(axis=0), np.zeros(votes.shape[1], dtype=np.int64)
@@ -262,8 +262,8 @@ def majority(judges: Sequence[Chosen]) -> Chosen:
 
 def proxy_table(
     key: Key,
-    judges: Mapping[str, Chosen],
-    models: Mapping[str, Chosen],
+    judges: Mapping[str, Choices],
+    models: Mapping[str, Choices],
     drawing: Bootstrap,
     layout: Layout,
     *,
@@ -302,7 +302,7 @@ def proxy_table(
     return figure_table(columns, rows, replace(layout, notes=notes, head="Who"))
 
 
-def _notes(key: Key, judges: Sequence[Chosen], drawing: Bootstrap) -> list[str]:
+def _notes(key: Key, judges: Sequence[Choices], drawing: Bootstrap) -> list[str]:
     percent = f"{100 * drawing.confidence:g}%"
     notes = [
         f"{len(key.answers):,} items with {key.options} candidates each; low and high: Wilson's "

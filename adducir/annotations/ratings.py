@@ -35,8 +35,7 @@ from adducir.statistics.agreement import (
     krippendorffs_alpha,
 )
 from adducir.statistics.comparison import compare
-from adducir.statistics.settings import Testing
-from adducir.studies.options import Bootstrap
+from adducir.statistics.settings import Bootstrap, Testing
 from adducir.tables.build import Figure, build_table, figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
@@ -166,7 +165,7 @@ class Counts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Agreement:
+class RaterAgreement:
     """How far raters agree."""
 
     figures: dict[str, float | None]
@@ -184,7 +183,7 @@ def agreement_of(
     *,
     system: str | None = None,
     unigrams: bool = False,
-) -> Agreement:
+) -> RaterAgreement:
     frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
     counts = counted(Ratings(frame, ratings.path), kind, level)
     votes_per_unit = counts.table.sum(axis=1)
@@ -218,7 +217,7 @@ def agreement_of(
         ]
         add("unigram overlap", lambda w: w @ np.array(means) / w.sum(axis=1), _items(units))
     left_out, single = int((votes_per_unit != usual).sum()), int((votes_per_unit == 1).sum())
-    return Agreement(figures, usual, len(same.items), left_out, single)
+    return RaterAgreement(figures, usual, len(same.items), left_out, single)
 
 
 def counted(ratings: Ratings, kind: What, level: Level) -> Counts:
@@ -342,7 +341,7 @@ def agreement_table(
 
 
 def _notes(
-    ratings: Ratings, agreement: Agreement, level: Level, drawing: Bootstrap, suffix: str
+    ratings: Ratings, agreement: RaterAgreement, level: Level, drawing: Bootstrap, suffix: str
 ) -> list[str]:
     notes = [
         f"{len(ratings.names('item')):,} items, {len(ratings.names('rater')):,} raters, "

@@ -14,7 +14,7 @@ import polars as pl
 
 from adducir.core.csv_files import records
 from adducir.core.errors import InputError
-from adducir.studies.sentences import sentence_bounds
+from adducir.corpora.sentences import sentence_bounds
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
@@ -23,7 +23,7 @@ _YES, _NO = {"yes", "true", "1", "valid"}, {"no", "false", "0", "invalid"}
 
 
 @dataclass(frozen=True)
-class Annotated:
+class AnnotatedColumns:
     """Names of a table's columns: labels of categories, marked texts, group, validity."""
 
     labels: Sequence[str] = ()
@@ -32,7 +32,7 @@ class Annotated:
     valid: str | None = None
 
 
-def read_annotations(path: Path, columns: Annotated) -> pl.DataFrame:
+def read_annotations(path: Path, columns: AnnotatedColumns) -> pl.DataFrame:
     """One row per annotation, with its ``weight`` and whether it is ``valid``.
 
     Raises:
@@ -55,7 +55,7 @@ def read_annotations(path: Path, columns: Annotated) -> pl.DataFrame:
     return pl.DataFrame(rows).with_columns(weight=1 / pl.len().over("item"))
 
 
-def annotation_table(frame: pl.DataFrame, columns: Annotated, layout: Layout) -> ResultTable:
+def annotation_table(frame: pl.DataFrame, columns: AnnotatedColumns, layout: Layout) -> ResultTable:
     """A row for each group, for all, and for each label, whose rows are the items that have it."""
     rows: dict[str, pl.DataFrame] = {}
     if columns.group:
@@ -96,7 +96,7 @@ def _values(frame: pl.DataFrame, name: str) -> list[str]:
 
 
 def _cells(
-    frame: pl.DataFrame, columns: Annotated, values: Mapping[str, Iterable[str]]
+    frame: pl.DataFrame, columns: AnnotatedColumns, values: Mapping[str, Iterable[str]]
 ) -> list[float | None]:
     valid = frame.filter(pl.col("valid"))
     cells: list[float | None] = [frame["item"].n_unique()]

@@ -1,0 +1,1 @@
+"""People's annotations: agreement of raters, distributions of labels, multiple-choice tasks."""
