@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from adducir.core.registry import Family
 
 FAMILIES = {
-    "tasks": "adducir.experiments.study:TASKS",
+    "tasks": "adducir.experiments.tasks:TASKS",
     "systems": "adducir.experiments.retrieval.runs:SYSTEMS",
     "ranking_systems": "adducir.experiments.known_item.system:RANKING_SYSTEMS",
     "corpora": "adducir.experiments.retrieval.corpora:CORPORA",

@@ -29,7 +29,7 @@ from adducir.core.registry import Family
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.runs import SYSTEMS, System
-from adducir.experiments.retrieval.study import Retrieval
+from adducir.experiments.retrieval.task import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
 from adducir.families import settings_table
 from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS

@@ -13,7 +13,7 @@ from adducir.core.recipe import without
 from adducir.core.texts import counted
 
 if TYPE_CHECKING:
-    from adducir.experiments.experiment import Plan
+    from adducir.experiments.experiment import ExperimentPlan
 
 RUN = without("dry_run")
 
@@ -78,7 +78,7 @@ def experiment(settings: ExperimentOptions) -> None:
         show_table(table, settings.format, output)
 
 
-def _planned(settings: ExperimentOptions) -> "Plan":
+def _planned(settings: ExperimentOptions) -> "ExperimentPlan":
     gc.disable()  # nearly everything loaded here stays in use; collection takes a tenth of the time
     try:
         from adducir.experiments.experiment import plan_experiment

@@ -95,7 +95,7 @@ def tune(settings: TuneOptions) -> None:
     from adducir.cli.console import open_progress, show
     from adducir.core.artifacts import refuse_other_results
     from adducir.evaluation.measures import needs_subtopics, parse_measure
-    from adducir.experiments.tuning.design import Grid, Pool
+    from adducir.experiments.tuning.design import Grid, TopicPool
     from adducir.experiments.tuning.tune import tune as tune_grid
     from adducir.experiments.tuning.tune import write_report
     from adducir.indexes.engines import open_index
@@ -108,7 +108,7 @@ def tune(settings: TuneOptions) -> None:
     refuse_other_results(output)
     with open_progress() as progress:
         by_subtopic = needs_subtopics([objective])
-        pool = Pool.of(_topic_sets(settings, said.topics.field, subtopics=by_subtopic))
+        pool = TopicPool.of(_topic_sets(settings, said.topics.field, subtopics=by_subtopic))
         tuning = tune_grid(
             system.tunable(open_index(settings.index), depth, settings.threads),
             Grid.of(system.tune.values, system.hyperparameters),
@@ -127,7 +127,7 @@ def tune(settings: TuneOptions) -> None:
 def _system(settings: TuneOptions) -> tuple[Said, Any]:
     from adducir.core.config import OverrideError, apply
     from adducir.core.recipe import ErrorDetail, validated
-    from adducir.experiments.retrieval.search import Search
+    from adducir.experiments.retrieval.search import IndexSearch
 
     grid: dict[str, Any] = {}
     for item in settings.grid:
@@ -160,7 +160,7 @@ def _system(settings: TuneOptions) -> tuple[Said, Any]:
             raise UsageError(f"--set {text} has no effect here.")
     said, errors = validated(Said, data)
     if said is not None:
-        system, problems = validated(Search, said.system)
+        system, problems = validated(IndexSearch, said.system)
         if system is not None:
             return said, system
         errors = [ErrorDetail(("system", *problem.path), problem.what) for problem in problems]

@@ -19,7 +19,7 @@ from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.experiments.sections import Planner
 from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
-from adducir.experiments.study import TASKS, Finding, Study
+from adducir.experiments.tasks import TASKS, Study, StudyTable
 from adducir.tables.formats import TABLES, render
 from adducir.tables.report_data import Curve
 from adducir.tables.table import ResultTable
@@ -32,15 +32,15 @@ def plan_experiment(
     rebuild: bool = False,
     dry_run: bool = False,
     folder: Path | None = None,
-) -> "Plan":
+) -> "ExperimentPlan":
     """Read an experiment file with ``overrides`` (``key.key=value``), check it, and plan it.
 
     Nothing is built. ``rebuild``: plan to build everything, even what exists. ``dry_run``: plan
     without what is not available, without downloads or reading large files
-    (:mod:`adducir.core.planning`); this plan is for reading only, and :meth:`.Plan.notes` lists
-    what is missing. ``folder`` is the study's, where artifacts go and relative paths start; by
-    default the one that contains ``experiments/``. All errors are one InputError; a MachineError if
-    the only problem is a failed download.
+    (:mod:`adducir.core.planning`); this plan is for reading only, and its ``notes`` list what is
+    missing. ``folder`` is the study's, where artifacts go and relative paths start; by default the
+    one that contains ``experiments/``. All errors are one InputError; a MachineError if the only
+    problem is a failed download.
     """
     document = load(path)
     try:
@@ -58,7 +58,7 @@ def plan_experiment(
         planner.add(problem.path, problem.what)
     # A recipe reduced to its valid sections may not make sense.
     with planning(is_dry=dry_run), suppress(Exception) if reading.errors else nullcontext():
-        plan = Plan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
+        plan = ExperimentPlan(recipe.study(planner), planner, dry_run=dry_run, rebuild=rebuild)
         if planner.output.is_file():
             message = f"{planner.output}: this is a file, but a folder for the tables is needed"
             ending = ": the experiment file's name needs an ending, such as .yaml"
@@ -67,7 +67,7 @@ def plan_experiment(
     return plan
 
 
-class Plan:
+class ExperimentPlan:
     """A checked and opened experiment: ``steps`` in order, ``goals`` those to evaluate."""
 
     def __init__(
@@ -128,6 +128,8 @@ class Plan:
 
             require_consent(code, self.planner.folder, allow_code)
         self.planner.fetch({place[:2] for step in needed for place in step.reads})
+        for line in self.study.leaks:
+            progress().note(line)
         for step in needed:
             for before in step.inputs:
                 if why := before.why():
@@ -188,7 +190,7 @@ class Outcome:
 
 
 def run_experiment(
-    plan: Plan, *, context: Context | None = None, allow_code: bool = False
+    plan: ExperimentPlan, *, context: Context | None = None, allow_code: bool = False
 ) -> Outcome:
     """Run a plan's missing steps, evaluate, test, and write the tables.
 
@@ -202,40 +204,38 @@ def run_experiment(
     context = replace(context or Context(), folder=plan.planner.folder, rebuild=plan.rebuild)
     with publishing_results(plan.output) as folder, context:
         made_steps = plan.make(context, allow_code=allow_code)
-        findings = [_with_steps(finding, plan) for finding in plan.study.findings(context)]
-        written = {
-            key: path for finding in findings for key, path in _write(folder, finding).items()
-        }
+        results = [_with_steps(result, plan) for result in plan.study.result_tables(context)]
+        written = {key: path for result in results for key, path in _write(folder, result).items()}
     return Outcome(
-        {finding.name: finding.table for finding in findings if finding.is_printed},
+        {result.name: result.table for result in results if result.is_printed},
         {key: plan.output / path.relative_to(folder) for key, path in written.items()},
         [step.path for step in made_steps],
         [step.path for step in made_steps if step in plan.goals],
     )
 
 
-def _write(folder: Path, finding: Finding) -> dict[str, Path]:
-    folder = folder / finding.folder
+def _write(folder: Path, result: StudyTable) -> dict[str, Path]:
+    folder = folder / result.folder
     texts = {
-        key: (f"{finding.file}{kind.ending}", kind().rendered(finding.table))
+        key: (f"{result.file}{kind.ending}", kind().rendered(result.table))
         for key, kind in TABLES.kinds().items()
     }
-    if finding.file == "table":
+    if result.file == "table":
         texts["html"] = ("report.html", texts["html"][1])
-    if finding.each is not None:
-        topics_text = render(finding.table, "csv", per_topic=True)
-        texts[finding.each] = (f"{finding.each}.csv", topics_text)
+    if result.each is not None:
+        topics_text = render(result.table, "csv", per_topic=True)
+        texts[result.each] = (f"{result.each}.csv", topics_text)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.values():
         with writing_text(folder / name) as handle:
             handle.write(text if text.endswith("\n") else text + "\n")
-    before = f"{finding.name}/" if finding.name else ""
-    before += "" if finding.file == "table" else f"{finding.file}."
+    before = f"{result.name}/" if result.name else ""
+    before += "" if result.file == "table" else f"{result.file}."
     return {before + key: folder / name for key, (name, _) in texts.items()}
 
 
-def _with_steps(finding: Finding, plan: Plan) -> Finding:
-    """A finding whose report shows the plan's graph of steps and the training losses."""
+def _with_steps(result: StudyTable, plan: ExperimentPlan) -> StudyTable:
+    """A table whose report shows the plan's graph of steps and the training losses."""
     titles = {step: step.title(plan.shown) for step in plan.steps}
     graph = tuple(
         (title, tuple(titles[before] for before in step.inputs if before in titles))
@@ -258,6 +258,6 @@ def _with_steps(finding: Finding, plan: Plan) -> Finding:
             )
             curves[name] = Curve(training, validation, log.get("best_step"))
     kept = {name: epoch for name, epoch in epochs.items() if epoch}
-    material = replace(finding.table.material, plan=graph, curves=curves)
-    provenance = {**finding.table.provenance, **({"epochs kept": kept} if kept else {})}
-    return replace(finding, table=replace(finding.table, material=material, provenance=provenance))
+    material = replace(result.table.material, plan=graph, curves=curves)
+    provenance = {**result.table.provenance, **({"epochs kept": kept} if kept else {})}
+    return replace(result, table=replace(result.table, material=material, provenance=provenance))

@@ -200,13 +200,14 @@ class ModelStep(Step):
 
 def models_of(step: Step) -> "Iterator[tuple[Path, TrainedOn]]":
     """The trained models that a step depends on, and what they were or will be trained on."""
-    from adducir.training.leaks import TrainedOn, queries_of
+    if step.uses or isinstance(step, ModelStep):
+        from adducir.training.leaks import TrainedOn, queries_of
 
-    for folder in step.uses:
-        yield folder, TrainedOn(queries_of(folder))
-    if isinstance(step, ModelStep):
-        seen = step.plan.trained_on()
-        yield step.path, replace(seen, queries=seen.queries or queries_of(step.path))
+        for folder in step.uses:
+            yield folder, TrainedOn(queries_of(folder))
+        if isinstance(step, ModelStep):
+            seen = step.plan.trained_on()
+            yield step.path, replace(seen, queries=seen.queries or queries_of(step.path))
     for before in step.inputs:
         yield from models_of(before)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.progress import Progress
-from adducir.experiments.experiment import Outcome, Plan, plan_experiment, run_experiment
+from adducir.experiments.experiment import ExperimentPlan, Outcome, plan_experiment, run_experiment
 from adducir.experiments.step import Context
 
 DOCUMENTS = {
@@ -93,7 +93,7 @@ class Study:
         assert old in text
         self.file.write_text(text.replace(old, new))
 
-    def plan(self, *overrides: str, **options: Any) -> Plan:
+    def plan(self, *overrides: str, **options: Any) -> ExperimentPlan:
         return plan_experiment(self.file, overrides, **options)
 
     def run(self, *overrides: str, **options: Any) -> Outcome:

@@ -20,7 +20,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.core.planning import LARGEST
 from adducir.corpora.spans import write_spans
-from adducir.experiments.experiment import Plan, plan_experiment, run_experiment
+from adducir.experiments.experiment import ExperimentPlan, plan_experiment, run_experiment
 from adducir.studies.complementary_evidence.questions import write_questions
 from adducir.studies.grounded_generation.texts import GroundedContext, write_contexts
 
@@ -206,7 +206,7 @@ def grow(path: Path) -> None:
         file.truncate(LARGEST + 1000)
 
 
-def dry_run(file: Path) -> tuple[Plan, list[str]]:
+def dry_run(file: Path) -> tuple[ExperimentPlan, list[str]]:
     """A dry run's plan and what it prints; no large file may be opened for it."""
     with opened() as found:
         plan = plan_experiment(file, dry_run=True)

@@ -20,13 +20,13 @@ from adducir.experiments.known_item.system import (
 from adducir.experiments.retrieval.corpora import Scoring, SourceCorpus, TopicsRecipe
 from adducir.experiments.retrieval.fuse import Fusion
 from adducir.experiments.retrieval.indexes import IndexEntry
-from adducir.experiments.retrieval.rerank import Rerank
+from adducir.experiments.retrieval.rerank import Reranking
 from adducir.experiments.retrieval.runs import Given, RunOpening, RunStep, Surroundings
-from adducir.experiments.retrieval.search import Search
-from adducir.experiments.retrieval.study import Retrieval
+from adducir.experiments.retrieval.search import IndexSearch
+from adducir.experiments.retrieval.task import Retrieval
 from adducir.experiments.sections import Graph, Opening, Planner, Reported
 from adducir.experiments.step import Context
-from adducir.experiments.study import Trial
+from adducir.experiments.tasks import Trial
 
 
 @pytest.fixture
@@ -91,13 +91,17 @@ def test_errors_stand_at_the_entrys_own_place(planner: Planner, study: Study) ->
 
 
 def test_conflicts_with_the_rest_of_a_file_are_values() -> None:
-    systems = {"S": Search(index="ix"), "T": Search(index="iy"), "F": Fusion(fuse=("S", "T"))}
+    systems = {
+        "S": IndexSearch(index="ix"),
+        "T": IndexSearch(index="iy"),
+        "F": Fusion(fuse=("S", "T")),
+    }
     graph = Graph({("systems", "F"): [("systems", "S"), ("systems", "T")]})
     file = Surroundings(systems, {}, ["t"], 50, graph)
-    keys = [path for path, _ in Rerank(rerank="F", by="x").conflicts(file)]
+    keys = [path for path, _ in Reranking(rerank="F", by="x").conflicts(file)]
     assert keys == [("rerank",), ("depth",)]
-    assert not [*Rerank(rerank="F", by="x", depth=50, texts="ix").conflicts(file)]
-    assert [link.name for link in Rerank(rerank="S", by="x").inputs(file)] == ["ix", "S"]
+    assert not [*Reranking(rerank="F", by="x", depth=50, texts="ix").conflicts(file)]
+    assert [link.name for link in Reranking(rerank="S", by="x").inputs(file)] == ["ix", "S"]
 
 
 def test_a_ranking_of_known_items(tmp_path: Path) -> None:

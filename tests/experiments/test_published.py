@@ -8,10 +8,10 @@ import pytest
 from adducir.core.config import load, validate
 from adducir.deepct.recipe import DeepCTRecipe
 from adducir.experiments.experiment import Outcome, plan_experiment, run_experiment
-from adducir.experiments.retrieval.rerank import Rerank
+from adducir.experiments.retrieval.rerank import Reranking
 from adducir.experiments.retrieval.runs import Given
-from adducir.experiments.retrieval.search import Search
-from adducir.experiments.retrieval.study import Retrieval
+from adducir.experiments.retrieval.search import IndexSearch
+from adducir.experiments.retrieval.task import Retrieval
 from adducir.indexes.lucene import LuceneIndex
 from adducir.rerankers.recipe import read_recipe
 
@@ -78,8 +78,8 @@ def study(name: str) -> Retrieval:
     return validate(load(ROOT / "experiments" / name), Retrieval)
 
 
-def searches(name: str) -> dict[str, Search]:
-    return {key: one for key, one in study(name).systems.items() if isinstance(one, Search)}
+def searches(name: str) -> dict[str, IndexSearch]:
+    return {key: one for key, one in study(name).systems.items() if isinstance(one, IndexSearch)}
 
 
 @pytest.mark.parametrize("name", ["touche.yaml", "touche-lexical.yaml"])
@@ -110,7 +110,7 @@ def test_rows_of_the_best_participants_and_of_rerankers() -> None:
     recipe = study("touche.yaml")
     best = [one.run for one in recipe.systems.values() if isinstance(one, Given)]
     assert [set(files) for files in best if isinstance(files, dict)] == [{"2020", "2021"}] * 2
-    reranked = [one for one in recipe.systems.values() if isinstance(one, Rerank)]
+    reranked = [one for one in recipe.systems.values() if isinstance(one, Reranking)]
     assert {(one.rerank, one.depth) for one in reranked} == {("BM25", 1000)}
     bases = {read_recipe(ROOT / str(one.by)).base for one in reranked}
     assert bases >= {"castorini/monobert-large-msmarco", "castorini/monot5-3b-msmarco"}

@@ -21,7 +21,7 @@ from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
     JudgedTopics,
-    Pool,
+    TopicPool,
     by_topic_set,
     from_file,
     from_recipe,
@@ -48,7 +48,7 @@ def topic_set(name, qids, seed=1, *, searched=None, queries=None):
 
 
 def pool_of(topics=10, seed=1):
-    return Pool.of([topic_set("one", [str(qid) for qid in range(1, topics + 1)], seed)])
+    return TopicPool.of([topic_set("one", [str(qid) for qid in range(1, topics + 1)], seed)])
 
 
 def shuffled(pool, rows, seed):
@@ -66,7 +66,7 @@ def shuffled(pool, rows, seed):
             grades += own
         frame = each.qrels.frame.with_columns(grade=pl.Series(grades, dtype=pl.Int64))
         sets.append(JudgedTopics(each.name, each.topics, Qrels(frame, each.qrels.source)))
-    return Pool.of(sets)
+    return TopicPool.of(sets)
 
 
 class Toy:
@@ -173,7 +173,7 @@ def test_topics_are_averaged_not_folds():
 
 def test_topics_without_query_count_0_and_those_without_judgements_do_not_count():
     qids = [str(qid) for qid in range(1, 13)]
-    pool = Pool.of([topic_set("one", qids, searched=[*qids[1:], "99"])])
+    pool = TopicPool.of([topic_set("one", qids, searched=[*qids[1:], "99"])])
     tuning = tuned(GRID, pool, k_fold(pool, 3), NDCG)
     assert tuning.held_out[0] == 0
     assert len(tuning.held_out) == 12
@@ -198,7 +198,7 @@ def test_edges_are_counted():
 
 def two_years(shared=False):
     other = ["1", "2", "3"] if shared else ["51", "52", "53"]
-    return Pool.of([topic_set("2020", ["1", "2", "3", "4"]), topic_set("year 2021", other)])
+    return TopicPool.of([topic_set("2020", ["1", "2", "3", "4"]), topic_set("year 2021", other)])
 
 
 def rows(path):
@@ -250,7 +250,7 @@ def test_folds_are_a_partition_of_equal_sizes(k):
 
 def test_folds_depend_on_seed_and_qids_only():
     qids = [str(qid) for qid in range(20)]
-    pool, other = (Pool.of([topic_set("one", order)]) for order in (qids, qids[::-1]))
+    pool, other = (TopicPool.of([topic_set("one", order)]) for order in (qids, qids[::-1]))
     assert members(k_fold(pool, 4), pool) == members(k_fold(other, 4), other)
     assert members(k_fold(pool, 4), pool) != members(k_fold(pool, 4, seed=43), pool)
     # Pinned: published folds must stay what they were.
@@ -261,7 +261,7 @@ def test_folds_depend_on_seed_and_qids_only():
 
 
 def test_each_year_is_a_fold():
-    pool = Pool.of([topic_set("2020", ["1", "2", "3"]), topic_set("2021", ["51", "52"])])
+    pool = TopicPool.of([topic_set("2020", ["1", "2", "3"]), topic_set("2021", ["51", "52"])])
     assert members(by_topic_set(pool), pool) == {"2020": {"1", "2", "3"}, "2021": {"51", "52"}}
     with pytest.raises(UsageError, match="two topic sets"):
         by_topic_set(pool_of(4))
@@ -271,7 +271,7 @@ def test_a_topic_of_two_sets_is_in_one_fold(tmp_path):
     """A topic must not be tuned on its own labels of the other set."""
     qids = [str(qid) for qid in range(9)]
     queries = [f"q{qid}" for qid in qids]
-    pool = Pool.of([topic_set(name, qids, queries=queries) for name in ("original", "padded")])
+    pool = TopicPool.of([topic_set(name, qids, queries=queries) for name in ("original", "padded")])
     folds = k_fold(pool, 3)
     assert pool.ids[0] == "original:0"
     assert folds.of[:9].tolist() == folds.of[9:].tolist()
@@ -280,14 +280,14 @@ def test_a_topic_of_two_sets_is_in_one_fold(tmp_path):
         by_topic_set(pool)
     # So is a topic with two queries, by its judgements, and in folds from a file.
     one, two = topic_set("a", qids, queries=queries), topic_set("b", qids, queries=[*"abcdefghi"])
-    forms = Pool.of([one, replace(two, qrels=one.qrels)])
+    forms = TopicPool.of([one, replace(two, qrels=one.qrels)])
     assert forms.same.tolist()[:9] == forms.same.tolist()[9:]
     path = tmp_path / "folds.json"
     path.write_text(json.dumps([[f"a:{qid}" for qid in qids], [f"b:{qid}" for qid in qids]]))
     with pytest.raises(InputError, match="topic 0 is in two folds: 1 and 2"):
         from_file(forms, path)
     # The same qid with another query is another topic.
-    pool = Pool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "2"])])
+    pool = TopicPool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "2"])])
     assert len(set(pool.same.tolist())) == 4
 
 
@@ -324,11 +324,11 @@ def test_odd_fold_files_are_refused(tmp_path, text, named):
 
 def test_fold_files_with_unjudged_topics_and_shared_qids(tmp_path):
     """Robust04's file has 250 topics, of which one has no judgements."""
-    pool = Pool.of([topic_set("one", ["1", "2"], searched=["1", "2", "672"])])
+    pool = TopicPool.of([topic_set("one", ["1", "2"], searched=["1", "2", "672"])])
     path = tmp_path / "folds.json"
     path.write_text('[["1", "672"], ["2"]]')
     assert members(from_file(pool, path), pool) == {"1": {"1"}, "2": {"2"}}
-    pool = Pool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "3"])])
+    pool = TopicPool.of([topic_set("a", ["1", "2"]), topic_set("b", ["1", "3"])])
     path.write_text('[["1", "2"], ["3"]]')
     with pytest.raises(InputError, match="SET:1"):
         from_file(pool, path)

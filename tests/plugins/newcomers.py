@@ -14,7 +14,7 @@ from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
 from adducir.encoders.kinds import TextEncoder
 from adducir.evaluation.formulas import MeasureKind
-from adducir.experiments.retrieval.runs import Answer, System
+from adducir.experiments.retrieval.runs import System, SystemRun
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.languages import AnalyserChain
 from adducir.indexes.models import Model
@@ -235,4 +235,4 @@ class Top(System):
 
     def answer(self, step, context):
         run = step.parts["top"].read().top(self.count)
-        return Answer(run, f"{len(run)} documents", {"cut": self.count})
+        return SystemRun(run, f"{len(run)} documents", {"cut": self.count})

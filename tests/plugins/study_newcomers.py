@@ -18,7 +18,7 @@ from adducir.evaluation.scores import Scores
 from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
 from adducir.experiments.step import ArtifactStep
-from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.experiments.tasks import Study, StudyTable, Task, Trial
 from adducir.indexes.index import Hits, Index
 from adducir.indexes.settings import IndexSettings
 from adducir.statistics.comparison import compare
@@ -182,10 +182,10 @@ class LengthStudy(Study):
     def step(self, trial):
         return _Count(trial, self)
 
-    def findings(self, context):
+    def result_tables(self, context):
         scores = [step.scores() for step in self.steps.values()]
         compared = compare(scores, self.recipe.comparison)
-        return [Finding(build_table(compared, self.layout({})))]
+        return [StudyTable(build_table(compared, self.layout({})))]
 
 
 class _Count(ArtifactStep):

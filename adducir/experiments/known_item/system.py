@@ -35,7 +35,7 @@ from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.sections import Opening, SystemEntry, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Shown
-from adducir.experiments.study import Trial
+from adducir.experiments.tasks import Trial
 from adducir.models.machine import Precision, using_threads
 from adducir.training.data import GroupShares, Part, items_of, part_of
 

@@ -10,16 +10,16 @@ from adducir.core.recipe import errors_at
 from adducir.core.registry import keys_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.runs import (
-    Answer,
     RunStep,
+    SystemRun,
     named,
 )
 from adducir.experiments.retrieval.search import TunableSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.design import (
     Hyperparameter,
-    Pool,
     Setting,
+    TopicPool,
     Tunable,
     hyperparameters_of,
 )
@@ -76,7 +76,7 @@ class Fusion(TunableSystem):
         weights = self.weights or None
         return fuse(runs, self.method, weights=weights, depth=depth, tag=tag, **values)
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         members = list(step.parts.values())
         run = self.fused([member.read() for member in members], depth=step.depth, tag=step.tag)
         settings = FUSION.settings(self.fusion, "method")
@@ -85,7 +85,7 @@ class Fusion(TunableSystem):
             settings["weights"] = list(self.weights)
         settings["runs"] = [named(member, context) for member in members]
         note = f"{step.counted(run)}, fused from {len(members)} runs"
-        return Answer(run, note, {"fusion": settings})
+        return SystemRun(run, note, {"fusion": settings})
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -109,7 +109,7 @@ class Fusion(TunableSystem):
             )
         return self.model_copy(update={**values, "weights": weights, "tune": None})
 
-    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
         from adducir.experiments.tuning.tune import of_topics
 
         depth = steps[0].depth

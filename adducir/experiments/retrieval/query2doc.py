@@ -26,7 +26,7 @@ class Writer:
     prompt: QueryPrompt
 
 
-class Query2doc(Searching):
+class Query2docSearch(Searching):
     """A search with queries that a language model expands by a passage."""
 
     references: ClassVar[Mapping[str, str]] = {"query2doc": "indexes"}

@@ -14,12 +14,12 @@ from adducir.core.recipe import KeyPath, as_tuple
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
 from adducir.experiments.retrieval.runs import (
-    Answer,
     GivenRun,
     RunOpening,
     RunStep,
     Surroundings,
     System,
+    SystemRun,
     method_of,
     named,
 )
@@ -55,7 +55,7 @@ class OpenedReranker:
     models: tuple[ModelStep, ...] = ()  # its training
 
 
-class Rerank(System):
+class Reranking(System):
     """A reranker over the run of another system."""
 
     verb: ClassVar[str] = "rerank"
@@ -91,9 +91,9 @@ class Rerank(System):
         names = file.chain(self.rerank)
         chain = [self, *(file.systems[name] for name in names if name in file.systems)]
         for system in chain:
-            if isinstance(system, Rerank) and system.texts is not None:
+            if isinstance(system, Reranking) and system.texts is not None:
                 return system.texts
-        searched = {system.index_name for system in chain if not isinstance(system, Rerank)}
+        searched = {system.index_name for system in chain if not isinstance(system, Reranking)}
         searched.discard(None)
         return searched.pop() if len(searched) == 1 else None
 
@@ -144,7 +144,7 @@ class Rerank(System):
             **({"fold": self.fold} if self.fold else {}),
         }
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         scorer: OpenedReranker = step.opened
 
         reranker = context.shared(
@@ -172,7 +172,7 @@ class Rerank(System):
             f"{step.counted(reranked.run)}, the best {reranked.settings['depth']:,} reranked in "
             f"{reranked.seconds:.1f} s ({reranked.pairs:,} pairs)"
         )
-        return Answer(reranked.run, note, method, reranked.seconds, costs=reranked.costs)
+        return SystemRun(reranked.run, note, method, reranked.seconds, costs=reranked.costs)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
@@ -191,7 +191,7 @@ class Oracle(System):
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"depth": self.depth, **step.topic_set.qrels.identity()}
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         run = of_topics(step.parts["oracle"].read(), step.topics)
         grades = step.topic_set.qrels.frame
         judged = run.frame.join(grades, on=["qid", "docno"], how="left", maintain_order="left")
@@ -204,7 +204,7 @@ class Oracle(System):
         frame = run.frame[order].with_columns(score=scores)
         candidates = named(step.parts["oracle"], context)
         method = {"oracle": {"depth": self.depth, "candidates": candidates}}
-        return Answer(Run(frame, step.tag), f"{step.counted(run)}, by their grades", method)
+        return SystemRun(Run(frame, step.tag), f"{step.counted(run)}, by their grades", method)
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.oracle, self.oracle)

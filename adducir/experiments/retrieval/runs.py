@@ -35,7 +35,7 @@ from adducir.experiments.sections import (
     file_name,
 )
 from adducir.experiments.step import ModelStep, Shown, Step
-from adducir.experiments.study import Trial
+from adducir.experiments.tasks import Trial
 from adducir.judges.costs import costs_for, write_costs
 from adducir.runs.folding import FoldName
 from adducir.runs.read import read_run
@@ -54,7 +54,7 @@ _RUN_VERSION = 2
 
 
 @dataclass
-class Answer:
+class SystemRun:
     run: Run
     note: str  # how it was made, briefly
     method: dict[str, Any]  # the section ``method`` of its metadata
@@ -86,7 +86,7 @@ class System(SystemEntry):
         """The settings that determine its rankings, besides depth, topics, runs and indexes."""
 
     @abstractmethod
-    def answer(self, step: "RunStep", context: "Context") -> Answer:
+    def answer(self, step: "RunStep", context: "Context") -> SystemRun:
         """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
     def conflicts(self, file: "Surroundings") -> Iterable[tuple[KeyPath, str]]:
@@ -141,11 +141,11 @@ SYSTEMS = Family(
     "systems",
     System,
     {
-        "index": f"{_HERE}.search:Search",
+        "index": f"{_HERE}.search:IndexSearch",
         "fuse": f"{_HERE}.fuse:Fusion",
-        "rerank": f"{_HERE}.rerank:Rerank",
+        "rerank": f"{_HERE}.rerank:Reranking",
         "oracle": f"{_HERE}.rerank:Oracle",
-        "query2doc": f"{_HERE}.query2doc:Query2doc",
+        "query2doc": f"{_HERE}.query2doc:Query2docSearch",
         "python": f"{_HERE}.runs:Python",
         "run": f"{_HERE}.runs:Given",
     },
@@ -208,8 +208,8 @@ class RunStep(Step):
             return "it has changed since it was made"
         return None
 
-    def answer(self, context: "Context") -> Answer:
-        return instance(self.system, "answer", self.system.answer(self, context), Answer)
+    def answer(self, context: "Context") -> SystemRun:
+        return instance(self.system, "answer", self.system.answer(self, context), SystemRun)
 
     def make(self, context: "Context") -> None:
         answer, topics = self.answer(context), self.topics
@@ -292,7 +292,7 @@ class Given(System, RunReading):
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         raise NotImplementedError  # nothing is made
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         raise NotImplementedError
 
 
@@ -391,7 +391,7 @@ class Python(System):
         base = f" over {names.get(self.input, self.input)}" if self.input else ""
         return f"{names.get(name, name)}: {self.python}{base}."
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         code: Code = step.opened
         parts, arguments = step.parts, dict(self.arguments)
         if "searches" in parts:
@@ -415,7 +415,7 @@ class Python(System):
             base = parts["input"]
             settings["input"] = {"system": base.trial.run, "fingerprint": base.fingerprint}
         note = f"{step.counted(run)} in {seconds:.1f} s by {code.name}"
-        return Answer(run, note, {"python": settings}, seconds)
+        return SystemRun(run, note, {"python": settings}, seconds)
 
     def _frame(self, step: RunStep, context: "Context") -> "pd.DataFrame":
         from adducir.rerankers.rerank import Texts

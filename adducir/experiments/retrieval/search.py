@@ -18,18 +18,18 @@ from adducir.corpora.topics import Topics
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import (
-    Answer,
     RunOpening,
     RunStep,
     Surroundings,
     System,
+    SystemRun,
 )
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
-    Pool,
     Setting,
+    TopicPool,
     Tunable,
     TuneRecipe,
     hyperparameters_of,
@@ -66,7 +66,7 @@ class TunableSystem(System):
         """The hyperparameters that the file sets."""
 
     @abstractmethod
-    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
         """The system with open hyperparameters; ``steps``: its untuned runs per topic set."""
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
@@ -104,7 +104,11 @@ class TunableSystem(System):
                     break
 
     def tuned(
-        self, openings: Mapping[str, RunOpening], data: str, pool: Pool, negative: NegativeGrades
+        self,
+        openings: Mapping[str, RunOpening],
+        data: str,
+        pool: TopicPool,
+        negative: NegativeGrades,
     ) -> "TunedStep":
         """The step of one topic set, tuned on the topics of all: those of ``pool``."""
         untuned, opening = self.model_copy(update={"tune": None}), openings[data]
@@ -137,7 +141,7 @@ class TunedStep(RunStep):
     steps: Mapping[str, RunStep]  # untuned, per topic set
     tuning: TuneRecipe
     folds: "Folds"
-    pool: Pool
+    pool: TopicPool
     negative: NegativeGrades
 
     def __post_init__(self) -> None:
@@ -159,7 +163,7 @@ class TunedStep(RunStep):
             }
         )
 
-    def answer(self, context: "Context") -> Answer:
+    def answer(self, context: "Context") -> SystemRun:
         from adducir.experiments.tuning.tune import facts
         from adducir.indexes.building import engine_versions
 
@@ -170,7 +174,7 @@ class TunedStep(RunStep):
         # Not the run's own time: that of all settings on all topic sets.
         method = {"tuning": {**facts(tuning), "seconds": round(tuning.seconds, 3)}}
         costs = self.system.costs(self.steps[self.trial.data], context)
-        return Answer(run, note, method, None, {}, engine_versions(), judged, costs)
+        return SystemRun(run, note, method, None, {}, engine_versions(), judged, costs)
 
     def _tune(self, context: "Context") -> "Tuning":
         from adducir.experiments.tuning.tune import tune, write_report
@@ -273,7 +277,7 @@ class Searching(TunableSystem):
         """The topics in other words, if these are searched."""
         return None
 
-    def answer(self, step: RunStep, context: "Context") -> Answer:
+    def answer(self, step: RunStep, context: "Context") -> SystemRun:
         from adducir.indexes.building import engine_versions
 
         (index,) = step.parts.values()
@@ -296,7 +300,7 @@ class Searching(TunableSystem):
         method = {**result.method, **({"query2doc": longer.facts} if longer else {})}
         costs = longer.costs if longer else ()
         versions = engine_versions()
-        return Answer(result.run, note, method, result.seconds, data, versions, costs=costs)
+        return SystemRun(result.run, note, method, result.seconds, data, versions, costs=costs)
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
         (index,) = step.parts.values()
@@ -319,7 +323,7 @@ class Searching(TunableSystem):
             for name in sorted(kind.model_fields_set)
         }
 
-    def opened(self, steps: Sequence[RunStep], pool: Pool, context: "Context") -> Tunable:
+    def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
         (index,), longest = steps[0].parts.values(), dict[str, str]()
         opened = index.open(context)
         for step in steps:
@@ -374,7 +378,7 @@ class Searching(TunableSystem):
         return Tunable(tried, facts, check=at)
 
 
-class Search(Searching):
+class IndexSearch(Searching):
     """A search of an index."""
 
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from math import ceil, log10
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,23 @@ from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
-from adducir.experiments.retrieval.runs import GivenRun, method_of, run_facts
+from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run_facts
 from adducir.experiments.step import ModelStep, Step, training_log
-from adducir.experiments.study import Trial
+from adducir.experiments.tasks import Trial
 from adducir.indexes.documents import DocumentStore
+from adducir.judges.costs import costs_for, read_costs
 from adducir.runs.run import Run
 from adducir.runs.write import part_of
 from adducir.statistics.comparison import Comparison, compare
-from adducir.tables.build import merged
+from adducir.tables.build import Figure, merged
 from adducir.tables.notes import unmatched
 from adducir.tables.report_data import Cost, ReportData, Snippets
 from adducir.tables.run_facts import RunFacts
-from adducir.tables.table import printed_name
+from adducir.tables.table import Column, printed_name
 
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
-    from adducir.experiments.retrieval.study import Retrieval
+    from adducir.experiments.retrieval.task import Retrieval
     from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
@@ -43,9 +45,13 @@ def summarize(
     topic_sets: Mapping[str, OpenedTopics],
     steps: Mapping[Trial, Any],
     indexes: Mapping[str, IndexStep],
+    measure_names: Mapping[str, str],
     context: "Context",
-) -> tuple[Comparison, dict[str, Any], dict[str, Any]]:
-    """The comparison of the runs of ``steps``; facts for provenance, values for the layout."""
+) -> tuple[Comparison, dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """The comparison of the runs of ``steps``; facts for provenance, values for the layout.
+
+    The last are the columns and figures of what language models took.
+    """
     names, several = recipe.table.system_names, len(topic_sets) > 1
     order = {name: number for number, name in enumerate(recipe.systems)}
     rows = dict(sorted(steps.items(), key=lambda row: order[row[0].system]))
@@ -93,9 +99,11 @@ def summarize(
         snippets=snippets(recipe.table.snippets, hits, topic_sets, [*indexes.values()]),
         costs={name: _cost([*by_seed.values()]) for name, by_seed in costs.items()},
     )
+    took = [COSTS_NOTE.format(names=", ".join(dict.fromkeys(recipe.costs)))] if recipe.costs else []
     layout = {
-        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes],
+        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes, *took],
         "sections": {name: row.group for name, row in recipe.systems.items() if row.group},
+        "measure_names": measure_names,
         "material": material,
         "powered": [
             figure
@@ -103,7 +111,12 @@ def summarize(
             for figure in facts_.powered(comparison, name * several)
         ],
     }
-    return comparison, facts_of, layout
+    titles = {name: measure_names.get(name, name.replace("_", " ")) for name in recipe.costs}
+    columns = {
+        name: Column(name, "", title, False, descriptive=True) for name, title in titles.items()
+    }
+    figures = _cost_figures(recipe.costs, steps, comparison)
+    return comparison, facts_of, layout, {"columns": columns, "figures": figures}
 
 
 def _evaluate(
@@ -294,3 +307,52 @@ def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str,
 def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
     corpus: Any = index.corpus
     return corpus if hasattr(corpus, "rendering") else None
+
+
+_DECIMALS = {"tokens": 0, "tokens_in": 0, "tokens_out": 0, "requests": 1, "seconds": 2}
+COSTS_NOTE = (
+    "What language models took ({names}): means per topic, from when they answered, of all that a "
+    "system is made of; seconds of requests at the same time each count."
+)
+
+
+def _cost_figures(
+    costs: Sequence[str], steps: Mapping[Trial, Step], comparison: Comparison
+) -> Iterator[Figure]:
+    """The costs asked for, of each system and topic set; None if no model was asked."""
+    several = len({trial.data for trial in steps}) > 1
+    runs: dict[tuple[str, str], list[Step]] = {}
+    for trial, step in steps.items() if costs else ():
+        runs.setdefault((trial.data, trial.system), []).append(step)
+    for (topic_set, system), some in runs.items():
+        qids = comparison.matrix(topic_set * several).qids
+        files = [
+            [read_costs(path) for path in dict.fromkeys(_cost_files(step, topic_set))]
+            for step in some
+        ]
+        for name in costs:
+            means = [_mean_cost(rows, name, qids) for rows in files]
+            value = None if None in means else fmean(mean or 0 for mean in means)
+            decimals = _DECIMALS.get(name, 3)
+            if name == "cost" and value:  # often less than .001
+                decimals = max(decimals, 1 - ceil(log10(value)) + 1)
+            place = topic_set * several, system, name
+            yield Figure(*place, value, len(qids), decimals=decimals)
+
+
+def _mean_cost(files: list[dict[str, dict[str, float]]], name: str, qids: Any) -> float | None:
+    rows = [rows[qid] for rows in files for qid in qids if qid in rows]
+    if not files or any(name not in row for row in rows):
+        return None
+    return sum(row[name] for row in rows) / len(qids)
+
+
+def _cost_files(step: Any, topic_set: str) -> Iterator[Path]:
+    """The files of costs beside a run and those that it is made of."""
+    if not isinstance(step, RunStep | GivenRun):
+        return
+    if (path := costs_for(step.path)).is_file():
+        yield path
+    untuned = getattr(step, "steps", {}).get(topic_set, step)
+    for part in getattr(untuned, "parts", {}).values():
+        yield from _cost_files(part, topic_set)

@@ -179,7 +179,7 @@ class JudgedTopics:
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
+class TopicPool:
     """The T judged topics of all topic sets."""
 
     sets: tuple[JudgedTopics, ...]
@@ -190,7 +190,7 @@ class Pool:
     weights: dict[str, Mapping[str, float]]  # by id, of words or tokens
 
     @classmethod
-    def of(cls, sets: Sequence[JudgedTopics]) -> "Pool":
+    def of(cls, sets: Sequence[JudgedTopics]) -> "TopicPool":
         names = [part.name for part in sets]
         if not names or len(set(names)) < len(names):
             raise UsageError("tuning needs topic sets with unique names.")
@@ -312,7 +312,7 @@ class Folds:
         return {name: [ids[row] for row in self.test(n)] for n, name in enumerate(self.names)}
 
 
-def by_topic_set(pool: Pool) -> Folds:
+def by_topic_set(pool: TopicPool) -> Folds:
     """Each topic set is a fold (two years: tuned on one, applied to the other)."""
     if len(pool.sets) < 2:
         hint = "Add topics and qrels, or split the topics into folds."
@@ -323,7 +323,7 @@ def by_topic_set(pool: Pool) -> Folds:
     return folds
 
 
-def _torn(pool: Pool, folds: Folds) -> str:
+def _torn(pool: TopicPool, folds: Folds) -> str:
     first: dict[int, int] = {}
     for row, topic in enumerate(pool.same.tolist()):
         left, right = (folds.names[folds.of[at]] for at in (first.setdefault(topic, row), row))
@@ -332,7 +332,7 @@ def _torn(pool: Pool, folds: Folds) -> str:
     return ""
 
 
-def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
+def k_fold(pool: TopicPool, k: int, seed: int = 42) -> Folds:
     """Split the topics into k folds of equal size, within one.
 
     Topics are sorted by the SHA-256 of ``seed qid`` and dealt out in turn, so that the folds depend
@@ -352,7 +352,7 @@ def k_fold(pool: Pool, k: int, seed: int = 42) -> Folds:
     return Folds(names, numbers, f"{k} folds over {len(name_of)} topics, seed {seed}")
 
 
-def from_file(pool: Pool, path: Path | str) -> Folds:
+def from_file(pool: TopicPool, path: Path | str) -> Folds:
     """Folds from a JSON file: a list of lists of qids, as in Anserini, or an object of lists."""
     path = Path(path)
     data = json_value(read_text(path), path)
@@ -432,7 +432,7 @@ class TuneRecipe(Recipe):
             except UsageError as error:
                 yield ("grid", name), error.paragraph()
 
-    def make_folds(self, pool: Pool, path_of: Callable[[str], str | Path]) -> Folds:
+    def make_folds(self, pool: TopicPool, path_of: Callable[[str], str | Path]) -> Folds:
         """The folds of the topics; ``path_of`` resolves a file's path."""
         if isinstance(self.folds, str):
             return by_topic_set(pool)

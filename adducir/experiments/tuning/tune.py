@@ -35,8 +35,8 @@ from adducir.experiments.tuning.design import (
     Folds,
     Grid,
     Number,
-    Pool,
     Setting,
+    TopicPool,
     Tunable,
     plain,
 )
@@ -59,7 +59,7 @@ def mean(values: Floats) -> float:
 class Tuning:
     """The outcome of a grid search with F folds, S settings and T topics."""
 
-    pool: Pool
+    pool: TopicPool
     grid: Grid
     folds: Folds
     objective: Measure
@@ -139,7 +139,7 @@ class Tuning:
 def tune(
     system: Tunable,
     grid: Grid,
-    pool: Pool,
+    pool: TopicPool,
     folds: Folds,
     objective: str | Measure,
     *,

@@ -24,7 +24,7 @@ from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
-from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.experiments.tasks import Study, StudyTable, Task, Trial
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision, using_threads
 from adducir.models.sources import ModelSource, trained_folder
@@ -339,7 +339,7 @@ class EvidenceStudy(Study):
         path = self.folder / "rerankers" / self.name / self.path_of(trial).name
         return self.trainings.step(path, plan, ("systems", trial.system))
 
-    def findings(self, context: "Context") -> Sequence[Finding]:
+    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         scores: dict[str, list[Scores]] = {}
         bounds: dict[str, Scores] = {}
         notes: list[str] = []
@@ -367,5 +367,7 @@ class EvidenceStudy(Study):
         facts = {"models": models, **({"selectors": selectors} if selectors else {})}
         layout = self.layout(self.provenance(facts), notes=notes)
         return [
-            Finding(set_table(scores, bounds, self.recipe.comparison, layout), each="per-question")
+            StudyTable(
+                set_table(scores, bounds, self.recipe.comparison, layout), each="per-question"
+            )
         ]

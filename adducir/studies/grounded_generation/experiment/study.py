@@ -13,7 +13,7 @@ from adducir.encoders.kinds import encoder_source
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, Step
-from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.experiments.tasks import Study, StudyTable, Task, Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import seed_of, using_threads
 from adducir.models.sources import model_source
@@ -325,10 +325,10 @@ class GroundedStudy(Study):
             if trial.system == system and trial.part in (None, k)
         ]
 
-    def findings(self, context: "Context") -> Sequence[Finding]:
+    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         from adducir.studies.grounded_generation.experiment.tables import Tables
 
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
         provenance = self.provenance({"answers": fingerprints})
         title = self.recipe.description or self.name
-        return Tables(self, partial(self.layout, provenance, title=title)).findings()
+        return Tables(self, partial(self.layout, provenance, title=title)).result_tables()

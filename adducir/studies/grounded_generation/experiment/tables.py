@@ -10,7 +10,7 @@ import polars as pl
 
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
-from adducir.experiments.study import Finding
+from adducir.experiments.tasks import StudyTable
 from adducir.models.artifacts import read_shard
 from adducir.statistics.comparison import compare
 from adducir.studies.grounded_generation.experiment.making import CLOSED, LIKELIHOODS, with_pages
@@ -90,17 +90,17 @@ class Tables:
         self.contexts, self.test = self.problem.contexts, self.problem.parts["test"]
         self.counted = [number for number in self.test if self.contexts[number].gold]
 
-    def findings(self) -> list[Finding]:
-        findings = [
-            Finding(self.ranked(who), who, who, each="per-context")
+    def result_tables(self) -> list[StudyTable]:
+        tables = [
+            StudyTable(self.ranked(who), who, who, each="per-context")
             for who in (_WHO if self.counted else ())
         ]
         if self.recipe.decode is not None:
-            findings.append(Finding(self.texts(), "texts", "texts", each="per-context"))
-            findings.append(Finding(self.by_rank(), "by-rank", "by-rank"))
+            tables.append(StudyTable(self.texts(), "texts", "texts", each="per-context"))
+            tables.append(StudyTable(self.by_rank(), "by-rank", "by-rank"))
         if any(system.by_model for system in self.recipe.systems.values()):
-            findings.append(Finding(self.sharpness(), "sharpness", "sharpness"))
-        return findings
+            tables.append(StudyTable(self.sharpness(), "sharpness", "sharpness"))
+        return tables
 
     def _answers(self, system: str, k: int | None) -> "list[AnswerStep]":
         return self.study.of(self.study.steps, system, k)

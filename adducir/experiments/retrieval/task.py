@@ -6,7 +6,6 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -22,7 +21,6 @@ from pydantic import (
 )
 
 from adducir.core.fingerprint import fingerprint
-from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import counted, listed
@@ -61,9 +59,9 @@ from adducir.experiments.sections import (
     RunTableRecipe,
     file_name,
 )
-from adducir.experiments.step import Absent, Step, models_of, shown
-from adducir.experiments.study import Finding, Study, Task, Trial
-from adducir.experiments.tuning.design import Pool
+from adducir.experiments.step import Absent, Step
+from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
+from adducir.experiments.tuning.design import TopicPool
 from adducir.judges.costs import Cost
 
 if TYPE_CHECKING:
@@ -309,8 +307,8 @@ class RetrievalStudy(Study):
         return folder / f"{file_name(trial.run)}.{file_name(trial.data)}.trec.gz"
 
     @cached_property
-    def pool(self) -> Pool:
-        return Pool.of([*self.topic_sets.values()])
+    def pool(self) -> TopicPool:
+        return TopicPool.of([*self.topic_sets.values()])
 
     def goals(self) -> Sequence[Step]:
         goals = super().goals()
@@ -341,7 +339,7 @@ class RetrievalStudy(Study):
                 message = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
                 message = f"{message}, which count 0: {listed(lacking, 3)}"
                 yield "warn", f"the run of {trial.system} {message}"
-        yield from (("warn", line) for line in self.leaks())
+        yield from (("warn", line) for line in self.leaks)
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""
@@ -349,37 +347,25 @@ class RetrievalStudy(Study):
         yield "evaluate", f"{counted(len(names), 'system')}{several} on {sets}: {measures}"
         yield from super().warnings()
 
-    def leaks(self) -> Iterator[str]:
-        """A line per model and topic set with queries or documents that it was trained on."""
+    def evaluation_data(self, data: str) -> EvaluationData | None:
+        if (judged := self.topic_sets.get(data)) is None:
+            return None
+        qids, topics = {*judged.qrels.qids}, judged.topics
+        queries = zip(topics.qids, topics.texts, strict=True)
         opened = [entry for key, entry in self._opened.items() if entry and key[0] == "corpora"]
-        corpora, noted = {fingerprint(entry.corpus.identity()) for entry in opened}, set[Any]()
-        for trial, step in self.steps.items():
-            for path, seen in models_of(step) if trial.data in self.topic_sets else ():
-                name, judged = shown(path, self.folder), self.topic_sets[trial.data]
-                key = name.removesuffix(run_name("", trial.seed)), trial.data
-                if key not in noted:
-                    noted.add(key)
-                    both = zip(judged.topics.qids, judged.topics.texts, strict=True)
-                    qids = {*judged.qrels.qids}
-                    queries = [query for qid, query in both if qid in qids]
-                    seen = replace(seen, corpus=seen.corpus if seen.corpus in corpora else "")
-                    yield from seen.warnings(key[0], queries, judged.qrels.frame["docno"], key[1])
+        return EvaluationData(
+            [query for qid, query in queries if qid in qids],
+            judged.qrels.frame["docno"],
+            {fingerprint(entry.corpus.identity()) for entry in opened},
+        )
 
-    def findings(self, context: "Context") -> Sequence[Finding]:
+    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         from adducir.experiments.retrieval.table import summarize
         from adducir.tables.build import build_table
 
-        for line in self.leaks():
-            progress().note(line)
-        recipe, steps, names = self.recipe, self.steps, self.measure_names
-        comparison, facts, values = summarize(recipe, self.topic_sets, steps, self.indexes, context)
+        comparison, facts, values, costs = summarize(
+            self.recipe, self.topic_sets, self.steps, self.indexes, self.measure_names, context
+        )
         values["notes"] = [*self.seed_notes(), *values["notes"]]
-        further: dict[str, Any] = {}
-        if recipe.costs:
-            from adducir.experiments.retrieval.costs import NOTE, cost_columns, cost_figures
-
-            values["notes"].append(NOTE.format(names=", ".join(dict.fromkeys(recipe.costs))))
-            further["columns"] = cost_columns(recipe.costs, names)
-            further["figures"] = cost_figures(recipe.costs, steps, comparison)
-        layout = self.layout(self.provenance(facts, self.measures), measure_names=names, **values)
-        return [Finding(build_table(comparison, layout, **further), each="per-topic")]
+        layout = self.layout(self.provenance(facts, self.measures), **values)
+        return [StudyTable(build_table(comparison, layout, **costs), each="per-topic")]

@@ -22,7 +22,7 @@ from adducir.experiments.known_item.system import (
 )
 from adducir.experiments.sections import Name, Opening, Planner, Reported
 from adducir.experiments.step import Step
-from adducir.experiments.study import Finding, Study, Task, Trial
+from adducir.experiments.tasks import Study, StudyTable, Task, Trial
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -116,10 +116,10 @@ class KnownItemStudy(Study):
         names = (trial.data, trial.run, trial.part)
         return self.folder.joinpath("runs", self.name, *map(folder_name, names))
 
-    def findings(self, context: "Context") -> Sequence[Finding]:
+    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         from adducir.tables.ranks import by_key, first_of
 
-        findings = list[Finding]()
+        tables = list[StudyTable]()
         for data in self.recipe.data:
             name, folder = (data, folder_name(data)) if len(self.data) > 1 else ("", "")
             ranks: dict[str, dict[str, dict[str, GoldRanks]]] = {}
@@ -131,7 +131,7 @@ class KnownItemStudy(Study):
                     identities[f"{trial.run}, {trial.part}"] = step.fingerprint
             sections = {part: dict(ranks[part]) for part in self.recipe.contexts if part in ranks}
             table = self._table(data, sections, identities)
-            findings.append(Finding(table, name, folder, each="per-context"))
+            tables.append(StudyTable(table, name, folder, each="per-context"))
             for key in self.recipe.by:
                 groups = {
                     f"{part}, {group} ({len(first_of(chosen).qids):,})": chosen
@@ -139,8 +139,8 @@ class KnownItemStudy(Study):
                     for group, chosen in by_key(systems, key).items()
                 }
                 table = self._table(data, groups, identities)
-                findings.append(Finding(table, name, folder, f"by-{key}", is_printed=False))
-        return findings
+                tables.append(StudyTable(table, name, folder, f"by-{key}", is_printed=False))
+        return tables
 
     def _table(
         self, data: str, sections: "Mapping[str, Systems]", identities: Mapping[str, str]

@@ -3,15 +3,15 @@
 A task is an experiment file (:class:`Task`) and its study (:class:`Study`). The study opens the
 file's data in its ``__init__``, with ``planner.opening``, which collects errors for one message. It
 lists its trials (``trials``), returns the step of each (``step``), and turns the steps' results
-into tables (``findings``); everything else is the same for all tasks.
+into tables (``result_tables``); everything else is the same for all tasks.
 """
 
 import os
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,7 +31,7 @@ from adducir.experiments.sections import (
     Planner,
     TableRecipe,
 )
-from adducir.experiments.step import Absent, Step, Trainings
+from adducir.experiments.step import Absent, Step, Trainings, models_of, shown
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ TASKS = Family(
     "tasks",
     Task,
     {
-        "retrieval": f"{_HERE}.retrieval.study:Retrieval",
-        "known-item": f"{_HERE}.known_item.study:KnownItem",
+        "retrieval": f"{_HERE}.retrieval.task:Retrieval",
+        "known-item": f"{_HERE}.known_item.task:KnownItem",
     },
     what="task",
 )
@@ -81,7 +81,16 @@ class Trial(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
+class EvaluationData:
+    """What a trial is tested on, as far as a model may have been trained on it."""
+
+    queries: Sequence[str]
+    docnos: Collection[str] = ()  # of judged documents
+    corpora: Collection[str] = ()  # fingerprints of the corpora that have them
+
+
+@dataclass(frozen=True)
+class StudyTable:
     table: "ResultTable"
     name: str = ""  # the table's name, if a study prints several
     folder: str = ""  # below the study's results
@@ -179,13 +188,33 @@ class Study(ABC):
         """Steps that the plan lists even if no goal needs them."""
         return ()
 
+    def evaluation_data(self, data: str) -> EvaluationData | None:
+        """What the trials of a data set are tested on; None if it is not known."""
+        return None
+
+    @cached_property
+    def leaks(self) -> Sequence[str]:
+        """A line per model and data set with queries or documents that it was trained on."""
+        lines, noted = list[str](), set[tuple[str, str]]()
+        tested = {data: self.evaluation_data(data) for data in {trial.data for trial in self.steps}}
+        for trial, step in self.steps.items():
+            if (test := tested[trial.data]) is None:
+                continue
+            for path, seen in models_of(step):
+                name = shown(path, self.folder).removesuffix(run_name("", trial.seed))
+                if (name, trial.data) not in noted:
+                    noted.add((name, trial.data))
+                    known = replace(seen, corpus=seen.corpus if seen.corpus in test.corpora else "")
+                    lines += known.warnings(name, test.queries, test.docnos, trial.data)
+        return lines
+
     def warnings(self) -> Iterator[tuple[str, str]]:
         """The plan's lines after the steps': verbs and objects."""
         if self.recipe.comparison is not None:
             yield from self.recipe.comparison.lines()
 
     @abstractmethod
-    def findings(self, context: "Context") -> Sequence[Finding]:
+    def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         """The tables, once all goals exist."""
 
     def provenance(
