@@ -23,9 +23,9 @@ import torch
 from peers import in_turn, report
 
 from adducir.models.sources import model_source
-from adducir.studies.complementary_evidence.model import ComplementaryModel, Settings
-from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
-from adducir.studies.complementary_evidence.selection import Pool, Selection
+from adducir.studies.complementary_evidence.model import ComplementaryModel, SelectorSettings
+from adducir.studies.complementary_evidence.questions import EvidencePassage, EvidenceQuestion
+from adducir.studies.complementary_evidence.selection import CandidatePool, Selection
 
 CASES = {
     "HotpotQA-50, pairs": (50, Selection(size=2, beam=4, candidates=5)),
@@ -46,12 +46,12 @@ def problems(questions: int, passages: int) -> list[tuple[np.ndarray, ...]]:
 
 
 def beam(problem: tuple[np.ndarray, ...], selection: Selection) -> tuple[list[int], float]:
-    return Pool.of(*problem, selection.candidates).best(selection)
+    return CandidatePool.of(*problem, selection.candidates).best(selection)
 
 
 def all_sets(problem: tuple[np.ndarray, ...], selection: Selection) -> tuple[list[int], float]:
     """The best of all sets, and its score."""
-    pool = Pool.of(*problem, len(problem[0]))
+    pool = CandidatePool.of(*problem, len(problem[0]))
     sets = list(combinations(range(len(problem[0])), selection.size))
     scores = pool.scores(sets, selection)
     return pool.numbers[list(sets[scores.argmax()])].tolist(), float(scores.max())
@@ -82,9 +82,11 @@ def compare(name: str, passages: int, selection: Selection, questions: int, roun
 def encoding(count: int) -> None:
     """Encoding beside selection, a question at a time."""
     # "word" is one token; question and special tokens are 16 of the 128.
-    passages = tuple(Passage(f"p{n}", "", "word " * 112) for n in range(50))
+    passages = tuple(EvidencePassage(f"p{n}", "", "word " * 112) for n in range(50))
     selection = Selection(beam=4, candidates=5)
-    model = ComplementaryModel.untrained(model_source("minilm"), Settings(selection=selection), 0)
+    model = ComplementaryModel.untrained(
+        model_source("minilm"), SelectorSettings(selection=selection), 0
+    )
     times: dict[str, list[float]] = {"encoding": [], "selecting": []}
     for number in range(count):
         started = time.perf_counter()

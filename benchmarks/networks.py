@@ -39,8 +39,8 @@ import adducir as ad
 from adducir.corpora.documents import text_of
 from adducir.deepct.expansion import Rendering
 from adducir.deepct.model import KIND as WEIGHTER
-from adducir.deepct.model import Cut, Reader, TermWeighter, Weighted
-from adducir.deepct.recipe import PassageRecipe, Settings
+from adducir.deepct.model import Cut, PassageReader, TermWeighter, Weighted
+from adducir.deepct.recipe import PassageRecipe, TermWeighterSettings
 from adducir.deepct.terms import match_key, words
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
@@ -217,10 +217,10 @@ def loop(network: Any, tokenizer: Any, cuts: list[Cut], padding: str) -> list[np
 def weighting(folder: Path, count: int, most: int) -> Task:
     source = model_source("minilm")
     network = load_model(source, WEIGHTER, new_head=True, num_labels=1).eval()
-    settings = Settings(
+    settings = TermWeighterSettings(
         text=("premise",), activation="none", passages=PassageRecipe(length=LONGEST - 2)
     )
-    model = TermWeighter(network, Reader.of(source, settings))
+    model = TermWeighter(network, PassageReader.of(source, settings))
     cuts_of = [model.reader.cut(one.fields["premise"]) for one in ARGUMENTS]
     keys = [{match_key(w.text) for w in words(one.fields["conclusion"])} for one in ARGUMENTS]
     cuts = [cut for some in cuts_of for cut in some]

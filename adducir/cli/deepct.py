@@ -115,7 +115,7 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
     from adducir.cli.common import stem
     from adducir.cli.console import near, note, open_progress
     from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
-    from adducir.deepct.recipe import Settings
+    from adducir.deepct.recipe import TermWeighterSettings
     from adducir.models.sources import trained_folder
 
     output = settings.output
@@ -125,7 +125,7 @@ def deepct_expand(settings: DeepCTExpandOptions) -> None:
     target = settings.weights or output.with_name(f"{stem(output)}.weights")
     with open_progress():
         documents = settings.opened(settings.corpus)
-        model = Settings.load(folder)
+        model = TermWeighterSettings.load(folder)
         manifest = predict_corpus_weights(
             folder,
             documents,

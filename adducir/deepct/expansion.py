@@ -38,7 +38,7 @@ from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Corpus, Document, refuse_duplicates
 from adducir.deepct.model import TermWeighter, Weighted
-from adducir.deepct.recipe import Settings
+from adducir.deepct.recipe import TermWeighterSettings
 from adducir.deepct.terms import match_key, words
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision
@@ -116,7 +116,7 @@ class _Weighting(DocumentWork):
     doing: ClassVar[str] = "weighting"
 
     def check(self) -> None:
-        Settings.load(self.model)
+        TermWeighterSettings.load(self.model)
         ModelSource(str(self.model), self.model).local()
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Document]], Arrays]:
@@ -147,7 +147,7 @@ class _Weighting(DocumentWork):
 
 
 def stored_weights(
-    folder: Path, settings: Settings, corpus: Corpus
+    folder: Path, settings: TermWeighterSettings, corpus: Corpus
 ) -> Iterator[tuple[Document, list[Weighted]]]:
     """Each document of the weighted corpus, with the weights of its text fields."""
 
@@ -246,7 +246,7 @@ class ExpandedCorpus(AddedField):
 
     weights: Path
     weights_fingerprint: str
-    settings: Settings
+    settings: TermWeighterSettings
     rendering: Rendering
 
     @property

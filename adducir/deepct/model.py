@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.deepct.recipe import Settings
+from adducir.deepct.recipe import TermWeighterSettings
 from adducir.deepct.terms import Word, match_key, passages, words
 from adducir.models.loading import (
     load_config,
@@ -33,7 +33,7 @@ KIND, CLASSIFIER = "AutoModelForTokenClassification", "ForTokenClassification"
 _REMEMBERED = 1 << 18
 
 
-class Encoded(NamedTuple):
+class EncodedPassage(NamedTuple):
     """A passage's ids, and where each word begins in them: -1 for a word without pieces."""
 
     ids: NDArray[np.int64]
@@ -55,10 +55,10 @@ class Weighted(NamedTuple):
     owned: list[int]
 
 
-class Reader:
+class PassageReader:
     """Splits texts into passages, and passages into word pieces, without a network."""
 
-    def __init__(self, tokenizer: Any, longest: int, settings: Settings) -> None:
+    def __init__(self, tokenizer: Any, longest: int, settings: TermWeighterSettings) -> None:
         self.tokenizer, self.longest, self.settings = tokenizer, longest, settings
         self.max_pieces = longest - int(tokenizer.num_special_tokens_to_add(pair=False))
         self._counts: dict[str, int] = {}
@@ -66,7 +66,7 @@ class Reader:
         self._has_blanks = together > 2 * alone
 
     @classmethod
-    def of(cls, source: ModelSource, settings: Settings) -> "Reader":
+    def of(cls, source: ModelSource, settings: TermWeighterSettings) -> "PassageReader":
         """A pretrained model's, without loading its weights."""
         tokenizer = load_tokenizer(source)
         return cls(tokenizer, longest_input(load_config(source), tokenizer), settings)
@@ -93,7 +93,7 @@ class Reader:
             cuts.append(Cut(text[start:end], moved))
         return cuts
 
-    def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[Encoded]:
+    def encode(self, cuts: Sequence[Cut], longest: int | None = None) -> list[EncodedPassage]:
         """Token ids of passages, at most ``longest``, and where each word begins in them."""
         longest, rows = min(longest or self.longest, self.longest), []
         encodings = self.tokenizer.backend_tokenizer.encode_batch([cut.text for cut in cuts])
@@ -114,26 +114,26 @@ class Reader:
                 clipped = np.minimum(index, len(places) - 1)
                 has_piece = (index < len(places)) & (starts[clipped] < spans[:, 1])
                 firsts = np.where(has_piece, places[clipped], -1)
-            rows.append(Encoded(ids, firsts))
+            rows.append(EncodedPassage(ids, firsts))
         return rows
 
 
 class TermWeighter:
-    def __init__(self, network: Any, reader: Reader) -> None:
+    def __init__(self, network: Any, reader: PassageReader) -> None:
         self.network, self.reader, self.settings = network, reader, reader.settings
 
     @classmethod
     def load(cls, folder: Path) -> "TermWeighter":
-        settings = Settings.load(folder)
+        settings = TermWeighterSettings.load(folder)
         source = ModelSource(str(folder), folder)
         with loading(f"the term weighter {folder}"):
-            return cls(load_model(source, KIND), Reader.of(source, settings))
+            return cls(load_model(source, KIND), PassageReader.of(source, settings))
 
     def to(self, device: "torch.device") -> "TermWeighter":
         self.network.to(device)
         return self
 
-    def weights(self, encoded: Sequence[Encoded], running: Running = PLAIN) -> list[Floats]:
+    def weights(self, encoded: Sequence[EncodedPassage], running: Running = PLAIN) -> list[Floats]:
         """The weight of every word of some passages, 0 for words without pieces."""
         network, filler = self.network, self.reader.tokenizer.pad_token_id or 0
 

@@ -21,7 +21,7 @@ class PassageRecipe(Recipe):
     unit: Unit = "pieces"
 
 
-class Settings(ModelSettings):
+class TermWeighterSettings(ModelSettings):
     """What a term weighter does."""
 
     file: ClassVar = "deepct.json"

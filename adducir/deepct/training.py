@@ -28,8 +28,8 @@ from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.corpora.documents import Document, text_of
 from adducir.corpora.sources import file_path, source_path
-from adducir.deepct.model import CLASSIFIER, KIND, Encoded, Reader, TermWeighter
-from adducir.deepct.recipe import DeepCTRecipe, Settings
+from adducir.deepct.model import CLASSIFIER, KIND, EncodedPassage, PassageReader, TermWeighter
+from adducir.deepct.recipe import DeepCTRecipe, TermWeighterSettings
 from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
 from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
@@ -149,11 +149,11 @@ The network is a token classifier with one label:
         }
 
     @property
-    def model_settings(self) -> Settings:
+    def model_settings(self) -> TermWeighterSettings:
         recipe = self.recipe
         silent = () if recipe.stop_words_in_loss else tuple(sorted(self.stop_words))
         shared = recipe.model_dump(include={"tokenization", "activation", "passages"})
-        return Settings(text=as_tuple(recipe.text), stop_words=silent, **shared)
+        return TermWeighterSettings(text=as_tuple(recipe.text), stop_words=silent, **shared)
 
     def dataset(self, folder: Path) -> TrainingData:
         data = stored(folder, _COLUMNS, self._rows)
@@ -161,7 +161,7 @@ The network is a token classifier with one label:
         return TrainingData(train, data.validation, data.test, data.counts)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        recipe, reader = self.recipe, Reader.of(self.base, self.model_settings)
+        recipe, reader = self.recipe, PassageReader.of(self.base, self.model_settings)
         if recipe.passages.unit == "pieces" and recipe.passages.length > reader.max_pieces:
             raise InputError(
                 f"passages of {recipe.passages.length} pieces do not fit the model "
@@ -254,8 +254,8 @@ The network is a token classifier with one label:
             progress().note(message)
             return False
         folder, activation = self.base.local(), self.recipe.activation
-        if (folder / Settings.file).is_file():
-            trained = Settings.load(folder).activation
+        if (folder / TermWeighterSettings.file).is_file():
+            trained = TermWeighterSettings.load(folder).activation
             if trained != activation:
                 raise InputError(
                     f"{self.base.name} predicts weights with the activation {trained}, this recipe "
@@ -308,7 +308,7 @@ The network is a token classifier with one label:
         )
 
     def measure(self, model: "torch.nn.Module", data: TrainingData) -> dict[str, Any]:
-        weighter = TermWeighter(model, Reader.of(self.base, self.model_settings))
+        weighter = TermWeighter(model, PassageReader.of(self.base, self.model_settings))
         ways = {"trained": by_model(weighter)}
         return {"recovery": self.recovery(ways, data, _MEASURED, _KNOWN)}
 
@@ -344,7 +344,7 @@ def evaluate_recovery(training: DeepCT, model: Path, running: Running = PLAIN) -
     """How well a model, the untrained one, tf-idf and chance recover terms of held-out passages."""
     place = choose_device(running.device)
     trained = TermWeighter.load(model).to(place)
-    reader = Reader.of(training.base, training.model_settings)
+    reader = PassageReader.of(training.base, training.model_settings)
     if (trained.reader.tokenizer.get_vocab(), trained.reader.longest) != (
         reader.tokenizer.get_vocab(),
         reader.longest,
@@ -423,7 +423,7 @@ def recoveries(ways: Mapping[str, Weigh], rows: Sequence[Row]) -> list[Recovery]
 
 def by_model(weighter: TermWeighter, running: Running = PLAIN) -> Weigh:
     def weigh(rows: Sequence[Row]) -> Sequence[NDArray[Any]]:
-        encoded = [Encoded(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
+        encoded = [EncodedPassage(row["ids"].astype(np.int64), row["firsts"]) for row in rows]
         return weighter.weights(encoded, running)
 
     return weigh

@@ -16,7 +16,7 @@ from adducir.deepct.expansion import (
     stored_weights,
 )
 from adducir.deepct.model import Cut, TermWeighter, Weighted
-from adducir.deepct.recipe import PassageRecipe, Settings
+from adducir.deepct.recipe import PassageRecipe, TermWeighterSettings
 from adducir.deepct.terms import words
 from adducir.models.running import Running
 from adducir.training.trainable import open_training
@@ -27,7 +27,7 @@ TEXTS = [
     "The cats' e-mail: caf\u00e9s, unbanned dogs \u2014 don't run! " * 3,
     "zebra",
 ]
-SETTINGS = Settings(text=("conclusion", "premise"), passages=PassageRecipe(length=20))
+SETTINGS = TermWeighterSettings(text=("conclusion", "premise"), passages=PassageRecipe(length=20))
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import random
 
-from adducir.studies.complementary_evidence.questions import EvidenceQuestion, Passage
+from adducir.studies.complementary_evidence.questions import EvidencePassage, EvidenceQuestion
 
 _WORDS = "cat dog runs fast slow nuclear energy power plants banned clean cheap school".split()  # noqa: SIM905
 
@@ -19,7 +19,7 @@ def some_questions(count: int, passages: int = 5, seed: int = 0) -> list[Evidenc
         question = EvidenceQuestion(
             f"q{seed}-{number}",
             f"{one} and {two} for {number} ?",
-            tuple(Passage(f"p{place}", "", texts[n]) for place, n in enumerate(order)),
+            tuple(EvidencePassage(f"p{place}", "", texts[n]) for place, n in enumerate(order)),
             (tuple(place for place, n in enumerate(order) if n < 2),),
         )
         made.append(question.with_sets(negatives=3, seed=seed))

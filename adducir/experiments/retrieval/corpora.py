@@ -115,7 +115,7 @@ class ExpandedRecipe(CorpusRecipe):
         return OpenedCorpus(corpus, label, [weights], base.reads, facts)
 
     def _model(self, opening: Opening) -> tuple[Path, Any, str, Sequence[Step]]:
-        from adducir.deepct.recipe import Settings
+        from adducir.deepct.recipe import TermWeighterSettings
         from adducir.deepct.training import DeepCT
         from adducir.models.sources import ModelSource
 
@@ -131,7 +131,7 @@ class ExpandedRecipe(CorpusRecipe):
                 hint="Name a recipe, such as deepct/NAME.yaml, or a folder trained from it.",
                 absent=True,
             )
-        return path, Settings.load(path), ModelSource(str(path), path).identity(), []
+        return path, TermWeighterSettings.load(path), ModelSource(str(path), path).identity(), []
 
 
 @dataclass(kw_only=True, unsafe_hash=True)

@@ -45,8 +45,8 @@ from adducir.indexes.models import BM25
 from adducir.indexes.vocabulary import Vocabulary
 from adducir.studies.complementary_evidence.questions import (
     NEGATIVES,
+    EvidencePassage,
     EvidenceQuestion,
-    Passage,
     drawing,
     sample_sets,
 )
@@ -81,7 +81,7 @@ class HotpotQuestion:
         return tuple(dict.fromkeys(title for title, _ in self.facts))
 
     @property
-    def paragraphs(self) -> Iterator[Passage]:
+    def paragraphs(self) -> Iterator[EvidencePassage]:
         for title, sentences in self.context:
             yield passage_of(title, " ".join(filter(None, map(str.strip, sentences))))
 
@@ -91,12 +91,12 @@ def read_hotpotqa(path: Path) -> Iterator[HotpotQuestion]:
     yield from read_records(path, parsed_as(HotpotQuestion), hint, read_objects(path))
 
 
-def passage_of(title: str, text: str) -> Passage:
+def passage_of(title: str, text: str) -> EvidencePassage:
     """The paragraph as a passage; its id is the title with ``_`` for white space."""
-    return Passage("_".join(title.split()), title, text)
+    return EvidencePassage("_".join(title.split()), title, text)
 
 
-def paragraphs_of_corpus(corpus: Corpus) -> Iterator[Passage]:
+def paragraphs_of_corpus(corpus: Corpus) -> Iterator[EvidencePassage]:
     """The documents of a corpus: BEIR's ``corpus.jsonl``, or HotpotQA's abstracts, unpacked.
 
     These are folders of files ``AA/wiki_00.bz2``, JSON lines whose ``text`` is a list of sentences.
@@ -112,9 +112,11 @@ def paragraphs_of_corpus(corpus: Corpus) -> Iterator[Passage]:
         yield passage_of(title, " ".join(filter(None, map(str.strip, text.split("\n")))))
 
 
-def with_passages(question: HotpotQuestion, passages: Iterable[Passage]) -> EvidenceQuestion:
+def with_passages(
+    question: HotpotQuestion, passages: Iterable[EvidencePassage]
+) -> EvidenceQuestion:
     """The question with these passages, the first per title; its gold ones are among them."""
-    kept: dict[str, Passage] = {}
+    kept: dict[str, EvidencePassage] = {}
     for passage in passages:
         kept.setdefault(passage.title, passage)
     numbers = {title: number for number, title in enumerate(kept)}
@@ -254,7 +256,7 @@ def build_mnli12(
         draw = drawing(seed, "question", premise.id)
         for donor in draw.sample(usable, min(_TRIES, len(usable))):
             passages = [
-                Passage(f"{prefix}{label}-{part}", "", text)
+                EvidencePassage(f"{prefix}{label}-{part}", "", text)
                 for prefix, source in (("", premise), ("other-", donor))
                 for label in LABELS
                 for part, text in enumerate(cut[source.id][label], 1)

@@ -178,7 +178,7 @@ def select(settings: Select) -> None:
     from adducir.core.chunks import Chunking
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
-    from adducir.studies.complementary_evidence.model import Settings
+    from adducir.studies.complementary_evidence.model import SelectorSettings
     from adducir.studies.complementary_evidence.questions import read_questions, write_selected
     from adducir.studies.complementary_evidence.selection import SELECTORS
     from adducir.studies.complementary_evidence.study import SelectionWork, changed, selected
@@ -190,7 +190,7 @@ def select(settings: Select) -> None:
         selection = SELECTORS.make(str(model), settings.settings)
     else:
         trained = trained_folder(model, error=ArtifactError)
-        selection = changed(Settings.load(trained).selection, settings.settings)
+        selection = changed(SelectorSettings.load(trained).selection, settings.settings)
     with open_progress(), using_threads(settings.threads):
         running = settings.running()
         work = SelectionWork(

@@ -51,9 +51,9 @@ from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import in_order, padded
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
+    CandidatePool,
     DRNSelection,
     NoveltyPool,
-    Pool,
     Positive,
     Selection,
 )
@@ -67,7 +67,7 @@ _TO_TEXT = 4
 _ZERO = 1e-12
 
 
-class Settings(ModelSettings):
+class SelectorSettings(ModelSettings):
     file: ClassVar = "evidence.json"
     what: ClassVar = "not an evidence selector"
 
@@ -87,7 +87,7 @@ class Input:
     own: NDArray[np.int64]
 
 
-class Reader:
+class QuestionReader:
     """Builds the inputs of a question and its passages, read with it or alone."""
 
     def __init__(self, tokenizer: Any, length: int, *, together: bool) -> None:
@@ -221,13 +221,13 @@ class EvidenceModel(torch.nn.Module, ABC):
     folders: ClassVar[tuple[str, ...]]
     """Where each encoder is saved with its head."""
 
-    def __init__(self, settings: Settings, sources: Sequence[ModelSource]) -> None:
+    def __init__(self, settings: SelectorSettings, sources: Sequence[ModelSource]) -> None:
         super().__init__()
         self.settings = settings
         encoders = [Encoder(source, settings.pooling) for source in sources]
         tokenizer = load_tokenizer(sources[0])
         length = longest_input(encoders[0].network.config, tokenizer, settings.length)
-        self.reader = Reader(tokenizer, length, together=self.together)
+        self.reader = QuestionReader(tokenizer, length, together=self.together)
         self.encoders: Any = torch.nn.ModuleList(encoders)
         heads = [self.head(encoder.width, number) for number, encoder in enumerate(encoders)]
         self.heads: Any = torch.nn.ModuleList(heads)
@@ -249,14 +249,16 @@ class EvidenceModel(torch.nn.Module, ABC):
         """What selection needs for a question, from each encoder's vectors of its inputs."""
 
     @classmethod
-    def untrained(cls, base: ModelSource, settings: Settings, seed: int) -> Self:
+    def untrained(cls, base: ModelSource, settings: SelectorSettings, seed: int) -> Self:
         torch.manual_seed(seed_of(seed, "head"))
         return cls(settings, [base] * len(cls.folders)).eval()
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         places = [folder / name for name in cls.folders]
-        model = cls(Settings.load(folder), [ModelSource(str(folder), place) for place in places])
+        model = cls(
+            SelectorSettings.load(folder), [ModelSource(str(folder), place) for place in places]
+        )
         for head, place in zip(model.heads, places, strict=True):
             try:
                 head.load_state_dict(load_file(place / HEAD_FILE))
@@ -316,11 +318,11 @@ class ComplementaryModel(EvidenceModel):
         logits = self.heads[0](passages)[..., 0]
         return complementary_loss(logits, passages, question, mask, batch, recipe)
 
-    def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> Pool:
+    def pool(self, vectors: Sequence[NDArray[np.float32]], most: int) -> CandidatePool:
         question, passages = vectors[0][0], vectors[0][1:]
         device = self.encoders[0].network.device
         logits = self.heads[0](torch.from_numpy(passages).to(device))[:, 0]
-        return Pool.of(logits.sigmoid().cpu().numpy(), passages, question, most)
+        return CandidatePool.of(logits.sigmoid().cpu().numpy(), passages, question, most)
 
 
 class TensorNetwork(torch.nn.Module):
@@ -390,4 +392,4 @@ def load_evidence_model(path: Path) -> EvidenceModel:
 
     folder = trained_folder(path, error=ArtifactError)
     note_older(folder)
-    return MODELS[Settings.load(folder).kind].load(folder)
+    return MODELS[SelectorSettings.load(folder).kind].load(folder)

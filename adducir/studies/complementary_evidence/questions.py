@@ -31,7 +31,7 @@ Members = Annotated[tuple[StrictInt, ...], AfterValidator(all_different)]
 
 
 @dataclass(frozen=True, slots=True, config=_SHAPE)
-class Passage:
+class EvidencePassage:
     """A candidate: its id (unique in its question), title (or ``""``) and text."""
 
     id: Id
@@ -62,7 +62,7 @@ class EvidenceQuestion:
 
     id: Id
     question: str
-    passages: tuple[Passage, ...]
+    passages: tuple[EvidencePassage, ...]
     gold: tuple[Members, ...] = ()
     sets: tuple[LabelledSet, ...] = ()
     missing: tuple[Annotated[StrictInt, Field(ge=0)], ...] = ()

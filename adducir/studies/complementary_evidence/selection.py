@@ -108,7 +108,7 @@ class DRNSelection(Recipe):
 
 
 @dataclass(frozen=True)
-class Pool:
+class CandidatePool:
     """What g needs from the N most relevant passages of a question, in order of P(p|q)."""
 
     numbers: NDArray[np.int64]  # (N,) the passages
@@ -120,7 +120,7 @@ class Pool:
     @classmethod
     def of(
         cls, relevance: NDArray[Any], vectors: NDArray[Any], question: NDArray[Any], most: int
-    ) -> "Pool":
+    ) -> "CandidatePool":
         """The pool of candidates among K passages, from (K,) P(p|q), (K, d) and (d,) vectors."""
         order = np.argsort(-relevance, kind="stable")[:most]
         parts = relevance[order], vectors[order], question

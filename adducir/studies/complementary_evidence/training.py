@@ -39,7 +39,7 @@ from adducir.training.trainable import Trainable
 if TYPE_CHECKING:
     import torch
 
-    from adducir.studies.complementary_evidence.model import EvidenceModel, Settings
+    from adducir.studies.complementary_evidence.model import EvidenceModel, SelectorSettings
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Counts = Positive | Annotated[tuple[Positive, ...], Field(min_length=1)]
@@ -161,11 +161,11 @@ class EvidenceTrainable(Trainable[R]):
         return {"base": self.base.identity(), **self.recipe.data.identity(self.folder)}
 
     @property
-    def model_settings(self) -> "Settings":
-        from adducir.studies.complementary_evidence.model import Settings
+    def model_settings(self) -> "SelectorSettings":
+        from adducir.studies.complementary_evidence.model import SelectorSettings
 
         keys = {"kind", "length", "pooling", "slices"}
-        return Settings(selection=self.selection, **self.recipe.model_dump(include=keys))
+        return SelectorSettings(selection=self.selection, **self.recipe.model_dump(include=keys))
 
     def _questions(self) -> Iterator[tuple[EvidenceQuestion, str]]:
         """The questions, each with its split; equal texts are one question, whatever their ids."""

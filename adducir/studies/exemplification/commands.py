@@ -12,7 +12,7 @@ from adducir.core.recipe import Recipe
 from adducir.studies.options import counted
 
 if TYPE_CHECKING:
-    from adducir.studies.exemplification.texts import Text
+    from adducir.studies.exemplification.texts import SourceText
 
 
 class _Masks(Recipe):
@@ -29,13 +29,13 @@ class _Masks(Recipe):
         "Keep whole sentences on each side, until they have this many words.", default=256, ge=0
     )
 
-    def texts(self, skipped: Counter[str]) -> "Iterator[Text]":
+    def texts(self, skipped: Counter[str]) -> "Iterator[SourceText]":
         from adducir.studies.exemplification.texts import read_texts
 
         return read_texts(self.sources, None if self.form == "auto" else self.form, skipped)
 
 
-class Examples(_Masks):
+class ExtractionSettings(_Masks):
     min_words: int = option("Minimum words of a unit, without its marker.", default=1, ge=1)
     max_words: int = option("Maximum words; a longer unit is a table or a list.", default=256, ge=1)
     rules: Literal["strict", "paper"] = option(
@@ -43,7 +43,7 @@ class Examples(_Masks):
     )
 
 
-def examples(settings: Examples) -> None:
+def examples(settings: ExtractionSettings) -> None:
     """Extract examples in context from answers and books.
 
     Sentences that contain "for example" or "e.g.", and parenthesised clauses that begin with them,

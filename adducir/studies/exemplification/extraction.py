@@ -16,7 +16,7 @@ from adducir.core.errors import UsageError
 from adducir.core.many_texts import TextFile
 from adducir.core.texts import same_words
 from adducir.corpora.spans import MaskedSpan
-from adducir.studies.exemplification.texts import Text
+from adducir.studies.exemplification.texts import SourceText
 from adducir.studies.exemplification.units import Bounds, Sentences, find_units
 
 _ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
@@ -36,7 +36,7 @@ class Tally:
 
 
 def extract_examples(
-    texts: Iterable[Text],
+    texts: Iterable[SourceText],
     tally: Tally,
     *,
     words: int = 256,
@@ -78,7 +78,7 @@ def extract_examples(
 
 
 def mask_sentences(
-    texts: Iterable[Text],
+    texts: Iterable[SourceText],
     *,
     every: int = 10,
     longest: int = 1,
@@ -115,7 +115,7 @@ def mask_sentences(
 
 
 def _masked(
-    text: Text, sentences: Sentences, start: int, end: int, words: int, **extra: Any
+    text: SourceText, sentences: Sentences, start: int, end: int, words: int, **extra: Any
 ) -> MaskedSpan:
     place = {"start": start + text.offset, "end": end + text.offset, "source": text.source}
     if text.question is not None:

@@ -27,7 +27,7 @@ _ANSWERS = ("answers", "answer", "answer_paragraph")
 _TAG = re.compile(r"</?[A-Za-z][^<>]*>")
 
 
-class Text(NamedTuple):
+class SourceText(NamedTuple):
     """A text; ``group`` is its question or book, ``offset`` where the book begins in its file."""
 
     id: str
@@ -41,7 +41,7 @@ class Text(NamedTuple):
 
 def read_texts(
     paths: Iterable[Path], form: str | None = None, skipped: Counter[str] | None = None
-) -> Iterator[Text]:
+) -> Iterator[SourceText]:
     """Yield the texts of files and folders, naming books by their paths below the folder.
 
     ``skipped`` receives counts of records without a text, by reason.
@@ -50,12 +50,12 @@ def read_texts(
     homes: dict[str, str] = {}
     for folder, path in files_in(paths, (*_LINES, *TEXT_ENDINGS)):
         text_format = form or _format_of(path)
-        texts: Iterable[tuple[int | None, Text]]
+        texts: Iterable[tuple[int | None, SourceText]]
         if text_format == BOOK:
             whole = read_plain(path)
             start, end = body_bounds(whole, path)
             name = "_".join((path.parent.relative_to(folder) / stem_of(path)).as_posix().split())
-            book = Text(name, name, whole[start:end], path.name, offset=start, is_book=True)
+            book = SourceText(name, name, whole[start:end], path.name, offset=start, is_book=True)
             texts = [(None, book)]
         else:
             texts = _answers_in(path, text_format, skipped)
@@ -97,7 +97,7 @@ def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     return json_objects(path, f"{WHOLE} Books are named .txt, or take --format book.")
 
 
-def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int, Text]]:
+def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int, SourceText]]:
     records = answered = 0
     for line, record in _records(path):
         try:
@@ -115,7 +115,7 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
         for name, content in answers:
             if content.strip():
                 text_id = "_".join(f"{group}-{name}".split()) if name else group
-                yield line, Text(text_id, group, content, path.name, question)
+                yield line, SourceText(text_id, group, content, path.name, question)
         if form != "nq" and not any(content.strip() for _, content in answers):
             skipped["questions without an answer"] += 1
     if form == "kilt" and records and not answered:

@@ -67,7 +67,7 @@ _CLAIM = 2
 _LONGEST_WORD = 100
 
 
-class Marker(NamedTuple):
+class ExampleMarker(NamedTuple):
     """A marker in a text. Spellings of "e.g." count (``E.g.``, ``e. g.``, ``e.g``, ``eg.``)."""
 
     start: int
@@ -80,7 +80,7 @@ class Unit(NamedTuple):
 
     start: int
     end: int
-    marker: Marker
+    marker: ExampleMarker
     form: str
     reason: str | None = None
 
@@ -152,7 +152,7 @@ def find_units(
     """All units of a text in order, without overlaps, and what is dropped, with its reason."""
     text = sentences.text
     markers = [
-        Marker(match.start(), match.end(), FOR_EXAMPLE if match["words"] else EG)
+        ExampleMarker(match.start(), match.end(), FOR_EXAMPLE if match["words"] else EG)
         for match in _MARKER.finditer(text)
     ]
     starts = [marker.start for marker in markers]
@@ -171,7 +171,7 @@ def find_units(
 
 
 def _error(
-    text: str, unit: Unit, inside: list[Marker], min_words: int, max_words: int
+    text: str, unit: Unit, inside: list[ExampleMarker], min_words: int, max_words: int
 ) -> str | None:
     if unit.end - unit.start > _LONGEST_WORD * max_words:
         return "too long"  # before its words are counted, once per marker in it
@@ -193,7 +193,7 @@ def _words(text: str, start: int, end: int) -> int:
     return len(_WORD.findall(text, start, end))
 
 
-def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> Iterator[Unit]:
+def _candidates(sentences: Sentences, markers: list[ExampleMarker], strict: bool) -> Iterator[Unit]:
     """The units that the markers give, valid or not."""
     seen: set[Bounds] = set()
     end = 0
@@ -212,7 +212,7 @@ def _candidates(sentences: Sentences, markers: list[Marker], strict: bool) -> It
             yield unit
 
 
-def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
+def _parenthesis(sentences: Sentences, marker: ExampleMarker) -> Unit | None:
     """The clause in brackets that the marker opens; ``(for example)`` alone is an adverb."""
     text = sentences.text
     first, limit = sentences.paragraphs[sentences.paragraph_at(marker.start)]
@@ -229,7 +229,7 @@ def _parenthesis(sentences: Sentences, marker: Marker) -> Unit | None:
     return Unit(start, _with_full_stop(sentences, end), marker, PARENTHESIS)
 
 
-def _enclosing(sentences: Sentences, marker: Marker) -> Unit | None:
+def _enclosing(sentences: Sentences, marker: ExampleMarker) -> Unit | None:
     """The narrowest brackets around the marker, if their sentence says more."""
     pairs = sentences.brackets_around(marker.start).items()
     enclosing = max(
@@ -251,7 +251,7 @@ def _with_full_stop(sentences: Sentences, end: int) -> int:
     return sentence_end if _MARKS.fullmatch(sentences.text, end, sentence_end) else end
 
 
-def _sentence(sentences: Sentences, marker: Marker, strict: bool) -> Unit:
+def _sentence(sentences: Sentences, marker: ExampleMarker, strict: bool) -> Unit:
     """The sentence with the marker, and the next one if it is nothing but the marker."""
     text = sentences.text
     start, end = sentences.at(marker.start)

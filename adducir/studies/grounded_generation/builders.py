@@ -49,8 +49,8 @@ from adducir.corpora.documents import Document
 from adducir.corpora.records import Id, parsed_as, read_records, read_values
 from adducir.studies.grounded_generation.texts import (
     NO_ANSWER,
-    Answer,
     GroundedContext,
+    KiltOutput,
     Name,
     Place,
 )
@@ -165,12 +165,12 @@ def _pieces(section_words: list[_Word], words: int) -> Iterator[list[_Word]]:
 class KiltExample:
     id: Name
     input: str
-    output: tuple[Answer, ...] = ()
+    output: tuple[KiltOutput, ...] = ()
 
     @property
-    def first(self) -> Answer:
+    def first(self) -> KiltOutput:
         """The first output with an answer; an empty one in a test set."""
-        return next((answer for answer in self.output if answer.answer), Answer())
+        return next((answer for answer in self.output if answer.answer), KiltOutput())
 
 
 def read_kilt(path: Path) -> Iterator[KiltExample]:

@@ -19,7 +19,7 @@ QRELS = Writes("file", (".qrels", ".txt", ".tsv"))
 Group = Literal["answers", "grounding", "knowledge", "kilt", "ranks", "without-gold"]
 
 
-class Passages(Recipe):
+class SplitSettings(Recipe):
     sources: list[Path] = option(
         "KILT's knowledge source, or parts of it: one page per line; plain or compressed.",
         metavar="SOURCE",
@@ -29,7 +29,7 @@ class Passages(Recipe):
     words: int = option("Maximum words of a passage.", default=150, ge=1)
 
 
-def passages(settings: Passages) -> None:
+def passages(settings: SplitSettings) -> None:
     """Split KILT's Wikipedia pages into passages.
 
     Passages do not cross section boundaries. Only one page at a time is in memory.

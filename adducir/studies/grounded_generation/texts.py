@@ -137,7 +137,7 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class KiltOutput:
     """A KILT output, of a prediction or a reference."""
 
     answer: str | None = None
@@ -157,7 +157,7 @@ class _Line:
     id: Annotated[Name, Field(validation_alias=AliasChoices("id", "query_id"))]
     input: Annotated[str, Field(validation_alias=AliasChoices("input", "query"))] = ""
     outputs: tuple[Output, ...] | None = None
-    output: tuple[Answer, ...] | None = None
+    output: tuple[KiltOutput, ...] | None = None
     answers: tuple[str, ...] | None = None
     target: str = ""
     gold: tuple[str, ...] = ()

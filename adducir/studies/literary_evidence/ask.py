@@ -118,7 +118,7 @@ def heading_of(paragraph: str) -> str | None:
     return joined.strip("_ ").rstrip(".:—-")
 
 
-class Passage(NamedTuple):
+class FoundPassage(NamedTuple):
     """A passage found in a book, and its ranks; None if it shares no word with the prompt."""
 
     book: Book
@@ -164,7 +164,7 @@ class SearchableBooks:
             for name, (source, encoder) in (encoders or {}).items()
         }
 
-    def best(self, prompt: str, top: int = 5) -> list[Passage]:
+    def best(self, prompt: str, top: int = 5) -> list[FoundPassage]:
         """The best passages for a prompt, without overlaps; by words only those that share one."""
         scores: dict[str, NDArray[np.float64]] = {}
         if self._set is not None:
@@ -178,7 +178,7 @@ class SearchableBooks:
             order = np.argsort(-values, kind="stable")[: np.isfinite(values).sum()]
             ranks[name][order] = np.arange(1, len(order) + 1)
             total[order] += 1 / (RRF_K + ranks[name][order])
-        passages: list[Passage] = []
+        passages: list[FoundPassage] = []
         for number in np.argsort(-total, kind="stable").tolist():
             book, start = self.starts[number]
             if len(passages) == top or not total[number]:
@@ -189,7 +189,7 @@ class SearchableBooks:
             ):
                 continue
             own_ranks = {name: int(places[number]) or None for name, places in ranks.items()}
-            passages.append(Passage(book, start, self._texts[number], own_ranks))
+            passages.append(FoundPassage(book, start, self._texts[number], own_ranks))
         return passages
 
 
@@ -316,7 +316,7 @@ def _opened(books: Sequence[Book], settings: Ask) -> SearchableBooks:
 
 
 def _show(
-    title: str, length: str, answers: Sequence[tuple[str, Sequence[Passage]]], *, named: bool
+    title: str, length: str, answers: Sequence[tuple[str, Sequence[FoundPassage]]], *, named: bool
 ) -> None:
     from rich.padding import Padding
     from rich.text import Text

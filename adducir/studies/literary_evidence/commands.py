@@ -75,7 +75,7 @@ def quotations(settings: Quotations) -> None:
             note(f"wrote {path}: {write_spans(built.spans(part), path):,} quotations")
 
 
-class Statistics(TableOptions):
+class StatisticsSettings(TableOptions):
     files: tuple[Path, ...] = option("RELiC's JSON files.", metavar="RELIC", argument=True)
     spans: tuple[Path, ...] = option(
         "The same windows as `quotations` writes them, with the works they are from; repeatable.",
@@ -85,7 +85,7 @@ class Statistics(TableOptions):
     books: bool = option("A row for each book, not for each file.", default=False)
 
 
-def statistics(settings: Statistics) -> None:
+def statistics(settings: StatisticsSettings) -> None:
     """Describe a collection: windows, lengths, and how much of the books is quoted.
 
     Examples:

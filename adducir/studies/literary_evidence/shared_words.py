@@ -50,7 +50,7 @@ _BEHIND = " \t\"'”’)]}—–-…*_.,;:!?"
 Ints = NDArray[np.int64]
 
 
-class Words(NamedTuple):
+class TextWords(NamedTuple):
     """The numbers and sentences of a text's words; its runs of :data:`SEED` words by hash."""
 
     ids: Ints
@@ -63,7 +63,7 @@ class Words(NamedTuple):
         return first, last
 
 
-class Run(NamedTuple):
+class SharedRun(NamedTuple):
     """Consecutive words in both texts: the position in the book, in the work, and how many."""
 
     book: int
@@ -76,7 +76,7 @@ class Chain(NamedTuple):
 
     words: int
     book: int
-    runs: tuple[Run, ...]
+    runs: tuple[SharedRun, ...]
 
     @property
     def place(self) -> tuple[int, int]:
@@ -91,7 +91,7 @@ class SharedWords(Finder):
         self._words = [self.numbered(texts) for texts in self.texts]
         self.sought = [len(texts) for texts in self.texts]
 
-    def numbered(self, texts: Iterable[str]) -> Words:
+    def numbered(self, texts: Iterable[str]) -> TextWords:
         words = [text.split() for text in texts]
         numbers = self._numbers
         ids = np.array(
@@ -103,7 +103,7 @@ class SharedWords(Finder):
             hashes *= np.uint64(0x9E3779B97F4A7C15)
             hashes += ids[at : at + len(hashes)].astype(np.uint64)
         order = np.argsort(hashes, kind="stable")
-        return Words(ids, sentences, hashes[order], order)
+        return TextWords(ids, sentences, hashes[order], order)
 
     def max_matches(self, book: Source) -> int:
         return self.rules.max_matches or len(book.sentences) // 2
@@ -188,7 +188,7 @@ def share_words(first: str, second: str, count: int) -> bool:
     )
 
 
-def shared_runs(book: Words, work: Words) -> list[Run]:
+def shared_runs(book: TextWords, work: TextWords) -> list[SharedRun]:
     """The longest runs of at least :data:`SEED` words that both texts share, in work order."""
     hashes, starts, counts = np.unique(work.hashes, return_index=True, return_counts=True)
     low = np.searchsorted(book.hashes, hashes, side="left")
@@ -212,7 +212,7 @@ def shared_runs(book: Words, work: Words) -> list[Run]:
     return sorted((run for run in runs if run), key=lambda run: (run.work, run.book))
 
 
-def _widest(book: Ints, work: Ints, first: int, work_start: int, count: int) -> Run | None:
+def _widest(book: Ints, work: Ints, first: int, work_start: int, count: int) -> SharedRun | None:
     """The run, extended as far as the words agree; None if only the hashes agreed."""
     if not np.array_equal(book[first : first + count], work[work_start : work_start + count]):
         return None
@@ -221,12 +221,12 @@ def _widest(book: Ints, work: Ints, first: int, work_start: int, count: int) -> 
     limit = min(len(book) - first, len(work) - work_start)
     while count < limit and book[first + count] == work[work_start + count]:
         count += 1
-    return Run(first, work_start, count)
+    return SharedRun(first, work_start, count)
 
 
-def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
+def chains_of(runs: Iterable[SharedRun]) -> Iterator[list[SharedRun]]:
     """Join runs that follow each other closely in both texts, in work order."""
-    open_ones: list[list[Run]] = []
+    open_ones: list[list[SharedRun]] = []
     for run in runs:
         near = [
             chain
@@ -240,13 +240,13 @@ def chains_of(runs: Iterable[Run]) -> Iterator[list[Run]]:
             _, chain = min(fitting, key=lambda pair: pair[0])
             ours, theirs, length = chain[-1]
             over = max(0, theirs + length - run.work, ours + length - run.book)  # it has these
-            chain.append(Run(run.book + over, run.work + over, run.length - over))
+            chain.append(SharedRun(run.book + over, run.work + over, run.length - over))
         else:
             open_ones.append([run])
     yield from open_ones
 
 
-def _gap(before: Run, after: Run) -> int | None:
+def _gap(before: SharedRun, after: SharedRun) -> int | None:
     """Words between two runs, in both texts together; None if they cannot be one quotation."""
     inserted = after.work - before.work - before.length
     left_out = after.book - before.book - before.length
@@ -282,7 +282,9 @@ def resolve(chains: Iterable[Chain]) -> tuple[list[Chain], Counter[int]]:
     return [place[2] for place in places if place[:2] not in common], shared
 
 
-def _quotation(chain: Chain, quoted: list[int], work: Words, sentences: Sequence[str]) -> Quotation:
+def _quotation(
+    chain: Chain, quoted: list[int], work: TextWords, sentences: Sequence[str]
+) -> Quotation:
     begin, end = chain.place
     first, last = int(work.sentences[begin]), int(work.sentences[end - 1])
 

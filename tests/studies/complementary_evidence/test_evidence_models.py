@@ -17,13 +17,13 @@ from adducir.models.sources import model_source
 from adducir.studies.complementary_evidence.model import (
     ComplementaryModel,
     DRNModel,
-    Settings,
+    SelectorSettings,
     load_evidence_model,
 )
 from adducir.studies.complementary_evidence.questions import (
+    EvidencePassage,
     EvidenceQuestion,
     LabelledSet,
-    Passage,
     write_questions,
 )
 from adducir.studies.complementary_evidence.selection import DRNSelection, Selection
@@ -163,13 +163,13 @@ def steep(model):
 
 @pytest.fixture(params=["first", "mean"])
 def model(tiny, request) -> ComplementaryModel:
-    settings = Settings(pooling=request.param, selection=Selection(candidates=5, beam=8))
+    settings = SelectorSettings(pooling=request.param, selection=Selection(candidates=5, beam=8))
     return steep(ComplementaryModel.untrained(model_source(str(tiny)), settings, seed=1))
 
 
 @pytest.fixture
 def drn(tiny) -> DRNModel:
-    settings = Settings(kind="drn", selection=DRNSelection(), slices=3)
+    settings = SelectorSettings(kind="drn", selection=DRNSelection(), slices=3)
     return steep(DRNModel.untrained(model_source(str(tiny)), settings, seed=1))
 
 
@@ -253,9 +253,13 @@ def test_a_model_that_was_saved_is_the_same(model, drn, tmp_path) -> None:
 
 
 def test_texts_are_cut_and_the_question_stays(tiny) -> None:
-    settings = Settings(length=12)
+    settings = SelectorSettings(length=12)
     reader = ComplementaryModel.untrained(model_source(str(tiny)), settings, seed=1).reader
-    passages = (Passage("a", "cat", "dog " * 30), Passage("b", "", ""), Passage("c", "", "run"))
+    passages = (
+        EvidencePassage("a", "cat", "dog " * 30),
+        EvidencePassage("b", "", ""),
+        EvidencePassage("c", "", "run"),
+    )
 
     def shown(question: str) -> list[tuple[str, str]]:
         found = []
@@ -360,7 +364,7 @@ def test_data_are_kept_apart(place) -> None:
 
 
 def test_passages_of_the_sets_alone() -> None:
-    passages = tuple(Passage(f"p{n}", "", f"text {n}") for n in range(7))
+    passages = tuple(EvidencePassage(f"p{n}", "", f"text {n}") for n in range(7))
     sets = LabelledSet((1, 5), True), LabelledSet((3, 5), False)
     small = in_sets(EvidenceQuestion("q", "?", passages, ((1, 5),), sets))
     assert [one.id for one in small.passages] == ["p1", "p3", "p5"]

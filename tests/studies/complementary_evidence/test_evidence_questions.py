@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from adducir.core.errors import InputError, UsageError
 from adducir.studies.complementary_evidence.measures import GoldSets, bound_of, values_of
 from adducir.studies.complementary_evidence.questions import (
+    EvidencePassage,
     EvidenceQuestion,
     LabelledSet,
-    Passage,
     SelectedSet,
     read_questions,
     read_selected,
@@ -24,7 +24,7 @@ from adducir.studies.complementary_evidence.questions import (
     write_selected,
 )
 
-PASSAGES = tuple(Passage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
+PASSAGES = tuple(EvidencePassage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
 QUESTION = EvidenceQuestion(
     "q1",
     "Wer fraß 🐟?",
@@ -88,7 +88,7 @@ def test_sets_of_a_question() -> None:
 
 
 def gold_sets(*sets: set[int], pool: int = 10) -> EvidenceQuestion:
-    passages = tuple(Passage(f"p{n}", "", "") for n in range(pool))
+    passages = tuple(EvidencePassage(f"p{n}", "", "") for n in range(pool))
     return EvidenceQuestion(f"q{len(sets)}{sets}".replace(" ", ""), "?", passages, tuple(sets))
 
 
@@ -142,7 +142,7 @@ def test_no_system_exceeds_the_bound(data) -> None:
         EvidenceQuestion(
             name,
             "?",
-            tuple(Passage(f"p{n}", "", "") for n in range(data.draw(st.integers(1, 5)))),
+            tuple(EvidencePassage(f"p{n}", "", "") for n in range(data.draw(st.integers(1, 5)))),
             tuple(data.draw(st.sets(st.just(0), min_size=1)) for _ in range(1)),
             missing=(data.draw(st.integers(0, 1)),),
         )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adducir.core.errors import UsageError
 from adducir.studies.complementary_evidence.model import complementary_loss
-from adducir.studies.complementary_evidence.selection import Pool, Selection
+from adducir.studies.complementary_evidence.selection import CandidatePool, Selection
 
 SQRT2 = math.sqrt(2)
 
@@ -71,7 +71,7 @@ def plain_beam(case, selection: Selection):
 
 
 def search(case, selection: Selection):
-    return Pool.of(*case, selection.candidates).best(selection)
+    return CandidatePool.of(*case, selection.candidates).best(selection)
 
 
 WEIGHTS = {"diversity": 0.4, "compactness": 0.8}
@@ -144,13 +144,13 @@ def test_what_is_not_finite_is_refused() -> None:
         case[place] = case[place].copy()
         case[place].flat[0] = math.nan
         with pytest.raises(UsageError):
-            Pool.of(*case, 4)
+            CandidatePool.of(*case, 4)
 
 
 def test_distances_by_hand() -> None:
     # In two dimensions the greatest L1 distance of unit vectors is 2 sqrt(2): (1, 1) and (-1, -1).
     vectors = np.array([[3.0, 0], [0, 5], [-1, 0], [2, 2], [-4, -4]])
-    found = Pool.of(np.linspace(1, 0, 5), vectors, np.ones(2), 5).apart
+    found = CandidatePool.of(np.linspace(1, 0, 5), vectors, np.ones(2), 5).apart
     assert found[0, 1] == found[0, 2] == pytest.approx(2 / (2 * SQRT2))
     assert found[3, 4] == pytest.approx(1)
     assert found[0, 3] == pytest.approx(1 / (2 * SQRT2))

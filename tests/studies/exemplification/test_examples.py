@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.sentences import sentence_bounds
 from adducir.studies.exemplification.extraction import Tally, extract_examples, mask_sentences
-from adducir.studies.exemplification.texts import Text, read_texts
+from adducir.studies.exemplification.texts import SourceText, read_texts
 from adducir.studies.exemplification.units import Sentences, find_units
 
 
 def texts(*contents, is_book=False):
-    return [Text(f"t{i}", f"g{i}", one, "file", is_book=is_book) for i, one in enumerate(contents)]
+    return [
+        SourceText(f"t{i}", f"g{i}", one, "file", is_book=is_book) for i, one in enumerate(contents)
+    ]
 
 
 def spans(content, **options):
@@ -138,7 +140,7 @@ def test_duplicates_are_dropped_and_equal_units_share_a_candidate():
 def test_offsets_marker_and_counts():
     content = "One two three.\n\nHe ate (e.g. some\npears) now. For example, he ran. Bye."
     tally = Tally()
-    first, second = extract_examples([Text("q-a", "q", content, "x.jsonl", "Why?")], tally)
+    first, second = extract_examples([SourceText("q-a", "q", content, "x.jsonl", "Why?")], tally)
     extra = first.extra
     assert content[extra["start"] : extra["end"]] == "(e.g. some\npears)"
     assert first.span == ("(e.g. some pears)",)
@@ -211,7 +213,7 @@ def read_as(tmp_path, name, content, form=None):
 def test_formats_of_answers_in_lines_and_arrays(tmp_path, record, names):
     found = read_as(tmp_path, "a.jsonl.gz", gzip.compress(json.dumps(record).encode()))
     assert [text.id for text in found] == names
-    assert found[0] == Text(names[0], "q1", "Text.", "a.jsonl.gz", "Why?")
+    assert found[0] == SourceText(names[0], "q1", "Text.", "a.jsonl.gz", "Why?")
     array = json.dumps([record, {**record, next(k for k in record if k[-2:] == "id"): "q2"}])
     for name in ("a.json", "a.txt", "a", "a.dat"):
         for ending, pack in (("", bytes), (".bz2", bz2.compress)):

@@ -203,7 +203,7 @@ def request_of(
     return ClosedRequest(*parts.load(device), problem.contexts_of(named), closed, some)
 
 
-class Answering(NamedTuple):
+class AnsweringModel(NamedTuple):
     """The three parts that answer contexts, and the rankings for these."""
 
     parts: Parts
@@ -212,7 +212,7 @@ class Answering(NamedTuple):
     closed: ClosedSets
 
     @classmethod
-    def of(cls, parts: Parts, answers: Path, device: torch.device) -> "Answering":
+    def of(cls, parts: Parts, answers: Path, device: torch.device) -> "AnsweringModel":
         return cls(parts, *parts.load(device), ClosedSets.load(answers / CLOSED))
 
     @property
@@ -349,8 +349,8 @@ def _answers(step: "AnswerStep", folder: Path, context: "Context") -> dict[str, 
             lists += [numbers.astype(np.int64), scores]
         counts = _saved(step, folder, ClosedSets(contexts, *lists))
     if recipe.decode is not None:
-        load, count = partial(Answering.of, parts, folder), counts["contexts"]
-        files = _chunks(step, context, "texts", count, 64, load, Answering.write)
+        load, count = partial(AnsweringModel.of, parts, folder), counts["contexts"]
+        files = _chunks(step, context, "texts", count, 64, load, AnsweringModel.write)
         with writing_text(folder / TEXTS) as handle:
             handle.writelines(read_shard(file)["lines"].tobytes().decode() for file in files)
         if len(problem.parts["hidden"]):
@@ -373,10 +373,10 @@ def with_pages(answers: Path, problem: Problem) -> dict[str, Generated]:
 
 
 def _likelihoods(step: "PartsStep", folder: Path, context: "Context") -> dict[str, Any]:
-    load = partial(Answering.of, _parts(step), step.needs["answers"].path)
+    load = partial(AnsweringModel.of, _parts(step), step.needs["answers"].path)
     answering = load(choose_device(context.device))
     rows, depth = answering.with_target, answering.closed.retriever.shape[1]
-    arguments = len(rows), 256, load, Answering.likelihoods
+    arguments = len(rows), 256, load, AnsweringModel.likelihoods
     files = _chunks(step, context, "likelihoods", *arguments)
     none = np.zeros((0, depth), dtype=np.float32)
     values = np.concatenate([none, *(read_shard(file)["values"] for file in files)])

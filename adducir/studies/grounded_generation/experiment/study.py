@@ -326,9 +326,9 @@ class GroundedStudy(Study):
         ]
 
     def result_tables(self, context: "Context") -> Sequence[StudyTable]:
-        from adducir.studies.grounded_generation.experiment.tables import Tables
+        from adducir.studies.grounded_generation.experiment.tables import GroundedTables
 
         fingerprints = {step.path.name: step.fingerprint for step in self.steps.values()}
         provenance = self.provenance({"answers": fingerprints})
         title = self.recipe.description or self.name
-        return Tables(self, partial(self.layout, provenance, title=title)).result_tables()
+        return GroundedTables(self, partial(self.layout, provenance, title=title)).result_tables()

@@ -83,7 +83,7 @@ class Sections:
         return build_table(compare(self.scores, testing), whole, figures=self.figures)
 
 
-class Tables:
+class GroundedTables:
     def __init__(self, study: "GroundedStudy", layout: Callable[..., Layout]) -> None:
         self.study, self.recipe, self.layout = study, study.recipe, layout
         self.problem = study.data.problem()

@@ -55,7 +55,7 @@ def loss_of(name: LossName, computed: Computed) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
-class Examples:
+class SampledExamples:
     """Row ``epoch * len(self) + place`` is a context with its (k,) passages for that epoch."""
 
     closed: ClosedSets
@@ -85,10 +85,10 @@ class Phase:
 
     def __post_init__(self, training: ClosedSets, held_out: ClosedSets) -> None:
         seed = self.recipe.training.seed
-        self.train = Examples(training, self.recipe.sample, seed)
-        self.validation = Examples(held_out, self.recipe.validation, seed)
+        self.train = SampledExamples(training, self.recipe.sample, seed)
+        self.validation = SampledExamples(held_out, self.recipe.validation, seed)
 
-    def batches(self, data: Examples, epoch: int | None) -> list[Numbers]:
+    def batches(self, data: SampledExamples, epoch: int | None) -> list[Numbers]:
         """Training examples in random order; validation examples in batches."""
         count, settings = len(data), self.recipe.training
         if epoch is not None:
