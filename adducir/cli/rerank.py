@@ -58,7 +58,6 @@ def rerank(settings: RerankOptions) -> None:
     from adducir.core.files import is_stream, scratch_folder
     from adducir.judges.costs import write_costs
     from adducir.judges.prompting import refuse_empty_queries
-    from adducir.models.machine import using_threads
     from adducir.rerankers.asked import AskedReranker
     from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import questions_of, reranked_part
@@ -69,7 +68,6 @@ def rerank(settings: RerankOptions) -> None:
     output, execution = settings.output, settings.execution()
     with (
         open_progress() as progress,
-        using_threads(settings.threads),
         # A cluster's nodes see files beside the output.
         scratch_folder(
             None if execution.is_local or is_stream(output) else output.absolute().parent

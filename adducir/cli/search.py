@@ -188,11 +188,11 @@ def answer(
 
 def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str, int] | None]]":
     """Finds what to search for a query, which may name a topic, and the topic's grades."""
+    if not settings.qrels:
+        return lambda query: (query, None)
     from adducir.cli.console import note
     from adducir.corpora.topics import Topics
 
-    if not settings.qrels:
-        return lambda query: (query, None)
     frame = settings.read_qrels(settings.qrels).frame
     topics = Topics([], [], "--topics")
     if settings.topics is not None:

@@ -7,7 +7,7 @@ share of such answers, there is no run. Answers are kept in the cache of ``adduc
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from adducir.core.texts import counted
 from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, plan_talks
 from adducir.judges.costs import cost_row
 from adducir.judges.exchange import EMPTY, Answer, Request
-from adducir.judges.llm import Answerer, open_llm
+from adducir.judges.llm import Answerer, LocalModel, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, refuse_empty_queries
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
@@ -209,6 +209,10 @@ class AskedReranker(Reranker):
     @property
     def model(self) -> Pointwise:  # there is nothing to load
         raise NotImplementedError
+
+    def using_threads(self) -> AbstractContextManager[None]:
+        is_here = isinstance(self.llm, LocalModel)  # a server needs no torch
+        return super().using_threads() if is_here else nullcontext()
 
     def check(self) -> None:
         self.llm.check()

@@ -3,6 +3,7 @@
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.folders import look
 from adducir.models.loading import loading
-from adducir.models.machine import Precision, choose_device
+from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
 from adducir.models.work import Numbers, computed, token_ids
@@ -234,6 +235,10 @@ class Reranker:
         model.running = replace(self.running, tokens=tokens, precision=self.recipe.precision)
         model.to(choose_device(self.running.device))
         return model
+
+    def using_threads(self) -> AbstractContextManager[None]:
+        """Inside the block, its network uses as many threads as it should."""
+        return using_threads(self.running.threads)
 
     def check(self) -> None:
         """Download what will be loaded; an error if it is not available or of another kind."""

@@ -197,20 +197,21 @@ def rerank(
         texts=texts,
     )
     asked, costs = dict[str, Any](), list[dict[str, Any]]()
-    if isinstance(reranker, AskedReranker):
-        refuse_empty_queries({qid: query for qid, query, _ in work.topics})
-        questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
-        verdicts = reranker.verdicts(questions, chunking.output)
-        progress().note(f"{reranker.name}: {verdicts.whole}")
-        values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
-        seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
-        costs = verdicts.costs([qid for qid, *_ in work.topics], reranker.llm)
-    elif reranker.recipe.is_late and work.topics:
-        values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
-    else:
-        with chunking.made(work) as chunks:
-            parts = [np.zeros(0), *(read_shard(path)["scores"] for path in chunks.files)]
-            values, seconds = np.concatenate(parts), chunks.seconds
+    with reranker.using_threads():
+        if isinstance(reranker, AskedReranker):
+            refuse_empty_queries({qid: query for qid, query, _ in work.topics})
+            questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
+            verdicts = reranker.verdicts(questions, chunking.output)
+            progress().note(f"{reranker.name}: {verdicts.whole}")
+            values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
+            seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
+            costs = verdicts.costs([qid for qid, *_ in work.topics], reranker.llm)
+        elif reranker.recipe.is_late and work.topics:
+            values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
+        else:
+            with chunking.made(work) as chunks:
+                parts = [np.zeros(0), *(read_shard(path)["scores"] for path in chunks.files)]
+                values, seconds = np.concatenate(parts), chunks.seconds
     pairs = len(values)
     if fold is not None:
         order = np.lexsort((-values, best.topics))

@@ -190,6 +190,16 @@ def test_starting_imports_nothing_heavy(arguments, without):
     assert not without & imported_by(code)
 
 
+def test_a_query_of_a_memory_index_imports_only_what_answers_it(tmp_path):
+    (tmp_path / "c.tsv").write_text("d1\tcats purr\nd2\tdogs bark\n")
+    index = str(tmp_path / "index")
+    assert main(["index", str(tmp_path / "c.tsv"), "--engine", "memory", "-o", index]) == 0
+    code = f"from adducir.cli.app import main\nassert main({['search', index, 'cats']!r}) == 0"
+    unused = {"adducir.corpora.topics", "adducir.runs.run", "adducir.indexes.settings", "yaml"}
+    unused |= {"asyncio", "jinja2", "tqdm", "pyarrow"} | NETWORKS | HEAVY - {"polars", "orjson"}
+    assert not unused & imported_by(code)
+
+
 def test_no_option_of_a_command_imports_anything_heavy():
     code = "from adducir.cli.group import COMMANDS, load_command\n"
     code += "for name in COMMANDS: load_command(name)"

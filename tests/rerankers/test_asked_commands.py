@@ -2,9 +2,12 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 import zipfile
 from contextlib import closing
 from pathlib import Path
@@ -105,6 +108,30 @@ def test_the_command_plans_asks_and_repeats_offline(study, opened, monkeypatch, 
     words = words.replace("rerankers/r.yaml", "maxsim:minilm")
     assert main([*words.split(), "--dry-run"]) == 2
     assert "asks nobody" in capsys.readouterr().err
+
+
+def test_asking_a_server_imports_no_network(study, opened, monkeypatch):
+    opened({"model": "llm-pointwise"}, None)
+    monkeypatch.chdir(study)
+    texts = "-t topics.tsv -c corpus.jsonl"
+    commands = (
+        f"rerank -r runs/bm25.trec {texts} -m rerankers/r.yaml --threads 1 -o runs/llm.trec",
+        f"judge runs/bm25.trec {texts} -l llm/m.yaml -o llm.qrels",
+        "query2doc -t topics.tsv -l llm/m.yaml -o expanded.tsv",
+    )
+    code = f"""
+import sys, httpx2
+from fake_llm import Server, client_of, said
+from adducir.cli.app import main
+grades = {{"content": [{{"top_logprobs": [{{"token": t, "logprob": -1}} for t in ("Yes", "No")]}}]}}
+httpx2.AsyncClient = client_of(Server(lambda body: said("2", logprobs=grades)))
+for command in {commands!r}:
+    assert main(command.split()) == 0, command
+    assert not {{"torch", "transformers", "numba", "sentence_transformers"}} & {{*sys.modules}}
+"""
+    path = os.pathsep.join(filter(None, sys.path))
+    subprocess.run([sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path}, check=True)
+    assert len((study / "llm.qrels").read_text().splitlines()) == 21
 
 
 @pytest.mark.parametrize(

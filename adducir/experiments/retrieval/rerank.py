@@ -26,7 +26,6 @@ from adducir.experiments.retrieval.runs import (
 from adducir.experiments.sections import Link, Name, Natural, is_recipe
 from adducir.experiments.step import ModelStep, Step
 from adducir.experiments.tuning.tune import of_topics
-from adducir.models.machine import using_threads
 from adducir.rerankers.recipe import (
     Reranker,
     RerankerRecipe,
@@ -153,17 +152,16 @@ class Reranking(System):
         )
         index = step.parts["texts"].open(context)
         texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
-        with using_threads(context.threads):
-            reranked = rerank(
-                of_topics(step.parts["rerank"].read(), step.topics),
-                step.topics,
-                texts,
-                reranker,
-                depth=self.depth,
-                fold=self.fold,
-                tag=step.tag,
-                chunking=Chunking(step.path, context.execution),
-            )
+        reranked = rerank(
+            of_topics(step.parts["rerank"].read(), step.topics),
+            step.topics,
+            texts,
+            reranker,
+            depth=self.depth,
+            fold=self.fold,
+            tag=step.tag,
+            chunking=Chunking(step.path, context.execution),
+        )
         # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)
         settings = {**reranked.settings, "name": self.by, "candidates": candidates}
