@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 import adducir
+from adducir.cli import console
 from adducir.cli.help import Explained, see_help
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.packages import points_of, unusable
@@ -178,7 +179,8 @@ MOVED = {
     "literary-evidence ranks": "known-item ranks",
     "literary-evidence retrieve": "known-item retrieve",
 }
-"""Former names of commands."""
+"""Former names of commands, which still run."""
+MOVED_OPTIONS = {"--relic": ("--contexts", "relic")}
 _EPILOG = (
     "Exit codes: 0 done, 1 problems found (check, doctor), 2 wrong command line, 3 wrong input "
     "file, 4 something missing on the machine, 5 an artifact missing or not created by Adducir, 6 "
@@ -224,7 +226,9 @@ class Group(Explained, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in self.commands and not ctx.resilient_parsing:
             if (now := MOVED.get(f"{ctx.info_name} {args[0]}")) is not None:
-                raise UsageError(f"this is now `adducir {now}`.")
+                console.note(f"adducir: `{ctx.info_name} {args[0]}` is now `{now}`.")
+                rest = [word for arg in args[1:] for word in MOVED_OPTIONS.get(arg, (arg,))]
+                return args[0], Stub(now, COMMANDS[now]), rest
             guess = nearest(args[0], self.commands) or "."
             raise UsageError(f"no such command: {args[0]}{guess}", hint=see_help(ctx))
         return super().resolve_command(ctx, args)

@@ -14,7 +14,7 @@ from every_command import GROUPS
 import adducir
 from adducir.cli import app
 from adducir.cli.app import main
-from adducir.cli.group import COMMANDS, CORE
+from adducir.cli.group import COMMANDS, CORE, MOVED
 from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError
 
 DEMO = Path(__file__).parents[2] / "experiments" / "demo.yaml"
@@ -89,6 +89,12 @@ def test_a_wrong_command_line_exits_2(capsys, arguments, words):
     assert (out, err.count("\n")) == ("", 1)
     assert words in err
     assert "--help'" in err
+
+
+def test_former_names_of_commands_run_and_name_the_new_ones(capsys):
+    for former, now in MOVED.items():
+        assert main([*former.split(), "--help"]) == 0
+        assert capsys.readouterr().err == f"adducir: `{former}` is now `{now}`.\n"
 
 
 def test_version_and_arguments(capsys, monkeypatch, tmp_path):
