@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 CACHE = "answers.sqlite"
 _SCHEMA = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, request TEXT, answer TEXT)"
 _LEAST_WORDS = 16
+_ROUNDED = 0.01  # how far above 0 rounding may leave a log-probability
 _shared: ContextVar[tuple[Path, Path] | None] = ContextVar("shared answers", default=None)
 
 
@@ -45,11 +46,19 @@ def using_shared(study: Path, cache: Path) -> AbstractContextManager[Any]:
     return setting(_shared, (study.resolve(), cache))
 
 
-def spellings(listed: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Log-probabilities by spelling; tokens that are spelled alike add up."""
+def spellings(listed: Iterable[tuple[str, float | None]]) -> dict[str, float]:
+    """Log-probabilities by spelling; tokens that are spelled alike add up, impossible ones do not.
+
+    Raises:
+        ValueError: A value is not a log-probability.
+    """
     top = dict[str, float]()
     for text, value in listed:
-        top[text] = log(exp(top[text]) + exp(value)) if text in top else value
+        if value is None or exp(min(value, 1.0)) == 0.0:  # servers write null, -9999 or -inf
+            continue
+        if not value <= _ROUNDED:
+            raise ValueError(f"{value} is not a log-probability")
+        top[text] = log(exp(top[text]) + exp(value)) if text in top else float(value)
     return top
 
 
@@ -181,12 +190,17 @@ class Asked:
     def statuses(self) -> Counter[str]:
         return Counter(answer.status for answer in self.answers)
 
+    @property
+    def is_metered(self) -> bool:
+        """Whether the server said how many tokens its answers took."""
+        return all(answer.tokens_in for answer in self.answers if answer.text)
+
     def usage(self, model: "Answerer") -> dict[str, Any]:
         """For metadata: what the answers took when they were given, and by whom and when."""
         tokens_in = sum(answer.tokens_in for answer in self.answers)
         tokens_out = sum(answer.tokens_out for answer in self.answers)
         dates = [answer.date for answer in self.answers if answer.date]
-        cost = model.cost(tokens_in, tokens_out)
+        cost = model.cost(tokens_in, tokens_out) if self.is_metered else None
         return {
             "says it is": dict(Counter(answer.model for answer in self.answers if answer.model)),
             "requests": len(self.answers),
@@ -229,6 +243,12 @@ class Conversation:
         if answer.status != FAILED:
             self.cache.add(key, request.body(self.model), answer)
         record, limits = self.record, self.model.limits
+        if limits.tokens is not None and answer.text and not answer.tokens_in:
+            raise MachineError(
+                f"{self.model.name} does not say how many tokens it takes (`usage`), so that "
+                "`limits.tokens` cannot be kept.",
+                hint="Limit the `requests` instead.",
+            )
         record.sent += 1
         record.tokens_in += answer.tokens_in
         record.tokens_out += answer.tokens_out
@@ -331,6 +351,8 @@ def converse(
     for message, _ in faults.most_common(1):
         failed = counted(faults.total(), "request")
         progress().note(f"{failed} to {model.name} failed; most often: {message}")
+    if not record.is_metered:
+        progress().note(f"{model.name} does not say how many tokens answers take: they count 0")
     return conversation.results, record
 
 

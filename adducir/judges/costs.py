@@ -23,11 +23,14 @@ def costs_for(run: Path) -> Path:
 
 
 def cost_row(
-    qid: str, requests: int, tokens_in: int, tokens_out: int, seconds: float, llm: "Answerer"
+    qid: str, requests: int, tokens_in: int, tokens_out: int, seconds: float, llm: "Answerer | None"
 ) -> dict[str, Any]:
-    """What a topic took when it was answered; requests at the same time each count theirs."""
+    """What a topic took when it was answered; requests at the same time each count theirs.
+
+    ``llm`` states the price, if tokens are known.
+    """
     tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out}
-    cost = llm.cost(tokens_in, tokens_out)
+    cost = None if llm is None else llm.cost(tokens_in, tokens_out)
     row = {"qid": qid, "requests": requests, **tokens, "seconds": round(seconds, 3)}
     return row if cost is None else row | {"cost": cost}
 

@@ -141,8 +141,9 @@ def expand(
         "answers": dict(statuses),
         **asked.usage(model),
     }
+    price = model if asked.is_metered else None
     costs = [
-        cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, model)
+        cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, price)
         for qid, answer in zip(topics.qids, asked.answers, strict=True)
     ]
     return Expanded(replace(topics, queries=queries), passages, facts, costs)

@@ -5,17 +5,18 @@ import json
 import random
 import re
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adducir.core.errors import MachineError, UsageError
 from adducir.core.packages import required
 from adducir.core.texts import shortened
 from adducir.judges.answers import Conversation, spellings
-from adducir.judges.exchange import FAILED, Answer, Request, Status
+from adducir.judges.exchange import FAILED, Answer, Request
 
 if TYPE_CHECKING:
     from adducir.judges.llm import LanguageModel
@@ -26,9 +27,34 @@ _IN_A_ROW = 20
 """After more requests than these and those at a time have failed, no others are tried."""
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 _TOO_LONG = re.compile(
-    r"context.{0,20}(?:length|size|window)|maximum.{0,20}tokens|too (?:long|many tokens)", re.I
+    r"context.{0,20}(?:length|size|window)|maximum.{0,20}tokens|too (?:long|many tokens)"
+    r"|max\w*.model.len|`inputs`.{0,30}tokens",  # vLLM's, and TGI's
+    re.IGNORECASE,
 )
-_THOUGHT = re.compile(r"\s*<think>(.*?)</think>", re.DOTALL)
+_FILTERED = re.compile(
+    r"content.?(?:filter|policy|management)|moderation|flagged|usage polic|safety (?:system|polic)",
+    re.IGNORECASE,
+)
+_FINISHED = {
+    **dict.fromkeys(("length", "max_tokens", "model_length"), "cut"),
+    **dict.fromkeys(("content_filter", "safety", "refusal", "recitation"), "refused"),
+}
+_NOT_FINISHED = ("", "none", "null", "abort", "error")
+_SETTINGS = {
+    "max_tokens": "Set `max_tokens_key: max_completion_tokens` in the model's file, or another "
+    "`max_tokens` there (or `answer_length` in a reranker's recipe).",
+    "response_format": "Set `constrains: false` in the model's file.",
+    "top_logprobs": "Set a smaller `top` in the reranker's recipe.",
+    "logprobs": "Use a server that gives them (or set a smaller `top` in the reranker's recipe), a "
+    "model in this process, or `model: llm-listwise`.",
+}
+"""Where parameters are set that the file of the language model does not have."""
+_OPENS = re.compile(
+    r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|channel\|>analysis<\|message\|>)"
+)
+_CLOSES = re.compile(
+    r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]|<\|channel\|>final<\|message\|>"
+)
 
 
 def answer(conversation: Conversation, model: "LanguageModel", transport: Any = None) -> None:
@@ -99,10 +125,13 @@ class _Asking:
                 self.is_there |= not _is_page(response)
                 if response.status_code == 200:
                     return _answer_of(response)
-                message = f"HTTP {response.status_code}: {_without_key(model, _reason(response))}"
-                if response.status_code not in (408, 409, 425, 429) and response.status_code < 500:
-                    return _refusal(model, request, response, message)
-                wait = _stated_wait(response.headers.get("retry-after", ""), wait)
+                fault = Fault.of(response)
+                message = f"HTTP {response.status_code}: {_without_key(model, fault.message)}"
+                is_passing = response.status_code in (408, 409, 425, 429)
+                is_passing |= response.status_code >= 500
+                if not is_passing or "insufficient_quota" in fault.kind:
+                    return _refusal(model, request, response, fault, message)
+                wait = stated_wait(response.headers, wait)
             except (httpx2.HTTPError, httpx2.StreamError, *_MALFORMED) as error:
                 unreachable = httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError
                 self.is_there |= isinstance(error, httpx2.HTTPError) and not isinstance(
@@ -129,15 +158,18 @@ def _answer_of(response: Any) -> Answer:
         raise ValueError(f"not an answer {why}: {shortened(response.text)}") from None
 
 
-def _stated_wait(header: str, otherwise: float) -> float:
+def stated_wait(headers: Mapping[str, str], otherwise: float) -> float:
     """Seconds that a server asks to wait, which it states as a number or as a date."""
+    header, milliseconds = headers.get("retry-after", ""), headers.get("retry-after-ms")
     try:
-        seconds = float(header)
+        seconds = float(header) if milliseconds is None else float(milliseconds) / 1000
     except ValueError:
         try:
-            seconds = (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds()
-        except (ValueError, TypeError):
+            moment = parsedate_to_datetime(header)
+        except ValueError:
             return otherwise
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
     return min(_LONGEST_WAIT, max(0.0, seconds)) if isfinite(seconds) else otherwise
 
 
@@ -154,14 +186,37 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _reason(response: Any) -> str:
-    try:
-        body = _json(response)
-        error = body.get("error", body)
-        text = error.get("message", error) if isinstance(error, dict) else error
-    except _MALFORMED:
-        text = response.text
-    return " ".join(str(text).split()).rstrip(".")
+class Fault(NamedTuple):
+    """What a server says of an error: a message, its code and type, the parameter it is about."""
+
+    message: str
+    kind: str
+    parameter: str
+
+    @classmethod
+    def of(cls, response: Any) -> "Fault":
+        error: Any = {}
+        try:
+            body = _json(response)
+            body = body[0] if isinstance(body, list) else body  # Gemini's
+            error = body.get("error", body)
+            error = error if isinstance(error, dict) else {"message": error}
+            text = error.get("message", error)
+        except _MALFORMED:
+            text = response.text
+        kind = f"{error.get('code')} {error.get('type')}"
+        parameter = str(error.get("param") or "")
+        return cls(" ".join(str(text).split()).rstrip("."), kind, parameter)
+
+    def refused(self, sent: Iterable[str]) -> str | None:
+        """The parameter, of those sent, that it is about."""
+        places = {
+            key: place.start()
+            for key in sent
+            if (place := re.search(rf"(?<!\w){re.escape(key)}(?!\w)", self.message))
+        }
+        stated = next((key for key in sent if key == self.parameter.partition(".")[0]), None)
+        return stated or min(places, key=places.__getitem__, default=None)
 
 
 def _without_key(model: "LanguageModel", text: str) -> str:
@@ -169,33 +224,41 @@ def _without_key(model: "LanguageModel", text: str) -> str:
     return text.replace(key, "***") if key else text
 
 
-def _refusal(model: "LanguageModel", request: Request, response: Any, message: str) -> Answer:
+def _refusal(
+    model: "LanguageModel", request: Request, response: Any, fault: Fault, message: str
+) -> Answer:
     """A prompt that does not fit is an answer; a refused key or parameter stops everything."""
-    brief = shortened(message, _LONGEST_MESSAGE)
-    if response.status_code in (401, 403):
+    brief, status = shortened(message, _LONGEST_MESSAGE), response.status_code
+    if status in (401, 403):
         hint = f"`key_from` names the environment variable with it: {model.key_from}."
         if model.key_from is None:
             hint = "Name the environment variable with the key: `key_from`."
         raise MachineError(f"{model.endpoint} refuses the key: {brief}.", hint=hint)
-    if response.status_code == 404:
+    if status in (402, 429):
+        hint = "What was answered is kept: run it again when the account can pay."
+        raise MachineError(f"{model.endpoint} wants to be paid: {brief}.", hint=hint)
+    if status == 404:
         raise MachineError(
             f"{model.endpoint} does not have {model.name!r}: {brief}.",
             hint="Check `endpoint` (with its /v1) and `name`.",
         )
     if response.is_redirect:
         raise MachineError(
-            f"{model.endpoint} is elsewhere: HTTP {response.status_code}.",
+            f"{model.endpoint} is elsewhere: HTTP {status}.",
             hint=f"Set `endpoint`; it points to {response.headers.get('location', 'nowhere')}.",
         )
-    if _TOO_LONG.search(message):
-        return Answer("too_long", message=brief, date=_now())
-    if re.search("content.?filter|content.?policy|moderation", message, re.I):
-        return Answer("refused", message=brief, date=_now())
-    if sent := [key for key in (*model.parameters, *request.parameters) if key in message]:
-        raise UsageError(
-            f"{model.name} refuses the parameter `{sent[0]}`: {brief}.",
-            hint="Set it to null (or leave it out of `extra`) if the model does not support it.",
-        )
+    said = f"{message} {fault.kind}"
+    parameters = {**model.parameters, **request.parameters}
+    if fault.parameter not in parameters:
+        if status == 413 or _TOO_LONG.search(said):
+            return Answer("too_long", message=brief, date=_now())
+        if _FILTERED.search(said):
+            return Answer("refused", message=brief, date=_now())
+    if key := fault.refused(parameters):
+        hint = "Set it to null (or leave it out of `extra`) if the model does not support it."
+        if key not in model.extra:
+            hint = _SETTINGS.get(key, hint)
+        raise UsageError(f"{model.name} refuses the parameter `{key}`: {brief}.", hint=hint)
     raise UsageError(
         f"{model.name} refuses the request: {brief}.",
         hint=f"Check the file of the language model; sent were {', '.join(request.body(model))}.",
@@ -203,44 +266,63 @@ def _refusal(model: "LanguageModel", request: Request, response: Any, message: s
 
 
 def without_thought(text: str) -> tuple[str, str]:
-    """An answer, and the thought before it that a server without a parser leaves there."""
-    thought = _THOUGHT.match(text)
-    return (text[thought.end() :], thought[1]) if thought else (text, "")
+    """An answer, and the thought before it that a server without a parser leaves there.
+
+    Some templates open the thought themselves, so that it only closes; one that is cut is all.
+    """
+    opened, closed = _OPENS.match(text), _CLOSES.search(text)
+    start = opened.end() if opened else 0
+    if closed and (opened or not _OPENS.search(text[: closed.start()])):
+        return text[closed.end() :], text[start : closed.start()]
+    return ("", text[start:]) if opened else (text, "")
+
+
+def _text_of(content: Any, *kinds: str) -> str:
+    """The text of a message's content: all of it, or its parts of some types."""
+    if not isinstance(content, list):
+        return content or ""
+    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
+    return "".join(
+        _text_of(part.get("text") or part.get(part["type"]), "text")
+        for part in parts
+        if part["type"] in kinds
+    )
 
 
 def _first_token(choice: Any) -> dict[str, float]:
     """The first token's spellings: chats and llama.cpp list objects, other completions a dict."""
     stated = choice.get("logprobs") or {}
     if stated.get("content"):
-        top = stated["content"][0].get("top_logprobs") or []
-        return spellings((str(token["token"]), float(token["logprob"])) for token in top)
-    first = (stated.get("top_logprobs") or [{}])[0]
-    return spellings((str(token), float(value)) for token, value in first.items())
+        first = stated["content"][0]
+        top = first.get("top_logprobs") or ([first] if "logprob" in first else [])
+        return spellings((str(token["token"]), token["logprob"]) for token in top)
+    first = (stated.get("top_logprobs") or [None])[0]
+    if not first and stated.get("tokens"):
+        first = {stated["tokens"][0]: (stated.get("token_logprobs") or [None])[0]}
+    return spellings((first or {}).items())
 
 
 def _read(data: Any, date: str) -> Answer:
     """An answer from the server's JSON; one of _MALFORMED if it is not one."""
     choice = data["choices"][0]
     said, usage = choice.get("message") or {"content": choice["text"]}, data.get("usage") or {}
-    text, thought = without_thought(said.get("content") or "")
-    reason = choice.get("finish_reason")
-    status: Status = "ok"
-    if reason == "content_filter" or said.get("refusal"):
-        status = "refused"
-    elif reason == "length":
-        status = "cut"
-    elif not text.strip():
-        status = "empty"
-    if reason is None:
+    content = said.get("content")
+    text, thought = without_thought(_text_of(content, "text", "output_text"))
+    is_parts = isinstance(content, list)
+    refusal = said.get("refusal") or (is_parts and _text_of(content, "refusal"))
+    thought = thought or (_text_of(content, "thinking", "reasoning") if is_parts else "")
+    reason = str(choice.get("finish_reason")).lower()
+    if reason in _NOT_FINISHED:
         raise ValueError("the answer was cut off by the server")
+    status: Any = _FINISHED.get(reason, "ok" if text.strip() else "empty")
     return Answer(
-        status,
+        "refused" if refusal else status,
         text=text,
         reasoning=said.get("reasoning_content") or said.get("reasoning") or thought,
         top=_first_token(choice),
         tokens_in=int(usage.get("prompt_tokens") or 0),
         tokens_out=int(usage.get("completion_tokens") or 0),
         model=" ".join(filter(None, [data.get("model"), data.get("system_fingerprint")])),
-        message=str(said.get("refusal") or ""),
+        message=str(refusal or ""),
         date=date,
     )

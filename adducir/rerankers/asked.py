@@ -308,8 +308,9 @@ class Verdicts:
 
     def costs(self, qids: Sequence[str], llm: Answerer) -> list[dict[str, Any]]:
         """What each topic took."""
+        price = llm if self.record.is_metered else None
         return [
-            cost_row(qid, one.statuses.total(), one.tokens_in, one.tokens_out, one.seconds, llm)
+            cost_row(qid, one.statuses.total(), one.tokens_in, one.tokens_out, one.seconds, price)
             for qid, one in zip(qids, self.verdicts, strict=True)
         ]
 

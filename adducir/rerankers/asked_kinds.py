@@ -160,7 +160,7 @@ class PointwiseAsker(Asker):
             return sum(grade * share for grade, share in shares.items()) / mass
         # A spelling that is not listed is at most as probable as the last one that is.
         listed = [exp(value) for value in answer.top.values()]
-        rest = max(min(*listed, 1 - sum(listed)), 1e-12) if len(listed) > 1 else 1e-12
+        rest = max(min([*listed, 1 - sum(listed)]), 1e-12)
         verdict.facts["one answer not listed"] += len(shares) < 2
         no, yes = (shares.get(grade, rest) for grade in values)
         return log(yes) - log(no)

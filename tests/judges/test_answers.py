@@ -25,7 +25,7 @@ from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel, open_llm
 from adducir.judges.prompting import open_prompt
 from adducir.judges.query2doc import QueryPrompt, expand
-from adducir.judges.server import _stated_wait
+from adducir.judges.server import stated_wait, without_thought
 from adducir.runs.write import read_metadata
 
 _TOO_LONG = (
@@ -36,6 +36,16 @@ _REFUSED = (
     "Unsupported value: '{}' does not support 0 with this model. Only the default (1) value is "
     "supported, whatever else was asked for."
 )
+
+FAULTS = [
+    ({"error": {"message": "too big", "code": "context_length_exceeded"}}, "too_long"),
+    ({"message": "The decoder prompt is longer than the maximum model length of 9"}, "too_long"),
+    ({"error": "`inputs` must have less than 1024 tokens. Given: 1500"}, "too_long"),
+    ([{"error": {"code": 400, "message": "The input token count is too long"}}], "too_long"),
+    ({"error": {"message": "Azure OpenAI's content management policy"}}, "refused"),
+    ({"error": {"message": "Not like this.", "code": "content_filter"}}, "refused"),
+    ({"error": {"message": "flagged as violating our usage policy"}}, "refused"),
+]
 
 
 def model(**more):
@@ -97,8 +107,16 @@ def answered(cache, server, *requests, **more):
             "too_long",
         ),
         ([(400, {"error": {"message": _TOO_LONG}})], "too_long"),
+        ([(413, "Request Entity Too Large")], "too_long"),
+        *(([(400, fault)], status) for fault, status in FAULTS),
         ([(200, said("The best", finish="length"))], "cut"),
+        ([(200, said("The best", finish="MAX_TOKENS"))], "cut"),
+        ([(200, said("2", finish="abort")), (200, said())], "ok"),
         ([(200, said(" \n"))], "empty"),
+        ([(200, said("<think>2", finish="length"))], "cut"),
+        ([(200, said([{"type": "refusal", "refusal": "I will not."}]))], "refused"),
+        ([(200, {"choices": [{"text": "2", "finish_reason": "stop"}]})], "ok"),
+        ([(200, "\ufeff" + json.dumps(said()))], "ok"),
     ],
 )
 def test_what_a_server_says_ends_in_a_status(cache, steps, status):
@@ -123,10 +141,60 @@ def test_half_a_character_does_not_break_files(cache):
 
 @pytest.mark.parametrize(
     ("stated", "least"),
-    [("0.5", 0.5), ("x", 1), ("nan", 1), ("1e9", 60), ("Sun, 29 Nov 2026 12:00:00 +0000", 0)],
+    [
+        ("0.5", 0.5),
+        ("x", 1),
+        ("nan", 1),
+        ("1e9", 60),
+        ("-3", 0),
+        ("Sun, 29 Nov 2020 12:00:00 GMT", 0),
+        ("Sun Nov 29 12:00:00 2020", 0),
+        ("Sun, 29 Nov 2099 12:00:00 -0000", 60),
+    ],
 )
 def test_a_server_says_how_long_to_wait(stated, least):
-    assert _stated_wait(stated, 1.0) == least
+    assert stated_wait({"retry-after": stated}, 1.0) == least
+    assert stated_wait({"retry-after": stated, "retry-after-ms": "250"}, 1.0) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "thought"),
+    [
+        ("<think>It is 3.</think>\n2", "\n2", "It is 3."),
+        ("It is 3.\n</think>2", "2", "It is 3.\n"),  # the template opens it
+        ("<thinking>[1] > [2]", "", "[1] > [2]"),  # cut
+        ("[THINK]3[/THINK]2", "2", "3"),
+        ("<|channel|>analysis<|message|>3<|channel|>final<|message|>2", "2", "3"),
+        ("2 <think>or 3?</think>", "2 <think>or 3?</think>", ""),
+    ],
+)
+def test_a_thought_is_kept_but_not_read(text, answer, thought):
+    assert without_thought(text) == (answer, thought)
+
+
+def test_content_may_be_parts(cache):
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "3"}]}]
+    answer = answered(cache, Server((200, said([*parts, {"type": "text", "text": "2"}, "1"]))))
+    assert (answer.text, answer.reasoning, answer.status) == ("21", "3", "ok")
+
+
+LIST = [{"token": t, "logprob": v} for t, v in (("a", -1.0), ("a", -9999.0), ("b", None))]
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "top"),
+    [
+        ({"content": [{"token": "a", "logprob": -1.0, "top_logprobs": LIST}]}, {"a": -1.0}),
+        ({"content": [{"token": "a", "logprob": -1.0, "top_logprobs": []}]}, {"a": -1.0}),
+        ({"content": []}, {}),
+        ({"top_logprobs": [{"a": -1.0, "b": None}]}, {"a": -1.0}),
+        ({"tokens": ["a"], "token_logprobs": [-1.0], "top_logprobs": None}, {"a": -1.0}),
+        ({"top_logprobs": [None]}, {}),
+        (None, {}),
+    ],
+)
+def test_log_probabilities_of_other_servers(cache, logprobs, top):
+    assert answered(cache, Server((200, said("a", logprobs=logprobs)))).top == top
 
 
 def test_why_requests_failed_is_said(cache, capsys):
@@ -221,6 +289,45 @@ def test_a_refused_parameter_is_named(cache, key):
     server = Server((400, {"error": {"message": _REFUSED.format(key)}}))
     with pytest.raises(UsageError, match=f"the parameter `{key}`"):
         answered(cache, server, request(parameters={"logprobs": True}), extra={"top_k": 3})
+
+
+@pytest.mark.parametrize(
+    ("fault", "key", "hint"),
+    [
+        ({"error": {"message": "top_logprobs is at most 5 (logprobs)"}}, "top_logprobs", "`top`"),
+        ({"error": {"message": "no", "param": "logprobs"}}, "logprobs", "llm-listwise"),
+        ({"detail": [{"loc": ["body", "response_format"]}]}, "response_format", "`constrains"),
+        (
+            {"error": {"message": "Unsupported: use max_completion_tokens", "param": "max_tokens"}},
+            "max_tokens",
+            "`max_tokens_key: max_completion_tokens`",
+        ),
+    ],
+)
+def test_a_refused_parameter_is_named_with_its_setting(cache, fault, key, hint):
+    parameters = dict.fromkeys(("logprobs", "top_logprobs", "response_format"), 1)
+    with pytest.raises(UsageError, match=f"the parameter `{key}`") as error:
+        answered(cache, Server((422, fault)), request(parameters=parameters))
+    assert hint in error.value.hint
+
+
+def test_an_account_without_credit_stops_at_once(cache):
+    fault = {"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}
+    for status in (402, 429):
+        server = Server((status, fault))
+        with pytest.raises(MachineError, match="wants to be paid"):
+            answered(cache, server)
+        assert len(server.bodies) == 1
+
+
+def test_a_server_that_counts_no_tokens_has_no_cost(cache, capsys):
+    server, own = Server((200, said() | {"usage": None})), model(price={"input": 1, "output": 4})
+    with open_progress():
+        asked = ask(own, [request()], cache, transport=server.transport)
+    assert "cost" not in asked.usage(own)
+    assert "does not say how many tokens" in capsys.readouterr().err
+    with pytest.raises(MachineError, match=r"limits\.tokens"):
+        answered(cache, server, request("b"), limits={"tokens": 99})
 
 
 def test_a_wrong_name_or_key_stops_at_once_and_the_key_is_nowhere(cache, monkeypatch, tmp_path):

@@ -35,9 +35,10 @@ def test_pointwise_is_the_log_odds_over_all_spellings(opened):
 @pytest.mark.parametrize(
     ("top", "score", "facts"),
     [
-        ({"Yes": -0.1}, np.log(np.exp(-0.1) / 1e-12), {"one answer not listed": 1}),
+        ({"Yes": -0.1}, -0.1 - np.log(1 - np.exp(-0.1)), {"one answer not listed": 1}),
         # "No" is at most as probable as the last spelling that is listed.
         ({"yes": -1.0, "The": -1.2, "A": -3.0}, 2.0, {"one answer not listed": 1, "low mass": 1}),
+        ({"ĠYES": -0.3, "▁yes": -3.0, "no\n": -1.7}, np.logaddexp(-0.3, -3.0) + 1.7, {}),
         ({"No": -0.1, "The": -4.0}, -3.9, {"one answer not listed": 1}),
         ({"The": -0.1, "yesterday": -3.0}, None, {"low mass": 1}),
     ],
