@@ -1,8 +1,9 @@
 """rank_llm's requests and results: a query with its candidates and their texts, per line.
 
 ``{"query": {"text", "qid"}, "candidates": [{"docid", "score", "doc"}]}``, where ``doc`` is an
-object of fields or a text (castorini/rank_llm, data.py). Such a file is a run, its topics and its
-corpus at once.
+object of fields or a text (castorini/rank_llm, data.py), or as its first versions wrote them,
+``{"query": text, "hits": [{"qid", "docid", "score", "content"}]}`` (convert_json_to_jsonl.py). Such
+a file is a run, its topics and its corpus at once.
 """
 
 import json
@@ -26,7 +27,8 @@ class CandidateList(NamedTuple):
 
 
 def is_request(record: Mapping[str, Any]) -> bool:
-    return isinstance(record.get("query"), dict) and isinstance(record.get("candidates"), list)
+    kinds = type(record.get("query")), type(record.get("candidates", record.get("hits")))
+    return kinds == (str if "hits" in record else dict, list)
 
 
 def candidate_list(record: Mapping[str, Any], path: Path, line: int | None) -> CandidateList:
@@ -37,12 +39,17 @@ def candidate_list(record: Mapping[str, Any], path: Path, line: int | None) -> C
     """
     try:
         query, candidates = record["query"], list[Candidate]()
-        for row in record["candidates"]:
+        if "hits" in record:
+            rows = [row | {"doc": row.get("content")} for row in record["hits"]]
+            query = {"text": query, "qid": rows[0]["qid"]}
+        else:
+            rows = record["candidates"]
+        for row in rows:
             doc = row.get("doc") or {}
             fields = doc if isinstance(doc, dict) else {"text": str(doc)}
             candidates.append(Candidate(_text(row["docid"]), row["score"], fields))
         return CandidateList(_text(query["qid"]), str(query.get("text") or ""), candidates)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         raise InputError(
             f"this is not a query of rank_llm with its candidates: {error!r}.",
             path=path,

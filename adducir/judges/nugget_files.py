@@ -179,13 +179,15 @@ def _sentences(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
 
 
 def _cited(citations: Any, references: Sequence[Any]) -> list[str]:
-    """Docnos of a list, of places in the references, or of confidences by docno."""
+    """Docnos of a list, of places in the references, or of confidences by docno.
+
+    Places that the references do not have are none, as for AutoJudge.
+    """
     if isinstance(citations, Mapping):
         return sorted(citations, key=citations.__getitem__, reverse=True)
-    return [
-        str(references[one]) if isinstance(one, int) and references else str(one)
-        for one in citations or ()
-    ]
+    places = dict(enumerate(references))
+    cited = [places.get(one) if isinstance(one, int) and places else one for one in citations or ()]
+    return [str(docno) for docno in cited if docno is not None]
 
 
 def write_banks(banks: Iterable[Bank], path: Path) -> None:

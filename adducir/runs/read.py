@@ -35,7 +35,7 @@ from adducir.corpora.columns import (
     tabbed,
 )
 from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
-from adducir.corpora.rank_llm import candidate_list
+from adducir.corpora.rank_llm import candidate_list, is_request
 from adducir.corpora.tables import Quotes, checked, json_table, read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 
@@ -256,7 +256,7 @@ def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
     if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
         return _scored(path, json_table(path, ("score", "rank"))), tag
     rankings: Iterable[tuple[int | None, Any, Iterable[tuple[Any, Any]]]]
-    if "results" in first or "candidates" in first:
+    if not {"results", "candidates"}.isdisjoint(first) or is_request(first):
         rankings = _per_query(path)
     else:
         ranked = json_unique(data.decode("utf-8-sig"), path)
@@ -293,7 +293,7 @@ def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
 def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
     """The objects of sentence-transformers and rank_llm: a query with its ranked documents."""
     for line, record in read_objects(path):
-        if "candidates" in record:
+        if "candidates" in record or is_request(record):
             each = candidate_list(record, path, line)
             rows = [(hit.docno, hit.score) for hit in each.candidates]
             yield line, each.qid, _in_order(rows)

@@ -310,6 +310,7 @@ def test_responses_of_others(tmp_path):
             "references": ["d0"],
         },
         {"qid": "9", "answer": [{"text": "A.", "citations": {"d1": 0.1, "d2": 0.9}}]},
+        {"qid": "10", "answer": [{"text": "A.", "citations": [-1, 0, 7]}], "references": ["d0"]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
     before = read_responses(path, "responses")
@@ -325,6 +326,7 @@ def test_responses_of_others(tmp_path):
         [["d9"]],
         [["d0"], ["d"]],
         [["d2", "d1"]],
+        [["d0"]],
     ]
     assert written[5]["references"] == ["d0", "d"]
     again = tmp_path / "again.jsonl"

@@ -127,6 +127,21 @@ RANK_LLM = [
     }
     for qid, hits in ((1, [("a", 3.0), ("b", 2.0), ("c", 1.0)]), ("2", [("c", 0.5)]))
 ]
+OLD_RANK_LLM = [
+    {
+        "query": record["query"]["text"],
+        "hits": [
+            {
+                "content": "x",
+                "qid": record["query"]["qid"],
+                "docid": c["docid"],
+                "score": c["score"],
+            }
+            for c in record["candidates"]
+        ],
+    }
+    for record in RANK_LLM
+]
 LIGHTNING = [
     {"query_id": int(q), "query": "what?", "doc_id": d, "text": "It is.", "rank": n, "relevance": 0}
     for q, d, n in (("1", "a", 1), ("1", "b", 2), ("1", "c", 3), ("2", "c", 1))
@@ -166,6 +181,9 @@ def test_rank_llm_s_ties_are_in_the_order_of_its_candidates(write):
 def test_rank_llm_s_requests_are_topics_and_a_corpus_too(write, tmp_path):
     rows = [{"docid": 7, "score": 2, "doc": {"title": "T", "contents": "cats run"}}]
     rows.append({"docid": "b", "score": 1, "doc": "dogs"})
+    assert load_topics(str(write(json.dumps(OLD_RANK_LLM), "old.json"))).queries == ["a query"] * 2
+    documents = open_corpus(str(tmp_path / "old.json"))
+    assert [(d.docno, dict(d.fields)) for d in documents] == [(d, {"text": "x"}) for d in "abc"]
     path = write(
         lines(
             *(
@@ -200,7 +218,7 @@ def test_rank_llm_s_requests_are_topics_and_a_corpus_too(write, tmp_path):
     assert read_run(again).frame.equals(read_run(path).frame)
 
 
-@pytest.mark.parametrize("records", [RANK_LLM, LIGHTNING, TIRA, IRDS])
+@pytest.mark.parametrize("records", [RANK_LLM, OLD_RANK_LLM, LIGHTNING, TIRA, IRDS])
 def test_json_lines_and_arrays_of_other_programs(write, records):
     for text in (lines(*records), json.dumps(records), json.dumps(records, indent=2)):
         for name in ("run.jsonl", "run.json"):
