@@ -85,6 +85,12 @@ COMMANDS = {
         CORE,
         "nuggets",
     ),
+    "nuggets sample": Entry(
+        "Draw nuggets of answers for people to judge, so that a model's assignments can be "
+        "corrected.",
+        CORE,
+        "nuggets",
+    ),
     "nuggets score": Entry(
         "Score how many nuggets systems' texts contain, per topic.", CORE, "nuggets"
     ),

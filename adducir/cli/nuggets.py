@@ -8,14 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import BeforeValidator
+
 from adducir.cli import common
 from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import IncompleteError, InputError, UsageError
-from adducir.core.recipe import Recipe, needs
+from adducir.core.recipe import Recipe, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
+from adducir.judges.files import design_for
 from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
@@ -76,6 +79,17 @@ class NuggetsResponsesOptions(Recipe):
     team: str = option("The team, for responses that do not say it.", default="unknown")
 
 
+class NuggetsSampleOptions(Recipe):
+    assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
+    output: Path = option(
+        "The sheet for people.",
+        "-o",
+        writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
+    )
+    size: int = option("How many nuggets of answers people judge.", "-n", ge=1)
+    seed: int = option("Draws them.", default=0, ge=0)
+
+
 class NuggetsScoreOptions(RunReading):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
     output: Path = option(
@@ -91,6 +105,13 @@ class NuggetsScoreOptions(RunReading):
     )
     depth: Annotated[int, needs("runs")] = option(
         "How many top documents of a run count together.", default=10, ge=1
+    )
+    people: Annotated[tuple[Path, ...], BeforeValidator(common.items), without("runs")] = option(
+        "The sheets of `adducir nuggets sample` with people's grades, or what its page saved, to "
+        "correct the model's assignments.",
+        default=(),
+        reads=True,
+        rare=True,
     )
 
 
@@ -258,12 +279,40 @@ def nuggets_responses(settings: NuggetsResponsesOptions) -> None:
     note(f"{near(settings.output)}: {counted(len(lines), 'report')}")
 
 
+def nuggets_sample(settings: NuggetsSampleOptions) -> None:
+    """Draw nuggets of answers for people to judge, so that a model's assignments can be corrected.
+
+    People fill in the column `grade`: whether the text does not contain the fact (0), does in part
+    (1) or in full (2); or use a page: adducir judge SHEET --by-hand. Then `adducir nuggets score
+    --set people=SHEET` corrects the scores. The file beside the sheet, .design.json, has to stay.
+
+    Examples:
+        adducir nuggets sample assigned.jsonl -n 200 -o people.csv
+    """
+    from adducir.cli.console import near, note
+    from adducir.judges.nugget_samples import nugget_pairs, write_nugget_sheet
+    from adducir.judges.sheets import Design
+
+    items, _ = _assigned(settings.assigned, None)
+    pairs = nugget_pairs(items)
+    design = Design.drawn_from(pairs.select("qid", "docno"), settings.size, seed=settings.seed)
+    write_nugget_sheet(design, pairs, settings.output)
+    note(
+        f"{near(settings.output)}: {counted(settings.size, 'nugget')} of {len(pairs):,} in answers "
+        f"of {counted(pairs['system'].n_unique(), 'system')}, "
+        f"{counted(pairs['qid'].n_unique(), 'topic')}; keep {design_for(settings.output).name} "
+        "beside it"
+    )
+
+
 def nuggets_score(settings: NuggetsScoreOptions) -> None:
     """Score how many nuggets systems' texts contain, per topic.
 
     Of vital and of all nuggets, counting only full support (strict) or partial support by half, as
     nuggetizer does, and the share with any support (coverage). Assignments that failed leave the
-    score, and are counted. Of a run, the best assignment of its top documents counts.
+    score, and are counted. Of a run, the best assignment of its top documents counts. With people's
+    grades of a sample (`adducir nuggets sample`) values are corrected: right on average, whatever
+    the model says.
 
     Examples:
         adducir nuggets score assigned.jsonl -o nuggets.csv
@@ -271,18 +320,51 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
     from adducir.cli.console import near, note
     from adducir.core.csv_files import CsvWriter
     from adducir.core.files import writing_text
-    from adducir.judges.nugget_files import read_assigned, read_banks
-    from adducir.judges.nuggets import Assigned, scored
+    from adducir.judges.nugget_samples import corrected_scores
+    from adducir.judges.nuggets import scored
+    from adducir.judges.sheets import read_sheet
 
-    stated = read_banks(settings.nuggets) if settings.nuggets else ()
-    banks = {bank.qid: bank.nuggets for bank in stated}
+    items, banks = _assigned(settings.assigned, settings.nuggets)
+    if settings.people:
+        design, grades = read_sheet(*settings.people)
+        rows, left_out = corrected_scores(items, banks, design, grades)
+        said = f"; corrected by {counted(len(grades), 'nugget')} that people judged"
+    else:
+        systems = dict[str, Any]()
+        for item in items:
+            if not item.docno:
+                systems.setdefault(item.system, {})[item.qid] = item.nuggets
+        if any(item.docno for item in items):
+            systems |= _of_runs(settings, items)
+        rows, left_out, failed = scored(systems, banks)
+        said = f"; {counted(failed, 'assignment')} failed and left out" if failed else ""
+        said += "; not corrected by people (adducir nuggets sample)"
+    with writing_text(settings.output) as file:
+        writer = CsvWriter(file)
+        writer.row(("system", "qid", "measure", "value", "higher_is_better"))
+        writer.rows((*row, "true") for row in rows)
+    if left_out:
+        said += f"; {counted(len(left_out), 'topic')} without a readable vital nugget left out"
+    note(
+        f"{near(settings.output)}: {counted(len({row[0] for row in rows}), 'system')}, "
+        f"{counted(len(banks) - len(left_out), 'topic')}{said}"
+    )
+
+
+def _assigned(
+    paths: Sequence[Path], nuggets: Path | None
+) -> "tuple[list[Assigned], dict[str, Sequence[Nugget]]]":
+    """Assignments, each of its bank's nuggets in their order, and the banks."""
+    from adducir.judges.nugget_files import read_assigned, read_banks
+    from adducir.judges.nuggets import Assigned
+
+    stated = read_banks(nuggets) if nuggets else ()
+    banks: dict[str, Sequence[Nugget]] = {bank.qid: bank.nuggets for bank in stated}
     items, seen = list[Assigned](), set[tuple[str, str, str]]()
-    for path, name in common.system_names(settings.assigned).items():
+    for path, name in common.system_names(paths).items():
         for item in read_assigned(path, name):
             if stated and item.qid not in banks:
-                raise InputError(
-                    f"topic {item.qid} has no nuggets in {settings.nuggets}.", path=path
-                )
+                raise InputError(f"topic {item.qid} has no nuggets in {nuggets}.", path=path)
             key = (item.qid, item.system, item.docno)
             if key in seen:
                 name = item.system or item.docno
@@ -291,24 +373,7 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
             seen.add(key)
             bank = banks.setdefault(item.qid, item.nuggets)
             items.append(replace(item, nuggets=_as_in_bank(item, bank, path)))
-    systems = dict[str, Any]()
-    for item in items:
-        if not item.docno:
-            systems.setdefault(item.system, {})[item.qid] = item.nuggets
-    if any(item.docno for item in items):
-        systems |= _of_runs(settings, items)
-    rows, left_out, failed = scored(systems, banks)
-    with writing_text(settings.output) as file:
-        writer = CsvWriter(file)
-        writer.row(("system", "qid", "measure", "value", "higher_is_better"))
-        writer.rows((*row, "true") for row in rows)
-    said = f"; {counted(failed, 'assignment')} failed and left out" if failed else ""
-    if left_out:
-        said += f"; {counted(len(left_out), 'topic')} without a readable vital nugget left out"
-    note(
-        f"{near(settings.output)}: {counted(len(systems), 'system')}, "
-        f"{counted(len(banks) - len(left_out), 'topic')}{said}"
-    )
+    return items, banks
 
 
 def _as_in_bank(item: "Assigned", bank: "Sequence[Nugget]", path: Path) -> "tuple[Nugget, ...]":

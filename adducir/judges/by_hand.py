@@ -23,6 +23,9 @@ from adducir.tables.report.page import self_contained
 FORMAT = "adducir ratings 1"
 GRADES = "0=off the topic,1=related,2=answers in part,3=answers fully"
 _QUESTION = "How well does the text answer the search?"
+FACT = "fact"
+"""The column of a sheet of nuggets, in the place of the query."""
+_OF_FACTS = "0=not,1=in part,2=in full"
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -124,7 +127,7 @@ def page_for(sheet: Path, choices: str | None, question: str | None, title: str)
             hint="Draw one with adducir sample.",
         )
     column = "grade" if is_judgement else "choice" if options else "rating"
-    shown = ("text", "query", "context", "grade", "choice", "rating", "rater", *options)
+    shown = ("text", FACT, "query", "context", "grade", "choice", "rating", "rater", *options)
     about = ("description", "narrative")
     ids = [name for name in header if name not in (*shown, *about)]
     items, seen = list[Item](), dict[tuple[str, ...], int]()
@@ -138,13 +141,17 @@ def page_for(sheet: Path, choices: str | None, question: str | None, title: str)
             message = f"qrels cannot hold an id with a blank, {row['docno']!r}."
             raise InputError(message, path=sheet, line=line)
         named = tuple((name.capitalize(), row[name]) for name in about if row.get(name))
-        heading = row.get("query") or row.get("context") or f"Item {len(items) + 1}"
+        heading = (
+            row.get(FACT) or row.get("query") or row.get("context") or f"Item {len(items) + 1}"
+        )
         texts = tuple(row[name] for name in options)
         items.append(
             Item({name: row[name] for name in ids}, heading, row.get("text", ""), named, texts)
         )
     asked = _QUESTION if is_judgement else "Which one fills the gap?" if options else ""
     usual = GRADES if is_judgement else "1,2,3,4,5"
+    if FACT in header:
+        asked, usual = "Does the text contain the fact?", _OF_FACTS
     if options and not choices:
         usual = ",".join(str(number + 1) for number in range(len(options)))
     return RatingPage(

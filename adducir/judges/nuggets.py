@@ -25,8 +25,15 @@ PROMPTS = Path(__file__).with_name("prompts") / "nuggets"
 """create.yaml, importance.yaml and assign.yaml."""
 VITAL, OKAY, FAILED = "vital", "okay", "failed"
 ASSIGNMENTS = ("not_support", "partial_support", "support")
-MEASURES = ("strict_vital_score", "strict_all_score", "vital_score", "all_score", "coverage")
-"""nuggetizer's four, and the share of nuggets with at least partial support (AutoJudge)."""
+SCORES = {
+    "strict_vital_score": (True, (0.0, 0.0, 1.0)),
+    "strict_all_score": (False, (0.0, 0.0, 1.0)),
+    "vital_score": (True, (0.0, 0.5, 1.0)),
+    "all_score": (False, (0.0, 0.5, 1.0)),
+    "coverage": (False, (0.0, 1.0, 1.0)),
+}
+"""nuggetizer's four, and the share of nuggets with at least partial support (AutoJudge): whether
+only vital nuggets count, and what each assignment does."""
 
 
 @dataclass(frozen=True)
@@ -220,26 +227,17 @@ def _status(status: str, grade: int | None) -> str:
 
 
 def nugget_scores(nuggets: Sequence[Nugget]) -> dict[str, float] | None:
-    """The scores of :data:`MEASURES`; None if no assignment is readable, or no vital nugget's."""
+    """The scores of :data:`SCORES`; None if no assignment is readable, or no vital nugget's."""
     known = [nugget for nugget in nuggets if nugget.assignment != FAILED]
     vital = [nugget for nugget in known if nugget.importance == VITAL]
     if not vital:
         return None
-    strict = {"support": 1.0}
-    lenient = {"support": 1.0, "partial_support": 0.5}
-    covered = {"support": 1.0, "partial_support": 1.0}
-
-    def share(some: Sequence[Nugget], credits_: Mapping[str, float]) -> float:
-        return sum(credits_.get(nugget.assignment, 0.0) for nugget in some) / len(some)
-
-    values = (
-        share(vital, strict),
-        share(known, strict),
-        share(vital, lenient),
-        share(known, lenient),
-        share(known, covered),
-    )
-    return dict(zip(MEASURES, values, strict=True))
+    values = dict[str, float]()
+    for measure, (of_vital, credit) in SCORES.items():
+        counted = vital if of_vital else known
+        said = (ASSIGNMENTS.index(nugget.assignment) for nugget in counted)
+        values[measure] = sum(credit[number] for number in said) / len(counted)
+    return values
 
 
 def of_documents(documents: Sequence[Sequence[Nugget]]) -> tuple[Nugget, ...]:

@@ -25,6 +25,7 @@ from adducir.core.json_lines import json_document
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import load_qrels
+from adducir.evaluation.lists import Floats
 from adducir.judges.by_hand import read_ratings
 from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
@@ -91,13 +92,28 @@ class Design:
                 probability=pl.lit(documents / len(qids)), drawn=pl.col("qid").is_in(chosen)
             )
             return cls(pairs, depth, sources, seed, documents)
-        topic, weight = topic_numbers(pairs["qid"]), None
+        weight = None
         if between:
             weight = pair_weights([_discounts(pairs, tops[name]) for name in between])
-        probability = inclusion_probabilities(topic, documents, weight)
+        return cls.drawn_from(pairs, documents, weight, depth=depth, runs=sources, seed=seed)
+
+    @classmethod
+    def drawn_from(
+        cls,
+        pairs: pl.DataFrame,
+        size: int,
+        weight: Floats | None = None,
+        *,
+        depth: int = 0,
+        runs: Mapping[str, str] | None = None,
+        seed: int = 0,
+    ) -> "Design":
+        """Draw from a frame (qid, docno), the same number within each topic."""
+        topic = topic_numbers(pairs["qid"])
+        probability = inclusion_probabilities(topic, size, weight)
         drawn = draw(topic, probability, np.random.default_rng(seed))
         pairs = pairs.with_columns(probability=probability, drawn=drawn)
-        return cls(pairs, depth, sources, seed)
+        return cls(pairs, depth, runs or {}, seed)
 
     def with_runs(
         self,
@@ -121,10 +137,7 @@ class Design:
                 hint="Evaluate the runs with the sample that you have.",
             )
         if self.topics is None:
-            topic = topic_numbers(pairs["qid"])
-            probability = inclusion_probabilities(topic, documents)
-            drawn = draw(topic, probability, np.random.default_rng(seed))
-            pairs = pairs.with_columns(probability=probability, drawn=drawn)
+            pairs = Design.drawn_from(pairs, documents, seed=seed).pairs
         else:
             whole = self.drawn["qid"].unique().implode()
             chance = self.pairs["probability"][0]

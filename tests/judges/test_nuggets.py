@@ -1,10 +1,14 @@
 """Nuggets: created, weighed, assigned and scored; the files of nuggetizer and AutoJudge."""
 
+import csv
 import json
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import httpx2
+import numpy as np
+import polars as pl
 import pytest
 from fake_llm import said
 
@@ -12,6 +16,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.score_files import read_scores
 from adducir.judges.answers import AnswerCache
+from adducir.judges.by_hand import page_for
 from adducir.judges.llm import LanguageModel
 from adducir.judges.nugget_files import (
     read_assigned,
@@ -20,9 +25,12 @@ from adducir.judges.nugget_files import (
     write_assigned,
     write_banks,
 )
+from adducir.judges.nugget_samples import corrected_scores, nugget_pairs
 from adducir.judges.nuggets import (
-    MEASURES,
+    ASSIGNMENTS,
+    FAILED,
     PROMPTS,
+    SCORES,
     Assigned,
     Bank,
     Nugget,
@@ -34,6 +42,7 @@ from adducir.judges.nuggets import (
     scored,
 )
 from adducir.judges.prompting import Prompt, open_prompt
+from adducir.judges.sheets import Design
 
 TOPICS = {"q1": {"query": "cats"}, "q2": {"query": "dogs", "narrative": "not puppies"}}
 
@@ -149,7 +158,7 @@ def test_scores_are_nuggetizer_s_where_nothing_failed():
     )
     # calculate_nugget_scores of nuggetizer 0.0.6 gives .5, .25, .75 and .5.
     assert list(values.values()) == [0.5, 0.25, 0.75, 0.5, 0.75]
-    assert tuple(values) == MEASURES
+    assert tuple(values) == tuple(SCORES)
 
 
 def test_what_failed_is_not_0():
@@ -412,3 +421,116 @@ def test_nuggets_in_another_order_are_the_same(tmp_path):
     assert main(["nuggets", "score", str(tmp_path / "a.jsonl"), "-o", str(output)]) == 0
     values = output.read_text().replace("\ny,", "\nx,").splitlines()[1:]
     assert values[:5] == values[5:]
+
+
+def many_assignments(seed, topics=30, facts=8, bias=0.5):
+    """What people think of two systems' answers, and a model that favours the first."""
+    rng, truth, items = np.random.default_rng(seed), {}, []
+    for qid in map(str, range(topics)):
+        importance = rng.permutation([1] * 3 + [0] * (facts - 3))
+        for system, chance in (("a", 0.35), ("b", rng.uniform(0.2, 0.7))):
+            people = rng.choice(3, facts, p=[1 - chance, chance / 2, chance / 2])
+            truth[qid, system] = people
+            model = np.where(rng.random(facts) < bias * (system == "a"), 2, people)
+            model[rng.random(facts) < 0.02] = -1
+            listed = [
+                Nugget(f"f{n}", ("okay", "vital")[v], (*ASSIGNMENTS, FAILED)[m])
+                for n, (v, m) in enumerate(zip(importance, model, strict=True))
+            ]
+            items.append(Assigned(qid, "cats", "text", tuple(listed), system))
+    return truth, items
+
+
+def judged_by_people(truth, pairs, design):
+    drawn = pairs.filter(design.pairs["drawn"])
+    grades = [
+        int(truth[row["qid"], row["system"]][int(row["fact"][1:])])
+        for row in drawn.iter_rows(named=True)
+    ]
+    return drawn.select("qid", "docno").with_columns(grade=pl.Series(grades, dtype=pl.Int64))
+
+
+def values_of(rows, measure):
+    """(systems, topics) of a measure."""
+    by = {(system, qid): value for system, qid, name, value in rows if name == measure}
+    return [np.array([v for (name, _), v in by.items() if name == system]) for system in "ab"]
+
+
+def test_corrected_scores_cover_where_a_biased_model_does_not():
+    """The mean difference of systems, over topics and samples: b is better by .1, say people."""
+    covered, alone, draws = Counter(), Counter(), 80
+    for seed in range(draws):
+        truth, items = many_assignments(seed)
+        banks = {item.qid: item.nuggets for item in items}
+        pairs = nugget_pairs(items)
+        design = Design.drawn_from(pairs.select("qid", "docno"), 120, seed=seed)
+        rows, _ = corrected_scores(items, banks, design, judged_by_people(truth, pairs, design))
+        systems = {
+            name: {item.qid: item.nuggets for item in items if item.system == name} for name in "ab"
+        }
+        for measure, true in (("strict_vital_score", 0.05), ("vital_score", 0.075)):
+            for values, counter in ((rows, covered), (scored(systems, banks)[0], alone)):
+                first, second = values_of(values, measure)
+                gap = second - first
+                reach = 2.045 * gap.std(ddof=1) / np.sqrt(len(gap))
+                counter[measure] += abs(gap.mean() - true) <= reach
+    assert min(covered.values()) >= 0.9 * draws
+    assert max(alone.values()) <= 0.2 * draws
+
+
+def test_with_all_nuggets_judged_corrected_scores_are_people_s(tmp_path, capsys):
+    truth, items = many_assignments(3, topics=4, facts=5)
+    items.append(Assigned("0", "cats", " ", items[0].nuggets, "silent"))
+    truth["0", "silent"] = np.zeros(5, dtype=int)
+    write_assigned(items, tmp_path / "a.jsonl")
+    sheet, out = tmp_path / "people.csv", tmp_path / "s.csv"
+    words = ["nuggets", "sample", tmp_path / "a.jsonl", "-n", "40", "-o", sheet]
+    assert main([str(word) for word in words]) == 0
+    pairs = nugget_pairs(items)
+    by_id = {
+        (row["qid"], row["docno"]): truth[row["qid"], row["system"]][int(row["fact"][1:])]
+        for row in pairs.iter_rows(named=True)
+    }
+    with sheet.open() as file:
+        asked = list(csv.DictReader(file))
+    assert len(asked) == 40 and {row["description"] for row in asked} == {"cats"}
+    page = page_for(sheet, None, None, "t")
+    assert page.choices == ((0, "not"), (1, "in part"), (2, "in full"))
+    assert page.items[0].heading == asked[0]["fact"] and page.items[0].text == "text"
+    for row in asked:
+        row["grade"] = by_id[row["qid"], row["docno"]]
+    with sheet.open("w") as file:
+        writer = csv.DictWriter(file, asked[0])
+        writer.writeheader()
+        writer.writerows(asked)
+    words = ["nuggets", "score", tmp_path / "a.jsonl", "--set", f"people={sheet}", "-o", out]
+    assert main([str(word) for word in words]) == 0
+    assert "corrected by 40 nuggets that people judged" in capsys.readouterr().err
+    said = {
+        name: {
+            item.qid: [
+                replace(nugget, assignment=ASSIGNMENTS[grade])
+                for nugget, grade in zip(item.nuggets, truth[item.qid, name], strict=True)
+            ]
+            for item in items
+            if item.system == name
+        }
+        for name in ("a", "b", "silent")
+    }
+    rows, _, _ = scored(said, {item.qid: item.nuggets for item in items})
+    with out.open() as file:
+        ours = {
+            (r["system"], r["qid"], r["measure"]): float(r["value"]) for r in csv.DictReader(file)
+        }
+    assert ours == pytest.approx({row[:3]: row[3] for row in rows})
+    for wrong, message in (
+        (sheet.read_text().replace(",2\n", ",3\n"), "is 3, not 0, 1 or 2"),
+        (sheet.read_text(), "drawn from other assignments"),
+    ):
+        sheet.write_text(wrong)
+        assert main([str(word) for word in [*words, "--force"]]) == 3
+        assert message in " ".join(capsys.readouterr().err.split())
+        sheet.write_text(sheet.read_text().replace(",3\n", ",2\n"))
+        write_assigned(items[:-2], tmp_path / "a.jsonl")
+    with pytest.raises(UsageError, match="its scores are not sums"):
+        nugget_pairs([Assigned("0", "cats", "text", items[0].nuggets, docno="d")])
