@@ -117,22 +117,14 @@ def search(
         >>> run.tag, sorted(run.to_dict()["1"])
         ('bm25-rm3', ['x', 'z'])
     """
-    from adducir.indexes.kinds import FEEDBACK, MODELS
     from adducir.indexes.search import search_topics
 
-    opened, queries = as_index(index), as_topics(topics)
-    names = [opened.default_model or "dense"]
-    if opened.default_model:
-        model = MODELS.chosen(opened.default_model if model is None else model)
-        names = [MODELS.name_of(type(model))]
-    if feedback is not None:
-        feedback = FEEDBACK.chosen(feedback)
-        names.append(FEEDBACK.name_of(type(feedback)))
+    queries = as_topics(topics)
     found = search_topics(
-        opened,
+        as_index(index),
         queries,
         model,
-        tag="-".join(names) if tag is None else tag,
+        tag=tag,
         feedback=feedback,
         depth=depth,
         fold=fold,

@@ -1,7 +1,9 @@
 """The shell, an experiment file and Python give one index, one run, or all refuse."""
 
 import gzip
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,14 @@ import adducir as ad
 from adducir.cli.app import main
 from adducir.cli.command import options_of
 from adducir.cli.index import IndexOptions
-from adducir.core.errors import AdducirError
+from adducir.cli.search import SearchOptions
+from adducir.core.errors import AdducirError, UsageError
+from adducir.core.registry import keys_of
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.retrieval.indexes import IndexEntry
-from adducir.indexes.kinds import INDEXES
+from adducir.experiments.retrieval.search import Search
+from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
+from adducir.indexes.search_settings import SearchSettings
 from adducir.runs.write import read_metadata
 
 CLASSES = {
@@ -236,6 +242,183 @@ def test_one_tag_is_one_run(study: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     shell, python = (read_metadata(file) for file in files[1:])
     assert read_metadata(files[0])["method"] == shell["method"] == python["method"]
     assert shell["data"] == python["data"]
+
+
+SEARCHES: dict[str, list[Any]] = {
+    "model": ["bm25", "qld", "impact", "bm52"],
+    "feedback": ["rm3", "bo1", "rm4"],
+    "fold": ["maxp", "SUMP", "best"],
+    "k1": [1.5, "much"],
+    "b": [0.7, 2],
+    "mu": [10.0],
+    "fb_docs": [1, 0],
+    "fb_terms": [2],
+    "boosts": [{"text": 2.0}, {"text": -1.0}],
+}
+"""For each key of a search, values of which some are wrong."""
+FUSIONS: dict[str, list[Any]] = {
+    "method": ["rrf", "combsum", "borda", "rff"],
+    "weights": [[1, 2], [0, 0], [1]],
+    "k": [1, -1],
+    "normalise": ["max", "sum", "median"],
+}
+
+
+@pytest.fixture(scope="module")
+def ranked(study: Path) -> Path:
+    """The study with an index of passages, and two runs of it."""
+    corpus = ad.open_corpus(str(study / "docs.jsonl"), passages=3)
+    index = ad.build_index(corpus, study / "passages", ad.MemorySettings(fields=["notes", "text"]))
+    for model in ("bm25", "qld"):
+        run = ad.search(index, study / "topics.tsv", model, tag=model)
+        ad.write_run(run, study / f"{model}.trec")
+    return study
+
+
+def run_of_file(entry: dict[str, Any], depth: int = 2) -> bytes:
+    given = {name: {"run": f"{name}.trec"} for name in ("bm25", "qld")}
+    data = {
+        "corpora": {"c": {"source": "docs.jsonl", "passages": 3}},
+        "indexes": {"p": {"corpus": "c", "engine": "memory", "fields": ["notes", "text"]}},
+        "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
+        "systems": {**given, "S": entry},
+        "depth": depth,
+        "measures": ["RR"],
+    }
+    Path("experiments/doors.yaml").write_text(yaml.safe_dump(data))
+    ad.experiment("experiments/doors.yaml", threads=1)
+    return Path("runs/doors/S.t.trec.gz").read_bytes()
+
+
+def run_of_shell(name: str, words: list[str], entry: dict[str, Any]) -> bytes:
+    command = load_command(name)
+    options = options_of(command.recipe)
+    for key, value in entry.items():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        is_option = key in options and options[key].has_flag
+        words += [str(options[key]), text] if is_option else ["--set", f"{key}={text}"]
+    words += ["--tag", "S", "-o", "shell.trec.gz", "--force"]
+    with command.make_context(name, words) as context:
+        command.invoke(context)
+    return Path("shell.trec.gz").read_bytes()
+
+
+def run_of_python(make: Any, *arguments: Any, **settings: Any) -> bytes:
+    ad.write_run(make(*arguments, tag="S", **settings), "python.trec.gz")
+    return Path("python.trec.gz").read_bytes()
+
+
+def with_objects(entry: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `ad.search`, whose hyperparameters are those of objects."""
+    stated = {"model": "bm25", **entry}
+    for name, family in {"feedback": FEEDBACK, "model": MODELS}.items():
+        keys = keys_of(family, stated.get(name, ""))
+        of_kind = {key: stated.pop(key) for key in [*stated] if key in keys}
+        if of_kind:
+            stated[name] = family.kind(stated[name])(**of_kind)
+    if beside := stated.keys() - inspect.signature(ad.search).parameters.keys():
+        raise UsageError(f"of another kind: {beside}")
+    return stated
+
+
+def some_of(values: dict[str, list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    optional = {key: st.sampled_from(choices) for key, choices in values.items()}
+    return st.fixed_dictionaries({}, optional=optional).filter(lambda entry: len(entry) < 5)
+
+
+def agree(doors: dict[str, Callable[[], bytes]], entry: dict[str, Any]) -> bool:
+    """Whether all doors take the settings; each makes the same run, or refuses them."""
+    runs = {name: result(door) for name, door in doors.items()}
+    assert len(set(runs.values())) == 1, (entry, runs)
+    return runs["Python"] != "refused"
+
+
+def searched(entry: dict[str, Any]) -> bool:
+    words = ["-i", "passages", "-t", "topics.tsv", "--depth", "2"]
+    doors: dict[str, Callable[[], bytes]] = {
+        "file": lambda: run_of_file({"index": "p", **entry}),
+        "shell": lambda: run_of_shell("search", words, entry),
+        "Python": lambda: run_of_python(
+            ad.search, "passages", "topics.tsv", depth=2, **with_objects(entry)
+        ),
+    }
+    return agree(doors, entry)
+
+
+def fused(entry: dict[str, Any]) -> bool:
+    runs = ["bm25.trec", "qld.trec"]
+    doors: dict[str, Callable[[], bytes]] = {
+        "file": lambda: run_of_file({"fuse": ["bm25", "qld"], **entry}),
+        "shell": lambda: run_of_shell("fuse", [*runs, "--depth", "2"], entry),
+        "Python": lambda: run_of_python(ad.fuse, runs, depth=2, **entry),
+    }
+    return agree(doors, entry)
+
+
+def reranked(entry: dict[str, Any]) -> bool:
+    model = "maxsim:minilm"
+    words = ["-r", "bm25.trec", "-t", "topics.tsv", "-i", "passages", "-m", model]
+    doors: dict[str, Callable[[], bytes]] = {
+        "file": lambda: run_of_file({"rerank": "bm25", "by": model, "texts": "p", **entry}, 100),
+        "shell": lambda: run_of_shell("rerank", list(words), entry),
+        "Python": lambda: run_of_python(
+            ad.rerank, "bm25.trec", "topics.tsv", "passages", model, **entry
+        ),
+    }
+    return agree(doors, entry)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    drawn=st.one_of(
+        some_of(SEARCHES).map(lambda entry: (searched, entry)),
+        some_of(FUSIONS).map(lambda entry: (fused, entry)),
+    )
+)
+def test_the_doors_make_one_run(ranked: Path, drawn: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(ranked)
+    make, entry = drawn
+    make(entry)
+
+
+@pytest.mark.parametrize(
+    ("make", "entry", "is_accepted"),
+    [
+        (searched, {"model": "qld", "mu": 10.0, "feedback": "rm3", "fb_docs": 1}, True),
+        (searched, {"fold": "SUMP", "k1": 1.5}, True),
+        (searched, {"fb_docs": 1}, False),
+        (searched, {"mu": 10.0}, False),
+        (searched, {"k1": "much"}, False),
+        (fused, {"method": "combsum", "weights": [1, 2], "normalise": "sum"}, True),
+        (fused, {"weights": [0, 0]}, False),
+        (fused, {"normalise": "max"}, False),
+        (reranked, {"depth": 2, "fold": "maxp", "fields": ["notes"]}, True),
+        (reranked, {"fields": ["nosuch"]}, False),
+        (reranked, {"depth": 0}, False),
+    ],
+)
+def test_runs_that_all_doors_make_or_refuse(
+    ranked: Path, make: Any, entry: Any, is_accepted: bool, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(ranked)
+    assert make(entry) is is_accepted
+
+
+def test_every_setting_of_a_search_is_an_option_a_key_and_an_argument() -> None:
+    arguments = inspect.signature(ad.search).parameters
+    retriever = inspect.signature(ad.LexicalRetriever).parameters
+    for key, field in SearchSettings.model_fields.items():
+        options = options_of(SearchOptions)
+        assert key in options
+        assert key in Search.model_fields
+        assert arguments[key].default == field.default
+        assert key in retriever or key == "fold"
+    for key in ("k1", "b"):
+        field = ad.BM25.model_fields[key]
+        assert options_of(SearchOptions)[key].shown == str(field.default)
 
 
 def test_the_default_model_is_the_index_s(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

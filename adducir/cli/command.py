@@ -43,7 +43,7 @@ from pydantic_core import PydanticUndefined
 
 from adducir.cli.help import Explained, see_help
 from adducir.core.errors import InputError, ReplacedError, UsageError
-from adducir.core.recipe import Keyed, Recipe, errors_of
+from adducir.core.recipe import ErrorDetail, Keyed, Recipe, errors_of
 from adducir.core.registry import Family
 from adducir.core.texts import nearest, sentence
 
@@ -322,12 +322,19 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
     try:
         return recipe.model_validate(values)
     except ValidationError as error:
-        problems = errors_of(error)
+        raise UsageError(worded(recipe, errors_of(error)), hint=hint) from error
+
+
+def worded(recipe: type[Recipe], problems: Sequence[ErrorDetail]) -> str:
+    """What is wrong, with keys as users of the command write them."""
+    options = options_of(recipe)
+    takes_any = any(option.is_set and option.is_mapping for option in options.values())
 
     def typed(key: str, value: str = "") -> str:
         """How users write a key; what is not an option stays."""
         if key not in options:
-            return f"`{key}: {value}`" if value else f"`{key}`"
+            text = f"`{key}: {value}`" if value else f"`{key}`"
+            return f"--set {key}" if takes_any and not value else text
         name = str(options[key])  # --key, or --set key
         return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"
 
@@ -342,7 +349,7 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
                 name += f" {path[1]}"
             text = f"{name}{separator}{text}"
         sentences.append(text)
-    raise UsageError(sentence("; ".join(sentences)), hint=hint)
+    return sentence("; ".join(sentences))
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:

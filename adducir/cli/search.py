@@ -7,15 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from pydantic import ValidationError
+
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, worded
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
-from adducir.core.recipe import needs, without
-from adducir.core.texts import counted, nearest
+from adducir.core.recipe import errors_of, needs, without
+from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading, TopicReading
-from adducir.indexes.kinds import FEEDBACK, MODELS
-from adducir.runs.kinds import FOLD, FoldName
+from adducir.indexes.search_settings import SearchSettings
 
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import Model
 
 
-class SearchOptions(TopicReading, QrelsReading):
+class SearchOptions(SearchSettings, TopicReading, QrelsReading):
     conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
     place: str | None = option(
         "The index, before a query.", metavar="[INDEX]", argument=True, default=None
@@ -60,12 +61,6 @@ class SearchOptions(TopicReading, QrelsReading):
         default=None,
         shown="title, query or text",
     )
-    model: Annotated[str | None, MODELS] = option(
-        "The retrieval model.", default=None, shown="bm25"
-    )
-    feedback: Annotated[str | None, FEEDBACK] = option(
-        "Expand queries with their best documents.", default=None
-    )
     k1: float | None = option("BM25's saturation of term frequency.", default=None, shown="0.9")
     b: float | None = option("BM25's weight of document length.", default=None, shown="0.4")
     more: dict[str, str] = option(
@@ -83,7 +78,6 @@ class SearchOptions(TopicReading, QrelsReading):
     )
     stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
     depth: common.Depth = 1000
-    fold: FoldName | None = FOLD
     threads: common.Threads = None
     tag: Annotated[common.Tag, needs("output")] = None
     allow_code: common.AllowCode = False
@@ -214,36 +208,20 @@ def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str,
 
 def _kinds(settings: SearchOptions, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
     """The model and the feedback method with their hyperparameters."""
-    given: dict[str, Any] = dict(settings.more)
+    stated: dict[str, Any] = dict(settings.more)
     for key, text in settings.more.items():
         if text.startswith("{"):  # only then is YAML imported
             try:
-                given[key] = imported("adducir.core.config:parse_value")(text)
+                stated[key] = imported("adducir.core.config:parse_value")(text)
             except InputError as error:
                 raise UsageError(f"--set {key}: {error.what}") from error
     for key in ("k1", "b"):
         if getattr(settings, key) is not None:
-            given.setdefault(key, getattr(settings, key))
-    if not index.default_model:
-        for key in ("model", "feedback", "k1", "b", "more"):
-            if key in settings.model_fields_set:
-                name = "--set" if key == "more" else f"--{key.replace('_', '-')}"
-                raise UsageError(f"{name} has no effect without a lexical index.")
-        return None, None
-    feedback = None
-    if settings.feedback is not None:
-        fields = FEEDBACK.kind(settings.feedback).model_fields
-        own = {key: given.pop(key) for key in list(given) if key in fields}
-        feedback = FEEDBACK.make(settings.feedback, own)
-    model = settings.model or index.default_model or "bm25"
-    known = MODELS.kind(model).model_fields
-    for key in () if feedback is None else given:
-        if key not in known:
-            near = nearest(key, [*known, *fields]) or "."
-            raise UsageError(
-                f"`{key}` is a hyperparameter neither of {model} nor of {settings.feedback}{near}"
-            )
-    return MODELS.make(model, given), feedback
+            stated.setdefault(key, getattr(settings, key))
+    try:
+        return settings.chosen(stated, index.default_model)
+    except ValidationError as error:
+        raise UsageError(worded(SearchOptions, errors_of(error))) from error
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

@@ -74,13 +74,18 @@ class Family(Generic[K]):
         return points
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        """Lets a recipe write ``Annotated[str, FAMILY]`` for the name of a kind."""
+        """Lets a recipe write ``Annotated[str, FAMILY]`` for the name of a kind.
 
-        def checked(name: str | None) -> str | None:
-            name = None if name is None else self.synonyms.get(name, name)
-            if name is not None and name not in self:
-                raise ValueError(one_of(list(self), name))
-            return name
+        ``Annotated[str | Any, FAMILY]`` also takes a kind itself.
+        """
+
+        def checked(name: Any) -> Any:
+            if not isinstance(name, str):
+                if name is None or isinstance(name, self.base):
+                    return name
+            elif (name := self.synonyms.get(name, name)) in self:
+                return name
+            raise ValueError(one_of(list(self), name))
 
         return core_schema.no_info_after_validator_function(checked, handler(source))
 
@@ -189,7 +194,7 @@ def keys_of(family: Family[Any], name: str) -> Collection[str]:
         kind = family.kind(name)
     except AdducirError:
         return ()
-    return {*kind.model_fields, *getattr(kind, "more_keys", tuple)()}
+    return kind.model_fields
 
 
 def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:

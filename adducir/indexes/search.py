@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from pydantic import ValidationError
 
 from adducir.core.errors import UsageError
+from adducir.core.recipe import told
+from adducir.core.texts import sentence
 from adducir.corpora.topics import Topics
 from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
-from adducir.runs.folding import Fold
+from adducir.indexes.search_settings import SearchSettings
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -66,33 +69,34 @@ def search_topics(
     topics: Topics,
     model: "Model | str | None" = None,
     *,
-    tag: str,
+    tag: str | None = None,
     feedback: "FeedbackMethod | str | None" = None,
     depth: int | None = 1000,
-    fold: Fold | str | None = None,
+    fold: str | None = None,
     threads: int | None = None,
 ) -> Search:
     """Search every topic; arguments and errors as in the index's ``search``.
 
     On a pretokenized index, topics' token weights are searched; on others their texts, and topics
-    without text are a UsageError.
+    without text are a UsageError. The tag is by default the model's name and the method's.
     """
-    ranks_words = bool(index.default_model)
-    if ranks_words:
-        model = MODELS.chosen(index.default_model if model is None else model)
-        feedback = None if feedback is None else FEEDBACK.chosen(feedback)
-    elif model is not None or feedback is not None:
-        raise UsageError("a model or feedback has no effect on this index, which has its own.")
+    try:
+        stated = SearchSettings(model=model, feedback=feedback, fold=fold)
+        model, feedback = stated.chosen({}, index.default_model)
+    except ValidationError as error:
+        raise UsageError(sentence(told(error))) from error
+    names = ["dense" if model is None else MODELS.name_of(type(model))]
+    names += [] if feedback is None else [FEEDBACK.name_of(type(feedback))]
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
     queries = queries_of(index, topics)
     vectors = topics.vectors if queries is topics.vectors and not topics.weighs_words else None
     hits = index.search(queries, model, feedback=feedback, depth=depth, fold=fold, threads=threads)
-    run = Run(hits.frame(topics.qids), tag=tag)
+    run = Run(hits.frame(topics.qids), tag="-".join(names) if tag is None else tag)
     seconds = time.perf_counter() - started
     empty, unanswered = list[str](), list[str]()
     for number in np.flatnonzero(hits.counts == 0).tolist():
-        if not ranks_words:
+        if model is None:
             has_terms = True
         elif vectors is None:
             has_terms = any(index.analysis.terms([topics.queries[number]]))
@@ -106,9 +110,9 @@ def search_topics(
     tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
     settings = {
         "index": index.identity,
-        **index.settings(cast("Model", model), feedback),
+        **index.settings(cast("Any", model), feedback),
         "depth": depth or "all",
-        **({} if fold is None else {"fold": str(Fold.of(fold))}),
+        **({} if stated.fold is None else {"fold": stated.fold}),
     }
     return Search(
         run=run,

@@ -74,7 +74,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("fields: [text]", "encoder: minilm", "encoder`.*`engine: lucene"),
         ("fields: [text]", "field: [text]", "indexes.pets.field`.*`fields`"),
         ("QLD: {", "'Q/D': {", "systems.Q/D`"),
-        ("model: qld", "model: qld, k1: 1", "systems.QLD`: `k1`.*qld"),
+        ("model: qld", "model: qld, k1: 1", "systems.QLD.k1`.*qld"),
         ("model: qld", "model: okapi", "systems.QLD.model`.*engine: memory"),
         ("model: qld", "run: data/a.run", "systems.QLD`.*`index`"),
         ("model: qld", "k: 3", "systems.QLD.k`"),

@@ -71,7 +71,7 @@ RM3 = {
     "fb_docs": list(range(4, 10, 2)),
     "original_query_weight": [0.2, 0.4, 0.6, 0.8, 1.0],
 }
-DEFAULTS = {"bm25": {"k1": 1.2, "b": 0.75}, "qld": {"mu": 2500}}
+DEFAULTS = {"BM25": {"k1": 1.2, "b": 0.75}, "QLD": {"mu": 2500}}
 
 
 def study(name: str) -> Retrieval:
@@ -88,22 +88,22 @@ def test_grids_and_objective_are_the_authors(name: str) -> None:
     assert len(tuned) == {"touche.yaml": 28, "touche-lexical.yaml": 4}[name]
     for system in tuned.values():
         assert system.tune is not None
-        expected = RM3 if system.feedback else BM25 if system.model == "bm25" else DLM
+        model, feedback = system.kinds
+        expected = RM3 if feedback else BM25 if "k1" in type(model).model_fields else DLM
         values = system.tune.values
         assert values.keys() == expected.keys()
         for key, some in expected.items():
             assert [float(value) for value in values[key]] == pytest.approx(some)
         assert (system.tune.objective, system.tune.folds) == ("nDCG@5", "topics")
-        assert system.fixed == (DEFAULTS[system.model] if system.feedback else {})
+        assert system.fixed == (DEFAULTS[type(model).__name__] if feedback else {})
 
 
 def test_untuned_rows_have_the_authors_defaults() -> None:
     for name in ("touche.yaml", "touche-lexical.yaml"):
         untuned = [one for one in searches(name).values() if one.tune is None]
         assert len(untuned) == {"touche.yaml": 3, "touche-lexical.yaml": 4}[name]
-        assert all(
-            DEFAULTS[one.model].items() <= dict(one.retrieval_model).items() for one in untuned
-        )
+        for model, _ in (one.kinds for one in untuned):
+            assert DEFAULTS[type(model).__name__].items() <= dict(model).items()
 
 
 def test_rows_of_the_best_participants_and_of_rerankers() -> None:

@@ -1,13 +1,12 @@
 """``fuse:`` fuses the runs of other systems."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import errors_at
-from adducir.core.registry import keys_of
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.runs import (
     RunStep,
@@ -40,10 +39,6 @@ class Fusion(TunableSystem):
     method: Annotated[str, FUSION] = "rrf"  # a fusion method
     # a weight per system; by default 1
     weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
-
-    @classmethod
-    def more_keys(cls) -> Collection[str]:
-        return {key for name in FUSION for key in keys_of(FUSION, name)}
 
     @model_validator(mode="after")
     def _fits(self) -> "Fusion":

@@ -5,7 +5,7 @@ The metadata beside a run show whether its step is up to date.
 
 import time
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -70,11 +70,6 @@ class System(SystemEntry):
 
     verb: ClassVar[str]  # for the plan's lines
     group: str | None = None  # its section of the table
-
-    @classmethod
-    def more_keys(cls) -> Collection[str]:
-        """Keys besides the fields: hyperparameters."""
-        return ()
 
     @property
     def index_name(self) -> str | None:

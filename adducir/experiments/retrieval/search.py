@@ -1,10 +1,10 @@
 """Systems that search an index (``index:``), and what tunes systems."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 from pydantic import ConfigDict, ValidationError, model_validator
@@ -12,7 +12,6 @@ from pydantic import ConfigDict, ValidationError, model_validator
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
-from adducir.core.registry import entry, hyperparameters, keys_of
 from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.lists import NegativeGrades
@@ -40,7 +39,7 @@ from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
 from adducir.indexes.search import queries_of, search_topics
-from adducir.runs.folding import FoldName
+from adducir.indexes.search_settings import SearchSettings
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
@@ -198,59 +197,22 @@ class TunedStep(RunStep):
         return tuning
 
 
-class Searching(TunableSystem):
-    """A search; the model's hyperparameters are keys beside ``model``, feedback's below it."""
+class Searching(SearchSettings, TunableSystem):
+    """A search; hyperparameters of the model and of feedback are keys beside ``model``."""
 
     model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
-    # the retrieval model, by default the index's; not for dense indexes
-    model: Annotated[str, MODELS] = "bm25"
-    # fold passages to documents: firstp, maxp, sump or avgp; `depth` counts documents
-    fold: FoldName | None = None
-
-    @classmethod
-    def more_keys(cls) -> Collection[str]:
-        return {*FEEDBACK, *(key for name in MODELS for key in keys_of(MODELS, name))}
 
     @model_validator(mode="after")
     def _fits(self) -> "Searching":
-        _ = self.retrieval_model, self.feedback
+        _ = self.kinds
         return self
 
     @cached_property
-    def retrieval_model(self) -> Model:
-        extra = self.model_extra or {}
-        stated = {key: value for key, value in extra.items() if key not in FEEDBACK}
-        of_others = {*type(self).more_keys()} - {*keys_of(MODELS, self.model)}
-        if strange := sorted(stated.keys() & of_others):
-            listed = ", ".join(f"`{key}`" for key in strange)
-            raise ValueError(f"{listed} has no effect on the model {self.model}")
-        keys = {*type(self).model_fields, *FEEDBACK}
-        return hyperparameters(MODELS.kind(self.model), self.model, stated, keys)
-
-    @cached_property
-    def feedback(self) -> FeedbackMethod | None:
-        stated = {name: keys for name, keys in (self.model_extra or {}).items() if name in FEEDBACK}
-        for name, value in stated.items():
-            # A row called RM3 must not silently lack it because "rm3:" is empty.
-            if value is None:
-                message = "is empty; write `{}` for default settings or `false` for no feedback"
-                raise errors_at(((name,), message))
-        requested = [name for name, value in stated.items() if value is not False]
-        if len(requested) > 1:
-            methods = " and ".join(requested)
-            raise ValueError(f"a search can have only one feedback method, not {methods}")
-        if not requested:
-            return None
-        (name,) = requested
-        value = {} if stated[name] is True else stated[name]
-        if not isinstance(value, Mapping):
-            raise errors_at(((name,), "should be 'key: value' lines, true or false"))
-        try:
-            return entry(FEEDBACK, name, value)
-        except ValidationError as error:
-            wrong = [((name, *problem.path), problem.what) for problem in errors_of(error, value)]
-            raise errors_at(*wrong) from error
+    def kinds(self) -> "tuple[Model, FeedbackMethod | None]":
+        """The model, by default bm25, and feedback."""
+        kinds: Any = self.chosen(self.model_extra or {}, "bm25")
+        return kinds
 
     def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
         yield from super().conflicts(file)
@@ -258,17 +220,20 @@ class Searching(TunableSystem):
         if (index := file.indexes.get(searched)) is None:
             return
         if index.settings.default_model is not None:
-            yield from index.settings.unfit(searched, self.model, self.feedback)
+            model, feedback = self.kinds
+            yield from index.settings.unfit(searched, MODELS.name_of(type(model)), feedback)
             return
-        for key in (*(self.model_fields_set & {"model"}), *(self.model_extra or {})):
-            yield (key,), "has no effect on a dense index, which ranks by vectors"
+        try:
+            self.chosen(self.model_extra or {}, None)
+        except ValidationError as error:
+            yield from ((problem.path, problem.what) for problem in errors_of(error))
         if self.tune is not None:
             yield ("tune",), "a search of a dense index does not have parameters to tune"
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        feedback = self.feedback
+        model, feedback = self.kinds
         return {
-            "model": MODELS.settings(self.retrieval_model, "model"),
+            "model": MODELS.settings(model, "model"),
             "feedback": FEEDBACK.settings(feedback, "method") if feedback else None,
             **({"fold": self.fold} if self.fold else {}),
         }
@@ -283,12 +248,13 @@ class Searching(TunableSystem):
         (index,) = step.parts.values()
         opened = index.open(context)
         longer = self.longer(step, opened)
+        model, feedback = self.kinds
         result = search_topics(
             opened,
             longer.topics if longer else step.topics,
-            self.retrieval_model if opened.default_model else None,
+            model if opened.default_model else None,
             tag=step.tag,
-            feedback=self.feedback,
+            feedback=feedback,
             depth=step.depth,
             fold=self.fold,
             threads=context.threads,
@@ -308,18 +274,18 @@ class Searching(TunableSystem):
         return longer.costs if longer else ()
 
     @property
-    def _kinds(self) -> list[Any]:
-        return [self.retrieval_model, *([self.feedback] if self.feedback else [])]
-
-    @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
-        return {k: v for kind in self._kinds for k, v in hyperparameters_of(type(kind)).items()}
+        return {
+            k: v
+            for kind in filter(None, self.kinds)
+            for k, v in hyperparameters_of(type(kind)).items()
+        }
 
     @property
     def fixed(self) -> dict[str, float]:
         return {
             name: getattr(kind, name)
-            for kind in self._kinds
+            for kind in filter(None, self.kinds)
             for name in sorted(kind.model_fields_set)
         }
 
@@ -344,7 +310,7 @@ class Searching(TunableSystem):
         def at(setting: Setting) -> list[Any]:
             return [
                 type(kind)(**{name: setting.get(name, value) for name, value in kind})
-                for kind in self._kinds
+                for kind in filter(None, self.kinds)
             ]
 
         def tried(setting: Setting, topics: Topics) -> Run:
@@ -368,10 +334,11 @@ class Searching(TunableSystem):
             frame = queries.join(hits.frame(texts), on="qid", maintain_order="left_right")
             return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
 
+        model, feedback = self.kinds
         facts = {
             "index": index.identity,
-            "model": self.model,
-            "feedback": FEEDBACK.name_of(type(self.feedback)) if self.feedback else None,
+            "model": MODELS.name_of(type(model)),
+            "feedback": FEEDBACK.name_of(type(feedback)) if feedback else None,
             **({"fixed": self.fixed} if self.fixed else {}),
             "depth": depth or "all",
         }

@@ -119,7 +119,7 @@ class Retrieval(Task):
             searched = getattr(system, "index", None) or getattr(system, "query2doc", None)
             index = self.indexes.get(str(searched))
             default = None if index is None else index.settings.default_model
-            if "model" in system.model_fields_set or default in (None, "bm25"):
+            if getattr(system, "model", None) is not None or default in (None, "bm25"):
                 continue
             stated = {**system.model_dump(exclude_unset=True), "model": default}
             try:
