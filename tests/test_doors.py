@@ -23,7 +23,7 @@ from adducir.core.errors import AdducirError, UsageError
 from adducir.core.registry import keys_of
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.retrieval.indexes import IndexEntry
-from adducir.experiments.retrieval.search import Search
+from adducir.experiments.retrieval.search import IndexSearch
 from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
 from adducir.indexes.search_settings import SearchSettings
 from adducir.runs.write import read_metadata
@@ -413,7 +413,7 @@ def test_every_setting_of_a_search_is_an_option_a_key_and_an_argument() -> None:
     for key, field in SearchSettings.model_fields.items():
         options = options_of(SearchOptions)
         assert key in options
-        assert key in Search.model_fields
+        assert key in IndexSearch.model_fields
         assert arguments[key].default == field.default
         assert key in retriever or key == "fold"
     for key in ("k1", "b"):
