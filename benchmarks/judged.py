@@ -28,7 +28,7 @@ from scipy.stats import t as student
 
 import adducir as ad
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.judges.correction import corrected_gains, sampled_gains
+from adducir.judges.correction import Sampled
 from adducir.judges.sampling import draw, inclusion_probabilities
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
@@ -124,8 +124,8 @@ def cell(pool: Pool, judge: str, topics: int, documents: int, true: float, draws
         for method, gains in {
             "model": level.astype(float),
             "hybrid": np.where(drawn, gain, level),
-            "people": sampled_gains(seen, probability),
-            "corrected": corrected_gains(topic, level, seen, probability),
+            "people": np.where(np.isnan(seen), 0.0, seen) / probability,
+            "corrected": Sampled.of(topic, level, seen, probability).corrected,
         }.items():
             values = sums(topic, weight * gains, topics)
             reach = factor * values.std(ddof=1)

@@ -97,13 +97,13 @@ def judge(settings: JudgeOptions) -> None:
     from adducir.cli.console import near, open_progress
     from adducir.judges.answers import plan
     from adducir.judges.grading import judge as judge_pairs
-    from adducir.judges.grading import pooled, requests_for
+    from adducir.judges.grading import pooled, questions_for
     from adducir.judges.llm import open_llm
-    from adducir.judges.prompting import open_prompt, refuse_empty_queries
+    from adducir.judges.prompting import Prompt, open_prompt, refuse_empty_queries
 
     if settings.llm is None or settings.topics is None:
         return  # refused by the recipe
-    model, prompt = open_llm(settings.llm), open_prompt(settings.prompt)
+    model, prompt = open_llm(settings.llm), open_prompt(settings.prompt, Prompt)
     answering = settings.answering()
     with (
         open_progress() as progress,
@@ -123,19 +123,12 @@ def judge(settings: JudgeOptions) -> None:
         docnos = pairs["docno"].unique(maintain_order=True).to_list()
         texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
         if settings.dry_run:
-            requests = requests_for(pairs, queries, texts, model, prompt, repeat=settings.repeat)
+            questions = questions_for(pairs, queries, texts, model, prompt, repeat=settings.repeat)
+            requests = [request(prompt.words) for request in questions]
             long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
             progress.note(f"{plan(model, requests, cache)}; {counted(sum(long), 'text')} cut")
             return
-        judged = judge_pairs(
-            pairs,
-            queries,
-            texts,
-            model,
-            prompt,
-            cache,
-            repeat=settings.repeat,
-        )
+        judged = judge_pairs(pairs, queries, texts, model, prompt, cache, repeat=settings.repeat)
         statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
         if judged.ungraded > settings.failures:
             unparsed = judged.frame.filter(status="unparsed")["answer"]

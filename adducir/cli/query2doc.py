@@ -44,8 +44,8 @@ def query2doc(settings: Query2docOptions) -> None:
     from adducir.core.files import publishing, writing_text
     from adducir.judges.answers import plan
     from adducir.judges.llm import open_llm
-    from adducir.judges.prompting import open_prompt
-    from adducir.judges.query2doc import QueryPrompt, expand, expansions
+    from adducir.judges.prompting import QueryPrompt, open_prompt
+    from adducir.judges.query2doc import expand, expansions
     from adducir.runs.write import metadata_for, metadata_text
 
     model, answering = open_llm(settings.llm), settings.answering()

@@ -17,8 +17,8 @@ from adducir.evaluation.formulas import MEASURES, Linear
 from adducir.evaluation.lists import Floats
 from adducir.evaluation.measures import kind_of, leaves_unjudged_out, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
-from adducir.judges.correction import expected_gains
-from adducir.judges.planning import Sampled
+from adducir.judges.correction import Sampled
+from adducir.judges.planning import weights_of, widths
 from adducir.judges.sheets import Design
 from adducir.runs.run import Run
 
@@ -127,9 +127,8 @@ class CorrectedEvaluator:
             linear_kind(measure).gains(grade.fill_null(0).to_numpy()),
         )
         topic, probability = topic_numbers(pairs["qid"]), pairs["probability"].to_numpy()
-        expected = expected_gains(topic, level, gain, probability)
-        self._samples[measure] = Sampled(topic, expected, gain, probability)
-        return self._samples[measure]
+        self._samples[measure] = sample = Sampled.of(topic, level, gain, probability)
+        return sample
 
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
         """Values per topic; a document of the run that is not in the frame is an error."""
@@ -140,13 +139,7 @@ class CorrectedEvaluator:
             kind = linear_kind(measure)
             top = ranked.filter(pl.col("rank") < kind.cutoff)
             outside(self.design, top, name, kind.cutoff or 0)
-            placed = self.design.pairs.join(
-                top, on=["qid", "docno"], how="left", maintain_order="left"
-            )
-            rank = placed["rank"]
-            weight = np.where(
-                rank.is_null().to_numpy(), 0.0, kind.discounts(rank.fill_null(0).to_numpy())
-            )
+            weight = weights_of(self.design.pairs, top, kind)
             self._weights[name, measure] = weight
             columns.append(self._sample(measure).values(weight))
         scores = Scores.of(name, qids, self.measures, np.column_stack(columns), topic_set=topic_set)
@@ -164,7 +157,7 @@ class CorrectedEvaluator:
         pairs = combinations([w for (_, one), w in self._weights.items() if one == measure], 2)
         widest: dict[int, float] = {}
         for first, second in pairs:
-            for size, width in self._sample(measure).widths(first - second).items():
+            for size, width in widths(self._sample(measure), first - second).items():
                 widest[size] = max(width, widest.get(size, 0.0))
         return widest
 

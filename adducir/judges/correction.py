@@ -18,6 +18,9 @@ judge that is useless, too generous or upside down costs nothing but its own cos
 people rarely saw is drawn towards the mean of all. A document without a grade counts that mean.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from adducir.evaluation.lists import Floats, Integers
@@ -62,16 +65,34 @@ def expected_gains(
     return np.asarray(fitted[topic, level])
 
 
-def corrected_gains(
-    topic: Integers, level: Integers, gain: Floats, probability: Floats, *, prior: float = PRIOR
-) -> Floats:
-    """(J,) corrected gains; the arguments are those of :func:`expected_gains`."""
-    expected = expected_gains(topic, level, gain, probability, prior=prior)
-    drawn = ~np.isnan(gain)
-    error = np.where(drawn, gain, expected) - expected
-    return np.asarray(expected + error / probability)
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A frame's pairs, for a measure.
 
+    Attributes:
+        topic: (J,) each pair's topic, 0 to T - 1.
+        expected: (J,) what the model's grade lets expect of its gain.
+        gain: (J,) people's; NaN where they did not judge.
+        probability: (J,) of being drawn.
+    """
 
-def sampled_gains(gain: Floats, probability: Floats) -> Floats:
-    """(J,) gains from the sample alone (Horvitz and Thompson, JASA 1952)."""
-    return np.where(np.isnan(gain), 0.0, gain) / probability
+    topic: Integers
+    expected: Floats
+    gain: Floats
+    probability: Floats
+
+    @classmethod
+    def of(cls, topic: Integers, level: Integers, gain: Floats, probability: Floats) -> "Sampled":
+        """With the gains expected; the arguments are those of :func:`expected_gains`."""
+        return cls(topic, expected_gains(topic, level, gain, probability), gain, probability)
+
+    @cached_property
+    def corrected(self) -> Floats:
+        """(J,) corrected gains."""
+        error = np.where(np.isnan(self.gain), 0.0, self.gain - self.expected)
+        return np.asarray(self.expected + error / self.probability)
+
+    def values(self, weight: Floats) -> Floats:
+        """(T,) corrected values of the (J,) weights of a ranking, or of a difference of two."""
+        topics = int(self.topic.max(initial=-1)) + 1
+        return np.asarray(np.bincount(self.topic, weight * self.corrected, minlength=topics))

@@ -6,7 +6,7 @@ pair or keep it in the denominator, and each of these moves figures unseen.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -104,7 +104,7 @@ def with_text(pairs: pl.DataFrame, texts: Mapping[str, str]) -> pl.DataFrame:
     return pairs.filter([bool(texts[docno].strip()) for docno in pairs["docno"]])
 
 
-def requests_for(
+def questions_for(
     pairs: pl.DataFrame,
     topics: Mapping[str, Mapping[str, str]],
     texts: Mapping[str, str],
@@ -112,19 +112,14 @@ def requests_for(
     prompt: Prompt,
     *,
     repeat: int = 0,
-) -> list[Request]:
-    """A request per pair whose document says something."""
-    return [
-        _request(topics[qid], texts[docno], model, prompt, repeat, prompt.words)
-        for qid, docno in with_text(pairs, texts).iter_rows()
-    ]
+) -> list[Callable[[int], Request]]:
+    """Of each pair whose document says something, what makes its request for a number of words."""
 
+    def request(qid: str, docno: str, words: int) -> Request:
+        messages = prompt.messages(topics[qid], texts[docno], words)
+        return Request(messages, prompt.constraint(model), repeat)
 
-def _request(
-    topic: Mapping[str, str], text: str, model: Answerer, prompt: Prompt, repeat: int, words: int
-) -> Request:
-    parameters = prompt.constraint if model.constrains else {}
-    return Request(prompt.messages(topic, text, words), parameters, repeat)
+    return [partial(request, *pair) for pair in with_text(pairs, texts).iter_rows()]
 
 
 def judge(
@@ -150,19 +145,14 @@ def judge(
         repeat: The number of the repeat, to measure the judge's own noise.
         transport: For tests.
     """
-    asked_pairs = list(with_text(pairs, texts).iter_rows())
-    builders = [
-        partial(_request, topics[qid], texts[docno], model, prompt, repeat)
-        for qid, docno in asked_pairs
-    ]
-    talk = fitted(builders, prompt.words, Counter())
+    questions = questions_for(pairs, topics, texts, model, prompt, repeat=repeat)
+    talk = fitted(questions, prompt.words, Counter())
     (answers,), record = converse(model, [talk], cache, transport=transport)
     rows = []
+    asked_pairs = with_text(pairs, texts).iter_rows()
     for (qid, docno), (answer, words) in zip(asked_pairs, answers, strict=True):
         cut = len(texts[docno].split()) > words
-        is_answer = answer.status in ("ok", "cut")
-        grade = prompt.grade(answer.text) if is_answer else None
-        status = answer.status if not is_answer else "unparsed" if grade is None else "ok"
+        grade, status = prompt.read(answer)
         mass, expected = _expected(prompt, answer.top)
         rows.append((qid, docno, grade, status, mass, expected, cut, answer.text))
     frame = pairs.join(

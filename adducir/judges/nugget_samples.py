@@ -17,9 +17,8 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.corpora.frames import topic_numbers
 from adducir.judges.by_hand import FACT
-from adducir.judges.correction import expected_gains
+from adducir.judges.correction import Sampled
 from adducir.judges.nuggets import ASSIGNMENTS, FAILED, SCORES, VITAL, Assigned, Nugget
-from adducir.judges.planning import Sampled
 from adducir.judges.sheets import Design
 
 _AGAIN = "Draw a sample of these assignments: adducir nuggets sample."
@@ -100,7 +99,7 @@ def corrected_scores(
     values = dict[tuple[str, str, str], float]()
     for measure, (of_vital, credit) in SCORES.items():
         gain = np.array([np.nan if grade is None else credit[grade] for grade in grades])
-        sampled = Sampled(topic, expected_gains(topic, level, gain, probability), gain, probability)
+        sampled = Sampled.of(topic, level, gain, probability)
         sizes = np.array([sum(vitals[qid]) if of_vital else len(vitals[qid]) for qid in qids])
         share = (is_vital if of_vital else 1.0) / np.maximum(1, sizes)[topic]
         for system in set(of_pair):

@@ -108,8 +108,8 @@ class NuggetWriter:
         return Request(self.lists.messages(topic, texts, shown, words))
 
     def weighing(self, topic: Mapping[str, str], nugget: str, words: int) -> Request:
-        parameters = self.importance.constraint if self.model.constrains else {}
-        return Request(self.importance.messages(topic, nugget, words), parameters)
+        messages = self.importance.messages(topic, nugget, words)
+        return Request(messages, self.importance.constraint(self.model))
 
     def windows(self, texts: Sequence[str]) -> list[Sequence[str]]:
         some = [*filter(str.strip, texts)]
@@ -170,8 +170,8 @@ class NuggetWriter:
         answers = yield from fitted(builders, self.importance.words, statuses)
         weighed = list[Nugget]()
         for nugget, (answer, _) in zip(nuggets, answers, strict=True):
-            grade = _grade(self.importance, answer.status, answer.text)
-            statuses[_status(answer.status, grade)] += 1
+            grade, status = self.importance.read(answer)
+            statuses[status] += 1
             weighed.append(Nugget(nugget, {1: VITAL, 0: OKAY, None: FAILED}[grade]))
         return tuple(weighed)
 
@@ -180,11 +180,10 @@ def assignment_requests(
     item: Assigned, model: Answerer, prompt: Prompt
 ) -> list[Callable[[int], Request]]:
     """What makes the request for each nugget of a text, given a number of words."""
-    parameters = prompt.constraint if model.constrains else {}
 
     def asked(nugget: str, words: int) -> Request:
         topic = {"query": item.query, "nugget": nugget}
-        return Request(prompt.messages(topic, item.text, words), parameters)
+        return Request(prompt.messages(topic, item.text, words), prompt.constraint(model))
 
     return [partial(asked, nugget.text) for nugget in item.nuggets]
 
@@ -208,22 +207,14 @@ def assign_nuggets(
         answers = yield from fitted(builders, prompt.words, statuses)
         nuggets = []
         for nugget, (answer, _) in zip(item.nuggets, answers, strict=True):
-            grade = _grade(prompt, answer.status, answer.text)
-            statuses[_status(answer.status, grade)] += 1
+            grade, status = prompt.read(answer)
+            statuses[status] += 1
             said = FAILED if grade is None else ASSIGNMENTS[grade]
             nuggets.append(replace(nugget, assignment=said))
         return replace(item, nuggets=tuple(nuggets))
 
     results, record = converse(model, [talk(item) for item in items], cache, **asking)
     return results, statuses, record
-
-
-def _grade(prompt: Prompt, status: str, text: str) -> int | None:
-    return prompt.grade(text) if status in ("ok", "cut") else None
-
-
-def _status(status: str, grade: int | None) -> str:
-    return "unparsed" if status in ("ok", "cut") and grade is None else status
 
 
 def nugget_scores(nuggets: Sequence[Nugget]) -> dict[str, float] | None:

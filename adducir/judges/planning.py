@@ -7,7 +7,6 @@ grows and falls with 1 / pi - 1.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
 
@@ -17,56 +16,41 @@ import polars as pl
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import Linear
-from adducir.evaluation.lists import Floats, Integers
+from adducir.evaluation.lists import Floats
+from adducir.judges.correction import Sampled
 from adducir.judges.sampling import inclusion_probabilities
 
 LEVEL = 0.95
 
 
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """A frame's pairs, for a measure.
+def widths(sampled: Sampled, weight: Floats) -> dict[int, float]:
+    """Widths with this sample, with two and four times as many documents, and with all."""
+    drawn = ~np.isnan(sampled.gain)
+    size, pairs = int(drawn.sum()), len(sampled.topic)
+    values = sampled.values(weight)
+    if len(values) < 2 or not size:
+        return {}
+    squares = (weight * (sampled.gain - sampled.expected))[drawn] ** 2
+    probability = sampled.probability[drawn]
+    topics = len(values)
 
-    Attributes:
-        topic: (J,) each pair's topic, 0 to T - 1.
-        expected: (J,) what the model's grade lets expect of its gain.
-        gain: (J,) people's; NaN where they did not judge.
-        probability: (J,) of being drawn.
-    """
+    def sampling(factor: float) -> float:
+        more = np.minimum(1.0, probability * factor)
+        return float((squares / probability * (1 / more - 1)).sum()) / topics**2
 
-    topic: Integers
-    expected: Floats
-    gain: Floats
-    probability: Floats
+    of_topics = max(0.0, float(values.var(ddof=1)) / topics - sampling(1.0))
+    sizes = [size, *(times * size for times in (2, 4) if times * size < pairs), pairs]
+    return {
+        one: width(of_topics + (sampling(one / size) if one < pairs else 0.0), topics - 1)
+        for one in sizes
+    }
 
-    def values(self, weight: Floats) -> Floats:
-        """(T,) corrected values of the (J,) weights of a ranking, or of a difference of two."""
-        error = np.where(np.isnan(self.gain), 0.0, self.gain - self.expected)
-        corrected = self.expected + error / self.probability
-        topics = int(self.topic.max(initial=-1)) + 1
-        return np.asarray(np.bincount(self.topic, weight * corrected, minlength=topics))
 
-    def widths(self, weight: Floats) -> dict[int, float]:
-        """Widths with this sample, with two and four times as many documents, and with all."""
-        drawn = ~np.isnan(self.gain)
-        size, pairs = int(drawn.sum()), len(self.topic)
-        values = self.values(weight)
-        if len(values) < 2 or not size:
-            return {}
-        squares = (weight * (self.gain - self.expected))[drawn] ** 2
-        probability = self.probability[drawn]
-        topics = len(values)
-
-        def sampling(factor: float) -> float:
-            more = np.minimum(1.0, probability * factor)
-            return float((squares / probability * (1 / more - 1)).sum()) / topics**2
-
-        of_topics = max(0.0, float(values.var(ddof=1)) / topics - sampling(1.0))
-        sizes = [size, *(times * size for times in (2, 4) if times * size < pairs), pairs]
-        return {
-            one: width(of_topics + (sampling(one / size) if one < pairs else 0.0), topics - 1)
-            for one in sizes
-        }
+def weights_of(pairs: pl.DataFrame, ranked: pl.DataFrame, kind: Linear) -> Floats:
+    """(J,) how much each pair's gain counts in a ranking (qid, docno, rank from 0)."""
+    ranks = pairs.join(ranked, on=["qid", "docno"], how="left", maintain_order="left")["rank"]
+    counts = (ranks < (kind.cutoff or 0)).fill_null(value=False).to_numpy()
+    return np.where(counts, kind.discounts(ranks.fill_null(0).to_numpy()), 0.0)
 
 
 def width(variance: float, freedom: int) -> float:
@@ -95,18 +79,11 @@ def planned_widths(
         model: The model's grades.
         kind: The measure.
     """
-    keys = ["qid", "docno"]
     topic = topic_numbers(pairs["qid"])
     topics = int(topic.max(initial=-1)) + 1
-    joined = pairs.join(model.frame, on=keys, how="left", maintain_order="left")
+    joined = pairs.join(model.frame, on=["qid", "docno"], how="left", maintain_order="left")
     gain = kind.gains(joined["grade"].fill_null(0).to_numpy())
-    weights = []
-    for top in tops:
-        placed = pairs.join(top, on=keys, how="left", maintain_order="left")["rank"]
-        is_out = (placed.is_null() | (placed >= (kind.cutoff or 0))).fill_null(value=True)
-        weights.append(
-            np.where(is_out.to_numpy(), 0.0, kind.discounts(placed.fill_null(0).to_numpy()))
-        )
+    weights = [weights_of(pairs, top, kind) for top in tops]
     rows = []
     differences = [a - b for a, b in combinations(weights, 2)] or weights
     for size in sizes_of(len(pairs)):

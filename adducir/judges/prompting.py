@@ -10,48 +10,76 @@ import re
 from collections.abc import Mapping, Sequence
 from math import exp
 from pathlib import Path
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from adducir.core.config import load, validate
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import nearest
+from adducir.judges.exchange import Answer
+
+if TYPE_CHECKING:
+    from adducir.judges.llm import Answerer
 
 _HERE = Path(__file__).with_name("prompts")
 _FENCE = re.compile(r"<(/?)\s*document\s*>", re.IGNORECASE)
 _PLACES = re.compile(r"\{(query|description|narrative|text|num|rank|nuggets?)\}")
+_BLANK_LINES = re.compile(r"\n{3,}")
 _IDENTIFIER = re.compile(r"\[(\w{1,9})\]")
 Messages = tuple[tuple[str, str], ...]
 
 
-class Prompt(Recipe):
-    """The keys of a prompt's file.
+class AnyPrompt(Recipe):
+    """What the file of every prompt has.
 
     Attributes:
         kind: Distinguishes this file from others.
         version: Raised when the wording changes.
         system: The system message; empty for none.
+    """
+
+    places: ClassVar[dict[str, tuple[str, ...]]] = {}  # what its texts must contain
+    folder: ClassVar[str] = ""  # of the bundled ones
+
+    kind: str
+    version: str
+    system: str = ""
+
+    @field_validator("*")
+    @classmethod
+    def _has_places(cls, value: Any, info: ValidationInfo) -> Any:
+        for place in cls.places.get(info.field_name or "", ()):
+            if place not in value:
+                raise ValueError(f"lacks the place {place}")
+        return value
+
+    @property
+    def identity(self) -> str:
+        return fingerprint(self.model_dump(mode="json"))
+
+    def spoken(self, *turns: tuple[str, str]) -> Messages:
+        """Turns after the system's message."""
+        return ((("system", self.system),) if self.system else ()) + turns
+
+
+class Prompt(AnyPrompt):
+    """The keys of a prompt's file.
+
+    Attributes:
         user: The user's message, with the places {query}, {description}, {narrative} and {text}.
         answers: The grade of each answer that is allowed.
         words: The longest text, in words; longer ones are cut there, and counted.
     """
 
+    places: ClassVar = {"user": ("{query}", "{text}")}
+
     kind: Literal["prompt"] = "prompt"
-    version: str
-    system: str = ""
     user: str
     answers: dict[str, int]
     words: int = Field(300, ge=1)
-
-    @field_validator("user")
-    @classmethod
-    def _has_places(cls, value: str) -> str:
-        if missing := [place for place in ("{query}", "{text}") if place not in value]:
-            raise ValueError(f"lacks the place {missing[0]}")
-        return value
 
     @field_validator("answers")
     @classmethod
@@ -60,36 +88,33 @@ class Prompt(Recipe):
             raise ValueError("must be at least two texts without blanks around them")
         return value
 
-    @property
-    def identity(self) -> str:
-        return fingerprint(self.model_dump(mode="json"))
-
     def messages(self, topic: Mapping[str, str], text: str, words: int | None = None) -> Messages:
         """The messages for a topic (query, description, narrative) and a text, cut if longer."""
         cut = cut_text(text, words or self.words)
         user = _filled(self.user, {**topic, "text": _FENCE.sub(r"(\1document)", cut)})
-        return (*_system(self.system), ("user", re.sub(r"\n{3,}", "\n\n", user)))
+        return self.spoken(("user", _BLANK_LINES.sub("\n\n", user)))
 
     def grade(self, answer: str) -> int | None:
         """The grade of an answer that is, whole, one of those allowed; quotes are JSON's."""
         return self.answers.get(answer.strip().strip('"'))
 
-    @property
-    def constraint(self) -> dict[str, object]:
-        """The parameter that asks a server for one of the answers."""
+    def read(self, answer: Answer) -> tuple[int | None, str]:
+        """The grade of an answer, None without a readable one, and how it ended."""
+        if answer.status not in ("ok", "cut"):
+            return None, answer.status
+        grade = self.grade(answer.text)
+        return grade, "unparsed" if grade is None else "ok"
+
+    def constraint(self, model: "Answerer") -> dict[str, Any]:
+        """The parameters that ask a model for one of the answers."""
         numbers = all(text == str(grade) for text, grade in self.answers.items())
-        allowed = list(self.answers.values()) if numbers else list(self.answers)
-        schema = {"name": "answer", "strict": True, "schema": {"enum": allowed}}
-        return {"response_format": {"type": "json_schema", "json_schema": schema}}
+        return one_of(list(self.answers.values() if numbers else self.answers), model)
 
 
-class ListPrompt(Recipe):
+class ListPrompt(AnyPrompt):
     """The keys of a prompt about several passages; rank_llm's templates are read as well.
 
     Attributes:
-        kind: Distinguishes this file from others.
-        version: Raised when the wording changes.
-        system: The system message; empty for none.
         before: What is said first, with the places {query} and {num}.
         passage: Each passage, with the places {rank} and {text}.
         after: What is said last.
@@ -98,9 +123,10 @@ class ListPrompt(Recipe):
         words: The longest text, in words; longer ones are cut there, and counted.
     """
 
+    places: ClassVar = {"passage": ("{rank}", "{text}")}
+    folder: ClassVar[str] = "lists"
+
     kind: Literal["list-prompt"] = "list-prompt"
-    version: str
-    system: str = ""
     before: str
     passage: str
     after: str
@@ -122,17 +148,6 @@ class ListPrompt(Recipe):
         others = {key: data[key] for key in data if key not in _RANK_LLM and key not in _UNUSED}
         return {"version": "rank_llm", **values, **others}
 
-    @field_validator("passage")
-    @classmethod
-    def _has_places(cls, value: str) -> str:
-        if missing := [place for place in ("{rank}", "{text}") if place not in value]:
-            raise ValueError(f"lacks the place {missing[0]}")
-        return value
-
-    @property
-    def identity(self) -> str:
-        return fingerprint(self.model_dump(mode="json"))
-
     def messages(
         self, query: str, texts: Sequence[str], labels: Sequence[str], words: int | None = None
     ) -> Messages:
@@ -146,37 +161,24 @@ class ListPrompt(Recipe):
         ]
         if self.ready is None:
             # As in rank_llm, a file's line breaks are the prompt's.
-            body = "".join([before, *(text for _, text in passages), after])
-            turns: Messages = (("user", body),)
-        else:
-            turns = (("user", before), ("assistant", self.ready))
-            for label, text in passages:
-                reply = _filled(self.received, {"rank": label})
-                turns = (*turns, ("user", text), ("assistant", reply))
-            turns = (*turns, ("user", after))
-        return (*_system(self.system), *turns)
+            return self.spoken(("user", "".join([before, *(text for _, text in passages), after])))
+        turns = [("user", before), ("assistant", self.ready)]
+        for label, text in passages:
+            turns += [("user", text), ("assistant", _filled(self.received, {"rank": label}))]
+        return self.spoken(*turns, ("user", after))
 
 
-class NuggetPrompt(Recipe):
+class NuggetPrompt(AnyPrompt):
     """The keys of a prompt that lists nuggets of several texts.
 
     Attributes:
-        kind: Distinguishes this file from others.
-        version: Raised when the wording changes.
-        system: The system message; empty for none.
         user: The user's message, with the places {query}, {text} and {nuggets}.
         words: The longest text, in words; longer ones are cut there.
     """
 
     kind: Literal["nugget-prompt"] = "nugget-prompt"
-    version: str
-    system: str = ""
     user: str
     words: int = Field(300, ge=1)
-
-    @property
-    def identity(self) -> str:
-        return fingerprint(self.model_dump(mode="json"))
 
     def messages(
         self, topic: Mapping[str, str], texts: Sequence[str], nuggets: str, words: int
@@ -185,7 +187,24 @@ class NuggetPrompt(Recipe):
         cuts = (_FENCE.sub(r"(\1document)", cut_text(text, words)) for text in texts)
         fenced = "\n\n".join(f"<document>\n{text}\n</document>" for text in cuts)
         user = _filled(self.user, {**topic, "text": fenced, "nuggets": nuggets})
-        return (*_system(self.system), ("user", re.sub(r"\n{3,}", "\n\n", user)))
+        return self.spoken(("user", _BLANK_LINES.sub("\n\n", user)))
+
+
+class QueryPrompt(AnyPrompt):
+    """The keys of a prompt about a query alone.
+
+    Attributes:
+        user: The user's message, with the place {query}; examples may stand before it.
+    """
+
+    places: ClassVar = {"user": ("{query}",)}
+    folder: ClassVar[str] = "queries"
+
+    kind: Literal["query-prompt"] = "query-prompt"
+    user: str
+
+    def messages(self, query: str) -> Messages:
+        return self.spoken(("user", self.user.replace("{query}", query)))
 
 
 _RANK_LLM = {
@@ -199,7 +218,6 @@ _RANK_LLM = {
     "prefix_assistant": "ready",
     "body_assistant": "received",
 }
-_FOLDERS = {"list-prompt": "lists", "query-prompt": "queries"}
 _UNUSED = ("method", "output_validation_regex", "output_extraction_regex")
 
 
@@ -222,8 +240,12 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
     return _PLACES.sub(value, template)
 
 
-def _system(text: str) -> Messages:
-    return (("system", text),) if text else ()
+def one_of(answers: Sequence[Any], model: "Answerer") -> dict[str, Any]:
+    """The parameters that ask for one of these answers, if the model takes them."""
+    if not model.constrains:
+        return {}
+    schema = {"name": "answer", "strict": True, "schema": {"enum": [*answers]}}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def masses(grades: Mapping[str, int], top: Mapping[str, float]) -> dict[int, float]:
@@ -248,20 +270,12 @@ def refuse_empty_queries(queries: Mapping[str, str]) -> None:
             )
 
 
-P = TypeVar("P", bound=Recipe)
+P = TypeVar("P", bound=AnyPrompt)
 
 
-@overload
-def open_prompt(source: str) -> Prompt: ...
-
-
-@overload
-def open_prompt(source: str, kind: type[P], folder: Path | None = None) -> P: ...
-
-
-def open_prompt(source: str, kind: Any = Prompt, folder: Path | None = None) -> Any:
+def open_prompt(source: str, kind: type[P], folder: Path | None = None) -> P:
     """A bundled prompt by name, or a file."""
-    inside = _HERE / _FOLDERS.get(kind.model_fields["kind"].default, "")
+    inside = _HERE / kind.folder
     bundled = sorted(path.stem for path in inside.glob("*.yaml"))
     if source in bundled:
         return validate(load(inside / f"{source}.yaml"), kind)

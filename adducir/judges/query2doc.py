@@ -11,53 +11,18 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import Field, field_validator
+from typing import Any
 
 from adducir.core.errors import IncompleteError
-from adducir.core.fingerprint import fingerprint
-from adducir.core.recipe import Recipe
 from adducir.corpora.topics import Topics
 from adducir.judges.answers import Answering, ask
 from adducir.judges.costs import cost_row
 from adducir.judges.exchange import Request
 from adducir.judges.llm import Answerer
-from adducir.judges.prompting import Messages, refuse_empty_queries
+from adducir.judges.prompting import QueryPrompt, refuse_empty_queries
 
 REPEATS = 5
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
-
-
-class QueryPrompt(Recipe):
-    """The keys of a prompt about a query alone.
-
-    Attributes:
-        kind: Distinguishes this file from others.
-        version: Raised when the wording changes.
-        system: The system message; empty for none.
-        user: The user's message, with the place {query}; examples may stand before it.
-    """
-
-    kind: Literal["query-prompt"] = "query-prompt"
-    version: str
-    system: str = ""
-    user: str = Field(..., min_length=1)
-
-    @field_validator("user")
-    @classmethod
-    def _has_its_place(cls, value: str) -> str:
-        if "{query}" not in value:
-            raise ValueError("lacks the place {query}")
-        return value
-
-    @property
-    def identity(self) -> str:
-        return fingerprint(self.model_dump(mode="json"))
-
-    def messages(self, query: str) -> Messages:
-        user = ("user", self.user.replace("{query}", query))
-        return (("system", self.system), user) if self.system else (user,)
 
 
 @dataclass

@@ -26,7 +26,7 @@ from adducir.core.recipe import needs, without
 from adducir.judges.answers import Talk
 from adducir.judges.exchange import RAW, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel
-from adducir.judges.prompting import ListPrompt, Prompt, cut_text, masses, open_prompt
+from adducir.judges.prompting import ListPrompt, Prompt, cut_text, masses, one_of, open_prompt
 from adducir.models.gguf import SUFFIX, weights_of
 from adducir.models.known import known
 from adducir.models.sources import ModelSource
@@ -244,11 +244,8 @@ class Choosing(AskedRecipe):
 class Chooser(Asker):
     def request(self, query: str, texts: Sequence[str], words: int) -> Request:
         labels = _LETTERS[: len(texts)]
-        parameters: dict[str, Any] = {self.llm.answer_key: self.recipe.answer_length}
-        if self.llm.constrains:
-            schema = {"name": "answer", "strict": True, "schema": {"enum": [*labels]}}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
-        return self.about(query, texts, labels, parameters, words)
+        longest = {self.llm.answer_key: self.recipe.answer_length}
+        return self.about(query, texts, labels, longest | one_of(labels, self.llm), words)
 
     def chosen(
         self, query: str, sets: Sequence[Sequence[str]], verdict: Verdict

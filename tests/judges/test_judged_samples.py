@@ -16,7 +16,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.corrected import CorrectedEvaluator, linear_kind
-from adducir.judges.correction import corrected_gains, expected_gains
+from adducir.judges.correction import Sampled, expected_gains
 from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
 from adducir.judges.sheets import Design, read_sheet, write_sheet
@@ -84,8 +84,8 @@ def test_corrected_gains_are_people_s_on_average_whatever_the_model_says(seed):
         for fate, chance in ((True, probability[one]), (False, 1 - probability[one])):
             seen = np.where(topic == topic[one], np.arange(size) == one, drawn)
             seen[one] = fate
-            corrected = corrected_gains(topic, level, np.where(seen, gain, np.nan), probability)
-            means += chance * corrected[one]
+            sampled = Sampled.of(topic, level, np.where(seen, gain, np.nan), probability)
+            means += chance * sampled.corrected[one]
         assert means == pytest.approx(gain[one])
 
 
@@ -110,7 +110,7 @@ def test_the_mean_of_a_pool_is_ppi_pys_and_the_interval_about_as_long(seed):
     drawn = np.isin(topic, rng.choice(3000, 300, replace=False))
     seen = np.where(drawn, gain, np.nan)
     expected = expected_gains(topic, level, seen, probability)
-    values = corrected_gains(topic, level, seen, probability)
+    values = Sampled.of(topic, level, seen, probability).corrected
     theirs = ppi_mean_pointestimate(gain[drawn], expected[drawn], expected, lam=1)
     assert values.mean() == pytest.approx(float(theirs[0]))
     low, high = ppi_mean_ci(gain[drawn], expected[drawn], expected, alpha=0.05, lam=1)
@@ -121,7 +121,7 @@ def test_the_mean_of_a_pool_is_ppi_pys_and_the_interval_about_as_long(seed):
 def test_everything_judged_is_people_s_value():
     topic, level = np.repeat([0, 1], 3), np.zeros(6, dtype=int)
     gain = np.arange(6.0)
-    assert corrected_gains(topic, level, gain, np.ones(6)).tolist() == gain.tolist()
+    assert Sampled.of(topic, level, gain, np.ones(6)).corrected.tolist() == gain.tolist()
 
 
 def judged_collection(topics=12, documents=8, seed=5):

@@ -15,8 +15,7 @@ from adducir.judges.answers import AnswerCache, Answering, Request, ask, using_s
 from adducir.judges.grading import judge
 from adducir.judges.llm import LanguageModel
 from adducir.judges.nuggets import PROMPTS, Assigned, Nugget, NuggetWriter, assign_nuggets
-from adducir.judges.prompting import Prompt, open_prompt
-from adducir.judges.query2doc import QueryPrompt
+from adducir.judges.prompting import Prompt, QueryPrompt, open_prompt
 from adducir.rerankers.recipe import open_reranker
 
 PAGE = "<!doctype html><title>Welcome to nginx!</title>"
@@ -212,7 +211,7 @@ def test_a_pair_without_text_is_counted_and_unjudged(cache):
         {"1": {"query": "q"}},
         texts,
         model(),
-        open_prompt("graded"),
+        open_prompt("graded", Prompt),
         cache,
         transport=server.transport,
     )

@@ -14,8 +14,8 @@ from adducir.experiments.step import Step
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
 from adducir.judges.llm import Answerer, open_llm
-from adducir.judges.prompting import open_prompt
-from adducir.judges.query2doc import REPEATS, Expanded, QueryPrompt, expand, expansions
+from adducir.judges.prompting import QueryPrompt, open_prompt
+from adducir.judges.query2doc import REPEATS, Expanded, expand, expansions
 
 
 @dataclass(frozen=True)
