@@ -24,7 +24,7 @@ from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, pla
 from adducir.judges.costs import cost_row
 from adducir.judges.exchange import EMPTY, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel, open_llm
-from adducir.judges.prompting import ListPrompt, Prompt, refuse_empty_queries
+from adducir.judges.prompting import ListPrompt, Prompt, open_prompt, refuse_empty_queries
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
 from adducir.rerankers.permutations import Order
@@ -101,6 +101,8 @@ class AskedRecipe(RerankerRecipe):
         "batch_tokens": Needs(_ELSEWHERE, lambda _: False),
     }
 
+    asks: ClassVar["type[Asker]"]
+
     prompt: str | None = None
     words: Length | None = None
     failures: float = Field(0.01, ge=0, le=1)
@@ -113,7 +115,8 @@ class AskedRecipe(RerankerRecipe):
 
     def asker(self, llm: Answerer, folder: Path) -> "Asker":
         """Asks a language model; relative paths start in ``folder``."""
-        raise NotImplementedError
+        usual: str = type(self).model_fields["prompt"].default
+        return self.asks(self, llm, open_prompt(self.prompt or usual, ListPrompt, folder))
 
 
 class Asker:
@@ -158,17 +161,6 @@ class Asker:
         pairs = yield from fitted(builders, self.words, verdict.facts)
         return [answer for answer, _ in pairs]
 
-    def about(
-        self,
-        query: str,
-        texts: Sequence[str],
-        labels: Sequence[str],
-        parameters: dict[str, Any],
-        words: int,
-    ) -> Request:
-        """A request about several passages."""
-        return Request(self.prompt.messages(query, texts, labels, words), parameters)
-
 
 @dataclass(frozen=True)
 class AskedReranker(Reranker):
@@ -179,6 +171,7 @@ class AskedReranker(Reranker):
         answering: The cache, and whether to use it alone.
     """
 
+    recipe: AskedRecipe
     folder: Path = Path()
     answering: Answering = _DEFAULT
 
@@ -192,9 +185,7 @@ class AskedReranker(Reranker):
 
     @cached_property
     def asker(self) -> Asker:
-        recipe: Any = self.recipe
-        asker: Asker = recipe.asker(self.llm, self.folder)
-        return asker
+        return self.recipe.asker(self.llm, self.folder)
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -261,10 +252,10 @@ class AskedReranker(Reranker):
         for verdict in verdicts:
             whole.add(verdict)
         share = whole.unreadable / max(1, whole.statuses.total())
-        most = float(getattr(self.recipe, "failures", 0))
-        if share > most:
+        if share > self.recipe.failures:
             raise IncompleteError(
-                f"{share:.1%} of the answers cannot be read, more than {most:.1%} ({whole}); "
+                f"{share:.1%} of the answers cannot be read, more than "
+                f"{self.recipe.failures:.1%} ({whole}); "
                 "nothing was ranked.",
                 path=cache.path,
                 hint="Answers are kept: run it again to ask only for failed ones, or raise "

@@ -26,7 +26,7 @@ from adducir.core.recipe import needs, without
 from adducir.judges.answers import Talk
 from adducir.judges.exchange import RAW, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel
-from adducir.judges.prompting import ListPrompt, Prompt, cut_text, masses, one_of, open_prompt
+from adducir.judges.prompting import Prompt, cut_text, masses, one_of, open_prompt
 from adducir.models.gguf import SUFFIX, weights_of
 from adducir.models.known import known
 from adducir.models.sources import ModelSource
@@ -166,26 +166,6 @@ class PointwiseAsker(Asker):
         return log(yes) - log(no)
 
 
-class ListwiseRecipe(AskedRecipe, Windowed):
-    """A language model that orders windows of passages.
-
-    Attributes:
-        passes: How often the windows slide over all.
-        shuffle: A seed: passages of a window are shown in random order, so that an answer which
-            repeats the order says nothing.
-        answer_length: The longest answer, in tokens; by default 7 per passage.
-    """
-
-    model: Literal["llm-listwise"] = "llm-listwise"
-    prompt: str | None = "listwise"
-    passes: Length = 1
-    shuffle: int | None = None
-    answer_length: Length = Field(default_factory=lambda data: 7 * data.get("window", 20))
-
-    def asker(self, llm: Answerer, folder: Path) -> "ListwiseAsker":
-        return ListwiseAsker(self, llm, open_prompt(self.prompt or "listwise", ListPrompt, folder))
-
-
 class ListwiseAsker(Asker):
     @property
     def statement(self) -> str:
@@ -195,7 +175,7 @@ class ListwiseAsker(Asker):
     def request(self, query: str, texts: Sequence[str], words: int) -> Request:
         labels = [str(number) for number in range(1, len(texts) + 1)]
         longest = {self.llm.answer_key: self.recipe.answer_length}
-        return self.about(query, texts, labels, longest, words)
+        return Request(self.prompt.messages(query, texts, labels, words), longest)
 
     def _spans(self, count: int) -> list[tuple[int, int]]:
         spans = windows(count, self.recipe.window, self.recipe.stride)
@@ -227,6 +207,25 @@ class ListwiseAsker(Asker):
         return order
 
 
+class ListwiseRecipe(AskedRecipe, Windowed):
+    """A language model that orders windows of passages.
+
+    Attributes:
+        passes: How often the windows slide over all.
+        shuffle: A seed: passages of a window are shown in random order, so that an answer which
+            repeats the order says nothing.
+        answer_length: The longest answer, in tokens; by default 7 per passage.
+    """
+
+    asks: ClassVar = ListwiseAsker
+
+    model: Literal["llm-listwise"] = "llm-listwise"
+    prompt: str | None = "listwise"
+    passes: Length = 1
+    shuffle: int | None = None
+    answer_length: Length = Field(default_factory=lambda data: 7 * data.get("window", 20))
+
+
 class Choosing(AskedRecipe):
     """A language model that chooses the best of a few passages.
 
@@ -245,7 +244,8 @@ class Chooser(Asker):
     def request(self, query: str, texts: Sequence[str], words: int) -> Request:
         labels = _LETTERS[: len(texts)]
         longest = {self.llm.answer_key: self.recipe.answer_length}
-        return self.about(query, texts, labels, longest | one_of(labels, self.llm), words)
+        parameters = longest | one_of(labels, self.llm)
+        return Request(self.prompt.messages(query, texts, labels, words), parameters)
 
     def chosen(
         self, query: str, sets: Sequence[Sequence[str]], verdict: Verdict
@@ -264,22 +264,6 @@ class Chooser(Asker):
             verdict.count(answer, status)
             places.append(place if place >= 0 else None)
         return places
-
-
-class SetwiseRecipe(Choosing):
-    """A language model that chooses the best of a few passages, in a heapsort.
-
-    Attributes:
-        children: Of a node of the heap: each question is about one passage more.
-        best: How many passages are ranked; the others keep their order below.
-    """
-
-    model: Literal["llm-setwise"] = "llm-setwise"
-    children: int = Field(3, ge=1, le=25)
-    best: Length = 10
-
-    def asker(self, llm: Answerer, folder: Path) -> "SetwiseAsker":
-        return SetwiseAsker(self, llm, open_prompt(self.prompt or "choice", ListPrompt, folder))
 
 
 class SetwiseAsker(Chooser):
@@ -320,22 +304,19 @@ class SetwiseAsker(Chooser):
             root = best
 
 
-class PairwiseRecipe(Choosing):
-    """A language model that chooses the better of two passages, shown in both orders.
+class SetwiseRecipe(Choosing):
+    """A language model that chooses the best of a few passages, in a heapsort.
 
     Attributes:
-        method: `all-pairs`: a point for each pair won, half a point for one in which the two
-            answers differ. `sliding`: passes from the bottom up, in which a passage that wins both
-            times rises.
-        passes: Of `sliding`, by default 10: as many passages reach their place at the top.
+        children: Of a node of the heap: each question is about one passage more.
+        best: How many passages are ranked; the others keep their order below.
     """
 
-    model: Literal["llm-pairwise"] = "llm-pairwise"
-    method: Literal["all-pairs", "sliding"] = "all-pairs"
-    passes: Annotated[Length | None, needs(method="sliding")] = None
+    asks: ClassVar = SetwiseAsker
 
-    def asker(self, llm: Answerer, folder: Path) -> "PairwiseAsker":
-        return PairwiseAsker(self, llm, open_prompt(self.prompt or "choice", ListPrompt, folder))
+    model: Literal["llm-setwise"] = "llm-setwise"
+    children: int = Field(3, ge=1, le=25)
+    best: Length = 10
 
 
 class PairwiseAsker(Chooser):
@@ -386,3 +367,20 @@ class PairwiseAsker(Chooser):
             verdict.facts["pairs with two answers"] += first is not None and first == second
             wins.append(float(first == 0) if is_clear else 0.5)
         return wins
+
+
+class PairwiseRecipe(Choosing):
+    """A language model that chooses the better of two passages, shown in both orders.
+
+    Attributes:
+        method: `all-pairs`: a point for each pair won, half a point for one in which the two
+            answers differ. `sliding`: passes from the bottom up, in which a passage that wins both
+            times rises.
+        passes: Of `sliding`, by default 10: as many passages reach their place at the top.
+    """
+
+    asks: ClassVar = PairwiseAsker
+
+    model: Literal["llm-pairwise"] = "llm-pairwise"
+    method: Literal["all-pairs", "sliding"] = "all-pairs"
+    passes: Annotated[Length | None, needs(method="sliding")] = None
