@@ -11,7 +11,7 @@ from adducir.cli import common
 from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
-from adducir.core.errors import IncompleteError, UsageError
+from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
@@ -96,6 +96,7 @@ def judge(settings: JudgeOptions) -> None:
 
     from adducir.cli.console import near, open_progress
     from adducir.judges.answers import plan
+    from adducir.judges.exchange import refuse_unreadable, told
     from adducir.judges.grading import judge as judge_pairs
     from adducir.judges.grading import pooled, questions_for
     from adducir.judges.llm import open_llm
@@ -129,18 +130,12 @@ def judge(settings: JudgeOptions) -> None:
             progress.note(f"{plan(model, requests, cache)}; {counted(sum(long), 'text')} cut")
             return
         judged = judge_pairs(pairs, queries, texts, model, prompt, cache, repeat=settings.repeat)
-        statuses = ", ".join(f"{count:,} {name}" for name, count in judged.statuses.most_common())
-        if judged.ungraded > settings.failures:
-            unparsed = judged.frame.filter(status="unparsed")["answer"]
-            if len(unparsed):
-                statuses += f", such as {shortened(unparsed[0])!r}"
-            raise IncompleteError(
-                f"{judged.ungraded:.1%} of the pairs have no grade, more than "
-                f"{settings.failures:.1%} ({statuses}); no qrels were written.",
-                path=cache.path,
-                hint="Answers are kept: run it again to ask only for failed ones, or write what "
-                "there is with --failures.",
-            )
+        statuses = counts = told(judged.statuses)
+        if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
+            counts += f", such as {shortened(unparsed[0])!r}"
+        help_ = ", or write what there is with --failures"
+        what, most = "pairs have no grade", settings.failures
+        refuse_unreadable(judged.ungraded, most, what, counts, cache.path, help_)
         more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
         judged.write(settings.output, judgements_for(settings.output), more)
         progress.note(

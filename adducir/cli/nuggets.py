@@ -14,7 +14,7 @@ from adducir.cli import common
 from adducir.cli.asking import Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
-from adducir.core.errors import IncompleteError, InputError, UsageError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
@@ -132,6 +132,7 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
 
     from adducir.cli.console import near, open_progress
     from adducir.judges.answers import plan
+    from adducir.judges.exchange import told
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import write_banks
     from adducir.judges.nuggets import PROMPTS, NuggetWriter
@@ -170,7 +171,7 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
         total = sum(len(bank.nuggets) for bank in banks)
         progress.note(
             f"{near(settings.output)}: {counted(total, 'nugget')} of {counted(len(banks), 'topic')}"
-            f" by {model.name}: {_listed(statuses)}; {asked.cached:,} cached"
+            f" by {model.name}: {told(statuses)}; {asked.cached:,} cached"
         )
 
 
@@ -185,6 +186,7 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
     """
     from adducir.cli.console import near, open_progress
     from adducir.judges.answers import plan
+    from adducir.judges.exchange import told
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import read_banks, write_assigned
     from adducir.judges.nuggets import PROMPTS, assign_nuggets, assignment_requests
@@ -214,7 +216,7 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
         write_assigned(assigned, settings.output)
         progress.note(
             f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: "
-            f"{_listed(statuses)}; {asked.cached:,} cached"
+            f"{told(statuses)}; {asked.cached:,} cached"
         )
 
 
@@ -422,20 +424,10 @@ def _of_runs(
     return systems
 
 
-def _listed(statuses: Counter[str]) -> str:
-    return ", ".join(f"{count:,} {name}" for name, count in statuses.most_common())
-
-
 def _refuse_above(statuses: Counter[str], most: float, cache: Path) -> None:
-    from adducir.judges.exchange import EMPTY, SHORTENED
+    from adducir.judges.exchange import EMPTY, SHORTENED, refuse_unreadable, told
 
-    answers = {name: count for name, count in statuses.items() if name not in (SHORTENED, EMPTY)}
-    bad = sum(answers.values()) - answers.get("ok", 0)
-    if bad > most * sum(answers.values()):
-        raise IncompleteError(
-            f"{bad / sum(answers.values()):.1%} of the answers are not readable, more than "
-            f"{most:.1%} ({_listed(statuses)}); nothing was written.",
-            path=cache,
-            hint="Answers are kept: run it again to ask only for failed ones, or write what there "
-            "is with --failures.",
-        )
+    total = statuses.total() - statuses[SHORTENED] - statuses[EMPTY]
+    share = (total - statuses["ok"]) / max(1, total)
+    more = ", or write what there is with --failures"
+    refuse_unreadable(share, most, "answers are not readable", told(statuses), cache, more)

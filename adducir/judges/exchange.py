@@ -7,9 +7,13 @@ try).
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from adducir.core.errors import IncompleteError
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
@@ -81,6 +85,23 @@ class Answer:
     message: str = ""
     date: str = ""
     seconds: float = 0.0
+
+
+def told(counts: Counter[str]) -> str:
+    """Counts by name, such as those of statuses, the largest first."""
+    return ", ".join(f"{count:,} {name}" for name, count in counts.most_common() if count)
+
+
+def refuse_unreadable(
+    share: float, most: float, what: str, counts: str, cache: Path, more: str = ""
+) -> None:
+    """Stop above a share of answers that say nothing; ``more``: what else may help."""
+    if share > most:
+        raise IncompleteError(
+            f"{share:.1%} of the {what}, more than {most:.1%} ({counts}); nothing was written.",
+            path=cache,
+            hint=f"Answers are kept: run it again to ask only for failed ones{more}.",
+        )
 
 
 def canonical_json(value: Any) -> str:

@@ -10,6 +10,7 @@ Written are nuggetizer's forms.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,15 @@ from adducir.judges.nuggets import (
 )
 
 _TOPIC_FILE = re.compile(r"nuggets_(.+)\.json")
+_BANKS = (
+    "Read are nuggetizer's lines (qid, query, nuggets with text and importance) and AutoJudge's "
+    "banks (query_id, nugget_bank)."
+)
+_RESPONSES = (
+    "Read are AutoJudge's reports (metadata with run_id and topic_id; responses), and lines with "
+    "qid and answer."
+)
+_ASSIGNED = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
 _QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id", "id")
 
 
@@ -57,7 +67,7 @@ def read_banks(path: Path) -> list[Bank]:
 
 def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
     topic = _TOPIC_FILE.fullmatch(path.name)
-    try:
+    with _read(path, line, "this is not a nugget bank, or a nugget lacks its text", _BANKS):
         if topic and not {"nuggets", "nugget_bank"} & record.keys():
             texts = [(str(question), None) for question in record]
             return _made(topic[1], "", texts), "AutoJudge's nugget documents"
@@ -70,18 +80,18 @@ def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
             facts = record if "query_id" in record else record["metadata"]
             query = str(record.get("title_query") or "")
             return _made(_qid(facts), query, texts), "AutoJudge's nugget bank"
-        wrong = f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank"
-    except (KeyError, TypeError, AttributeError):
-        wrong = "this is not a nugget bank, or a nugget lacks its text"
+        raise ValueError(f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank")
+
+
+@contextmanager
+def _read(path: Path, line: int, wrong: str, hint: str) -> Iterator[None]:
+    """Name the line of a record that is not of its form, or has a wrong value."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError):
+        raise InputError(f"{wrong}.", path=path, line=line, hint=hint) from None
     except ValueError as error:
-        wrong = str(error)
-    raise InputError(
-        f"{wrong}.",
-        path=path,
-        line=line,
-        hint="Read are nuggetizer's lines (qid, query, nuggets with text and importance) and "
-        "AutoJudge's banks (query_id, nugget_bank).",
-    )
+        raise InputError(f"{error}.", path=path, line=line, hint=hint) from None
 
 
 def _questions(bank: Any) -> Iterator[tuple[str, Any]]:
@@ -136,18 +146,10 @@ def read_reports(path: Path, system: str) -> list[dict[str, Any]]:
     """Responses as AutoJudge's reports, whose sentences cite documents by docno, best first."""
     reports = dict[tuple[str, str], dict[str, Any]]()
     for line, record in read_objects(path):
-        try:
+        with _read(path, line, "this is not a response: it needs a topic and a text", _RESPONSES):
             stated = record.get("metadata") or record
             key = str(stated.get("run_id") or record.get("run_id") or system), _qid(stated)
             parts = [{"text": text, "citations": cited} for text, cited in _sentences(record)]
-        except (LookupError, TypeError, AttributeError):
-            raise InputError(
-                "this is not a response: it needs a topic and a text.",
-                path=path,
-                line=line,
-                hint="Read are AutoJudge's reports (metadata with run_id and topic_id; responses), "
-                "and lines with qid and answer.",
-            ) from None
         if key in reports:
             raise InputError(f"{key[0]} answers topic {key[1]} twice.", path=path, line=line)
         facts = dict(stated) if "metadata" in record else {}
@@ -220,23 +222,17 @@ def read_assigned(path: Path, system: str) -> list[Assigned]:
     """Assignments of nuggetizer, of answers (``run_id``) or of documents (``docid``)."""
     items = dict[tuple[str, str, str], Assigned]()
     for line, record in read_objects(path):
-        wrong = "this has no assigned nuggets"
-        try:
+        with _read(path, line, "this has no assigned nuggets", _ASSIGNED):
             nuggets = tuple(
                 Nugget(_string(n["text"]), _importance(n.get("importance")), n["assignment"])
                 for n in record["nuggets"]
             )
             qid, docno = _qid(record), str(record.get("docid") or "")
-        except (KeyError, TypeError, AttributeError):
-            nuggets, qid, docno = (), "", ""
-        except ValueError as error:
-            nuggets, qid, docno, wrong = (), "", "", str(error)
-        for nugget in nuggets:
-            if nugget.assignment not in (*ASSIGNMENTS, FAILED):
-                nuggets, wrong = (), f"{nugget.assignment!r} is not an assignment"
-        if not nuggets:
-            hint = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
-            raise InputError(f"{wrong}.", path=path, line=line, hint=hint)
+            for nugget in nuggets:
+                if nugget.assignment not in (*ASSIGNMENTS, FAILED):
+                    raise ValueError(f"{nugget.assignment!r} is not an assignment")
+            if not nuggets:
+                raise LookupError
         query = str(record.get("query") or record.get("text") or "")
         text = str(record.get("answer_text") or record.get("candidate_text") or "")
         name = "" if docno else str(record.get("run_id") or system)

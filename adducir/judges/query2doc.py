@@ -6,18 +6,16 @@ query without a readable passage stays as it is, and is counted.
 """
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import IncompleteError
 from adducir.corpora.topics import Topics
 from adducir.judges.answers import Answering, ask
 from adducir.judges.costs import cost_row
-from adducir.judges.exchange import Request
+from adducir.judges.exchange import Request, refuse_unreadable, told
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import QueryPrompt, refuse_empty_queries
 
@@ -84,16 +82,9 @@ def expand(
         " ".join(_CONTROL.sub(" ", answer.text).split()) if answer.status in ("ok", "cut") else ""
         for answer in asked.answers
     ]
-    statuses = Counter(answer.status for answer in asked.answers)
     share = passages.count("") / max(1, len(passages))
-    if share > failures:
-        raise IncompleteError(
-            f"{share:.1%} of the queries have no passage, more than {failures:.1%} "
-            f"({', '.join(f'{count:,} {name}' for name, count in statuses.most_common())}); "
-            "nothing was written.",
-            path=cache.path,
-            hint="Answers are kept: run it again to ask only for failed ones.",
-        )
+    counts = told(asked.statuses)
+    refuse_unreadable(share, failures, "queries have no passage", counts, cache.path)
     queries = []
     for query, passage in zip(topics.queries, passages, strict=True):
         parts = [query, separator] if is_dense else [query] * repeats
@@ -103,7 +94,7 @@ def expand(
         **form,
         "prompt": {"digest": prompt.identity, **prompt.model_dump(mode="json")},
         "language model": model.facts(),
-        "answers": dict(statuses),
+        "answers": dict(asked.statuses),
         **asked.usage(model),
     }
     price = model if asked.is_metered else None

@@ -16,13 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from adducir.core.errors import IncompleteError
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Needs
 from adducir.core.texts import counted
 from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, plan_talks
 from adducir.judges.costs import cost_row
-from adducir.judges.exchange import EMPTY, Answer, Request
+from adducir.judges.exchange import EMPTY, Answer, Request, refuse_unreadable, told
 from adducir.judges.llm import Answerer, LocalModel, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, open_prompt, refuse_empty_queries
 from adducir.models.running import Running
@@ -78,10 +77,8 @@ class Verdict:
         self.seconds += other.seconds
 
     def __str__(self) -> str:
-        statuses = ", ".join(f"{count:,} {name}" for name, count in self.statuses.most_common())
-        facts = ", ".join(f"{count:,} {name}" for name, count in self.facts.most_common() if count)
-        text = f"{counted(self.statuses.total(), 'answer')}: {statuses}"
-        return f"{text} ({facts})" if facts else text
+        text = f"{counted(self.statuses.total(), 'answer')}: {told(self.statuses)}"
+        return f"{text} ({facts})" if (facts := told(self.facts)) else text
 
 
 class AskedRecipe(RerankerRecipe):
@@ -252,15 +249,8 @@ class AskedReranker(Reranker):
         for verdict in verdicts:
             whole.add(verdict)
         share = whole.unreadable / max(1, whole.statuses.total())
-        if share > self.recipe.failures:
-            raise IncompleteError(
-                f"{share:.1%} of the answers cannot be read, more than "
-                f"{self.recipe.failures:.1%} ({whole}); "
-                "nothing was ranked.",
-                path=cache.path,
-                hint="Answers are kept: run it again to ask only for failed ones, or raise "
-                "`failures` in the recipe.",
-            )
+        more, most = ", or raise `failures` in the recipe", self.recipe.failures
+        refuse_unreadable(share, most, "answers cannot be read", str(whole), cache.path, more)
         return Verdicts(verdicts, whole, record, time.perf_counter() - began)
 
     def plan(self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None) -> str:

@@ -37,39 +37,50 @@ Find = Callable[[Sequence[str]], Sequence[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenVectors(ModelWork):
-    """The vectors of each name's text, of queries or documents."""
+class RerankerWork(ModelWork):
+    """What a reranker computes of each of many things."""
 
     reranker: Reranker
-    names: Sequence[str]
+    things: Sequence[Any]
+
+    @property
+    def total(self) -> int:
+        return len(self.things)
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"reranker": self.reranker.identity, **super().identity()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "things": ()}  # a worker is given its own
+
+    def items(self, *, check: bool) -> Iterator[Any]:
+        return iter(self.things)
+
+    def on(self, device: "torch.device") -> Reranker:
+        """The reranker, on a worker's device."""
+        if choose_device(self.reranker.running.device) == device:
+            return self.reranker
+        return replace(self.reranker, running=replace(self.running, device=str(device)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenVectors(RerankerWork):
+    """The vectors of each name's text, of queries or documents."""
+
     find: Find  # their texts
     is_query: bool
     size: int = CHUNK
     doing: ClassVar[str] = "encoding"
     unit: ClassVar[str] = "texts"
 
-    @property
-    def total(self) -> int:
-        return len(self.names)
-
     def identity(self) -> Mapping[str, Any]:
-        side = {"side": "query" if self.is_query else "document"}
-        return {"reranker": self.reranker.identity, **side, **super().identity()}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "names": ()}  # a worker is given its own
-
-    def items(self, *, check: bool) -> Iterator[str]:
-        return iter(self.names)
+        return {"side": "query" if self.is_query else "document", **super().identity()}
 
     def describe(self, item: str) -> tuple[str, bytes]:
         return item, self.find([item])[0].encode("utf-8", "surrogatepass")
 
     def load(self, device: "torch.device") -> Callable[[Sequence[str]], Arrays]:
-        reranker = self.reranker
-        if choose_device(reranker.running.device) != device:
-            reranker = replace(reranker, running=replace(self.running, device=str(device)))
-        model: Any = reranker.model
+        model: Any = self.on(device).model
         read = model.queries if self.is_query else model.documents
 
         def arrays(names: Sequence[str]) -> Arrays:
@@ -113,7 +124,7 @@ def scores_once(
         for names, texts, is_query in sides:
             encoding = TokenVectors(
                 reranker=reranker,
-                names=names,
+                things=names,
                 find=texts,
                 is_query=is_query,
                 running=work.running,

@@ -8,7 +8,7 @@ the documents.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,9 +29,9 @@ from adducir.judges.prompting import refuse_empty_queries
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
 from adducir.models.running import Running
-from adducir.models.work import Arrays, ModelWork, tokens_for
+from adducir.models.work import Arrays, tokens_for
 from adducir.rerankers.asked import AskedReranker
-from adducir.rerankers.once import scores_once
+from adducir.rerankers.once import RerankerWork, scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.folding import Fold, PassageMap
 from adducir.runs.run import Run
@@ -193,21 +193,21 @@ def rerank(
         size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
         running=replace(running, tokens=tokens),
         reranker=reranker,
-        topics=questions_of(run, best, topics),
+        things=questions_of(run, best, topics),
         texts=texts,
     )
     asked, costs = dict[str, Any](), list[dict[str, Any]]()
     with reranker.using_threads():
         if isinstance(reranker, AskedReranker):
-            refuse_empty_queries({qid: query for qid, query, _ in work.topics})
-            questions = [(query, texts.get(docnos)) for _, query, docnos in work.topics]
+            refuse_empty_queries({qid: query for qid, query, _ in work.things})
+            questions = [(query, texts.get(docnos)) for _, query, docnos in work.things]
             verdicts = reranker.verdicts(questions, chunking.output)
             progress().note(f"{reranker.name}: {verdicts.whole}")
             values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
             seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
-            costs = verdicts.costs([qid for qid, *_ in work.topics], reranker.llm)
-        elif reranker.recipe.is_late and work.topics:
-            values, seconds = scores_once(work, reranker, work.topics, texts.get, chunking)
+            costs = verdicts.costs([qid for qid, *_ in work.things], reranker.llm)
+        elif reranker.recipe.is_late and work.things:
+            values, seconds = scores_once(work, reranker, work.things, texts.get, chunking)
         else:
             with chunking.made(work) as chunks:
                 parts = [np.zeros(0), *(read_shard(path)["scores"] for path in chunks.files)]
@@ -259,25 +259,10 @@ def _default_tokens(running: Running) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Reranking(ModelWork):
-    reranker: Reranker
-    topics: Sequence[_Topic]
+class _Reranking(RerankerWork):
     texts: Texts
     doing: ClassVar[str] = "reranking"
     unit: ClassVar[str] = "topics"
-
-    @property
-    def total(self) -> int:
-        return len(self.topics)
-
-    def identity(self) -> Mapping[str, Any]:
-        return {"reranker": self.reranker.identity, **super().identity()}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "topics": ()}  # a worker is given its own
-
-    def items(self, *, check: bool) -> Iterator[_Topic]:
-        return iter(self.topics)
 
     def describe(self, item: _Topic) -> tuple[str, bytes]:
         qid, query, docnos = item
@@ -285,9 +270,7 @@ class _Reranking(ModelWork):
         return qid, json.dumps(content).encode("ascii")
 
     def load(self, device: "torch.device") -> Callable[[Sequence[_Topic]], Arrays]:
-        reranker = self.reranker
-        if choose_device(reranker.running.device) != device:
-            reranker = replace(reranker, running=replace(self.running, device=str(device)))
+        reranker = self.on(device)
         _ = reranker.model  # one that cannot be loaded is not a fault of the first topics
 
         def arrays(topics: Sequence[_Topic]) -> Arrays:
