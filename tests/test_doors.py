@@ -3,6 +3,7 @@
 import gzip
 import inspect
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -212,6 +213,157 @@ def test_every_setting_reaches_every_door(name: str, study: Path, monkeypatch: A
         assert (
             fingerprints[0] == fingerprints[1] == in_file.fingerprint(ad.open_corpus("docs.jsonl"))
         )
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("sample", "1e3", 1000),
+        ("sample", "0x10", 16),
+        ("query_length", " 16.0 ", 16),
+        ("seed", "7.5", None),
+        ("sample", "nan", None),
+        ("end_token", "1.0", True),
+    ],
+)
+def test_numbers_are_read_as_in_files(
+    key: str, text: str, value: Any, study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(study)
+    entry: dict[str, Any] = {"engine": "dense", "encoder": "minilm"}
+    shell = result(of_shell, {**entry, key: text}, None)
+    assert shell == result(of_file, study, {**entry, key: text}, None)
+    expected = "refused" if value is None else of_python({**entry, key: value}, None)
+    assert shell == expected
+
+
+def test_paths_are_texts_in_python(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(study)
+    assert ad.LuceneSettings(stopwords=Path("stop.txt")) == ad.LuceneSettings(stopwords="stop.txt")  # type: ignore[arg-type]
+    for name in ("", "."):
+        entry = {"engine": "dense", "encoder": name}
+        assert result(of_shell, entry, None) == result(of_python, entry, None) == "refused"
+
+
+ONE_TWO = {"1": {"a": 1.0, "b": 0.5}}
+FAULTS: dict[str, tuple[str, dict[str, Any], Any]] = {  # a shell's words, a file's entries, Python
+    "docno_field": (
+        "index nodocno.jsonl -o x",
+        {"corpora": {"c": {"source": "nodocno.jsonl"}}},
+        lambda: ad.build_index("nodocno.jsonl", "x"),
+    ),
+    "format": (
+        "index several -o x",
+        {"corpora": {"c": {"source": "several"}}},
+        lambda: ad.open_corpus("several"),
+    ),
+    "passages": (
+        "index stop.txt -o x",
+        {"corpora": {"c": {"source": "stop.txt"}}},
+        lambda: ad.open_corpus("stop.txt"),
+    ),
+    "quotes": (
+        "index docs.jsonl --quotes csv -o x",
+        {"corpora": {"c": {"source": "docs.jsonl", "quotes": "csv"}}},
+        lambda: ad.open_corpus("docs.jsonl", quotes="csv"),
+    ),
+    "positions": (
+        "index docs.jsonl --engine memory --set positions=false -o x",
+        {"indexes": {"x": {"corpus": "c", "engine": "memory", "positions": False}}},
+        lambda: ad.MemorySettings(positions=False),  # type: ignore[call-arg]
+    ),
+    "pooling": (
+        "index docs.jsonl --engine dense --encoder decoder -o x",
+        {"indexes": {"x": {"corpus": "c", "engine": "dense", "encoder": "decoder"}}},
+        lambda: ad.build_index("docs.jsonl", "x", ad.DenseSettings(encoder="decoder")),
+    ),
+    "qid_field": (
+        "search -i built -t notopics.jsonl -o x.trec",
+        {"topics": {"t": {"source": "notopics.jsonl", "qrels": "qrels.txt"}}},
+        lambda: ad.load_topics("notopics.jsonl"),
+    ),
+    "query_field": (
+        "search -i built -t unclear.jsonl -o x.trec",
+        {"topics": {"t": {"source": "unclear.jsonl", "qrels": "qrels.txt"}}},
+        lambda: ad.load_topics("unclear.jsonl"),
+    ),
+    "duplicates": (
+        "evaluate run.trec -q twice.txt",
+        {"topics": {"t": {"source": "topics.tsv", "qrels": "twice.txt"}}},
+        lambda: ad.evaluate(ONE_TWO, "twice.txt"),
+    ),
+    "qrels_columns": (
+        "evaluate run.trec -q three.csv",
+        {"topics": {"t": {"source": "topics.tsv", "qrels": "three.csv"}}},
+        lambda: ad.load_qrels("three.csv"),
+    ),
+    "k1": (
+        "search -i built -t topics.tsv --k1 -1 -o x.trec",
+        {"systems": {"S": {"index": "x", "k1": -1}}},
+        lambda: ad.BM25(k1=-1),
+    ),
+    "mu": (
+        "search -i built -t topics.tsv --set mu=9 -o x.trec",
+        {"systems": {"S": {"index": "x", "mu": 9}}},
+        lambda: ad.BM25(mu=9),  # type: ignore[call-arg]
+    ),
+    "k": (
+        "fuse run.trec built.trec --set k=-1 -o x.trec",
+        {"systems": {"S": {"index": "x"}, "T": {"index": "x"}, "F": {"fuse": ["S", "T"], "k": -1}}},
+        lambda: ad.fuse([ONE_TWO, ONE_TWO], k=-1),
+    ),
+}
+CALLED = {"query_field": "field", "qrels_columns": "columns"}
+
+
+@pytest.fixture(scope="module")
+def faulty(study: Path) -> Path:
+    files = {
+        "nodocno.jsonl": '{"text": "x"}\n',
+        "several/a.jsonl": '{"docno": "a", "text": "x"}\n',
+        "several/b.csv": "docno,text\nb,x\n",
+        "notopics.jsonl": '{"text": "x"}\n',
+        "unclear.jsonl": '{"qid": "1", "one": "big cats", "two": "small dogs"}\n',
+        "twice.txt": "1 0 a 1\n1 0 a 2\n",
+        "three.csv": "1,a,x\n",
+        "run.trec": "1 Q0 a 1 1.0 run\n",
+        "built.trec": "1 Q0 b 1 1.0 built\n",
+    }
+    for name, text in files.items():
+        (study / name).parent.mkdir(exist_ok=True)
+        (study / name).write_text(text)
+    ad.build_index(study / "docs.jsonl", study / "built", ad.MemorySettings())
+    return study
+
+
+@pytest.mark.parametrize("key", FAULTS)
+def test_each_door_names_a_setting_in_its_own_words(
+    key: str, faulty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(faulty)
+    words, entries, call = FAULTS[key]
+    assert main(words.split()) in (2, 3)
+    shell = capsys.readouterr().err
+    options = options_of(load_command(words.split()[0]).recipe)
+    typed = str(options.get(key, f"--set {key}"))
+    assert re.search(rf"(?<![-\w]){typed}\b", shell), shell
+    for name in {key, *options} - {"runs", "index"}:
+        assert not re.search(rf"(?<![-\w.]){name}=(?!\w)|`{name}[`:=]", shell), shell
+    of_file(faulty, {"engine": "memory"}, None)
+    file = faulty / "experiments" / "x.yaml"
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), **entries}))
+    told = []
+    for door in (lambda: plan_experiment(file), call):
+        with pytest.raises(AdducirError) as error:
+            door()
+        told.append(str(error.value))
+    for message, name in zip(
+        told,
+        (CALLED.get(key, key) if key != "qrels_columns" else key, CALLED.get(key, key)),
+        strict=True,
+    ):
+        assert not re.search(r"(?<![-\w])--[a-z]", message), message
+        assert re.search(rf"`([\w.]+\.)?{name}\b", message), message
 
 
 def test_one_tag_is_one_run(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

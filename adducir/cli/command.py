@@ -42,8 +42,8 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from adducir.cli.help import Explained, see_help
-from adducir.core.errors import InputError, ReplacedError, UsageError
-from adducir.core.recipe import ErrorDetail, Keyed, Recipe, errors_of
+from adducir.core.errors import InputError, ReplacedError, UsageError, Wording, in_files, speaking
+from adducir.core.recipe import Recipe, told
 from adducir.core.registry import Family
 from adducir.core.texts import nearest, sentence
 
@@ -129,6 +129,7 @@ class Option:
             kind, *others = get_args(kind)
             self.count = 1 + len(others) if others and Ellipsis not in others else 0
         self.kind: Any = kind
+        self.is_flag = kind is bool and self.has_flag
         names: Any = get_args(kind) if get_origin(kind) is Literal else ()
         names = next((mark for mark in marks if isinstance(mark, Family)), names)
         self.choices = tuple(map(str, names))
@@ -160,7 +161,7 @@ class Option:
             argument = click.Argument([self.name], metavar=metavar + dots, **details)
             argument.help = meaning  # click before 8.5 does not take it
             return argument
-        if self.kind is bool:
+        if self.is_flag:
             details |= {"is_flag": True, "type": None}
         elif isinstance(value, str | int | float | Path) and str(value) and not self.shown:
             details |= {"default": str(value)}
@@ -262,6 +263,7 @@ class Command(Explained):
         from adducir.core.artifacts import remember
 
         with ExitStack() as claims:
+            claims.enter_context(speaking(wording_of(self.recipe)))
             outputs = _claim(ctx.obj, bool(ctx.params.get("force")), claims)
             if getattr(ctx.obj, "allow_code", False):
                 from adducir.core.planning import allowing_code
@@ -320,36 +322,27 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
         else:
             values.setdefault(catch_all.name, []).append(text)
     try:
-        return recipe.model_validate(values)
+        with speaking(wording_of(recipe)):
+            return recipe.model_validate(values)
     except ValidationError as error:
-        raise UsageError(worded(recipe, errors_of(error)), hint=hint) from error
+        with speaking(wording_of(recipe)):
+            raise UsageError(sentence(told(error)), hint=hint) from error
 
 
-def worded(recipe: type[Recipe], problems: Sequence[ErrorDetail]) -> str:
-    """What is wrong, with keys as users of the command write them."""
+def wording_of(recipe: type[Recipe]) -> Wording:
+    """How a command's users write its settings; what is not an option is a key of a file."""
     options = options_of(recipe)
     takes_any = any(option.is_set and option.is_mapping for option in options.values())
 
     def typed(key: str, value: str = "") -> str:
-        """How users write a key; what is not an option stays."""
-        if key not in options:
-            text = f"`{key}: {value}`" if value else f"`{key}`"
-            return f"--set {key}" if takes_any and not value else text
-        name = str(options[key])  # --key, or --set key
+        if key not in options and not (takes_any and key.isidentifier()):
+            return in_files(key, value)
+        name = str(options.get(key, f"--set {key}"))  # --key, or --set key
+        if value == "true" and key in options and options[key].is_flag:
+            return name
         return name if not value else f"{name}{'=' if ' ' in name else ' '}{value}"
 
-    sentences = []
-    for path, message in ((problem.path, problem.what) for problem in problems):
-        text, separator = message, ": "
-        if isinstance(message, Keyed):
-            text, separator = message.worded(typed), " " if message.follows_key else ": "
-        if path:
-            name = typed(str(path[0]))
-            if len(path) > 1 and path[0] in options and options[str(path[0])].is_set:
-                name += f" {path[1]}"
-            text = f"{name}{separator}{text}"
-        sentences.append(text)
-    return sentence("; ".join(sentences))
+    return typed
 
 
 def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ValidationError
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option, worded
+from adducir.cli.command import Writes, option
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
-from adducir.core.recipe import errors_of, needs, without
-from adducir.core.texts import counted
+from adducir.core.recipe import needs, told, without
+from adducir.core.texts import counted, sentence
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.search_settings import SearchSettings
 
@@ -221,7 +221,7 @@ def _kinds(settings: SearchOptions, index: "Index") -> "tuple[Model | None, Feed
     try:
         return settings.chosen(stated, index.default_model)
     except ValidationError as error:
-        raise UsageError(worded(SearchOptions, errors_of(error))) from error
+        raise UsageError(sentence(told(error))) from error
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

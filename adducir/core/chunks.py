@@ -31,6 +31,7 @@ from adducir.core.errors import (
     UsageError,
     explaining_writes,
     machine_error,
+    worded,
 )
 from adducir.core.executors import HERE, Execution, Place, end_processes
 from adducir.core.files import file_digest, is_stream, link_or_copy, scratch_folder, sync
@@ -126,7 +127,9 @@ def make_chunks(work: Work, folder: Path, execution: Execution = HERE) -> Finish
         sent = work if execution.is_here else pickle.dumps(work)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         message = f"this work cannot be sent to another process: {error}."
-        raise UsageError(message, hint="Run it in this process: --workers 1.") from error
+        raise UsageError(
+            message, hint=f"Run it in this process: {worded('workers', '1')}."
+        ) from error
     failed: dict[int, BaseException] = {}
     try:
         for attempt in range(1 if execution.is_here else ROUNDS):

@@ -9,8 +9,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
+
+from adducir.core import setting
 
 T = TypeVar("T")
 
@@ -53,6 +56,86 @@ _DENIED = re.compile("[Pp]ermission denied|AccessDeniedException")
 _FORBIDDEN = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 
 
+Wording = Callable[[str, str], str]
+"""How a door writes a setting, given its key and its value, which may be empty."""
+
+
+class Keyed(str):
+    """A message that names settings, which each door writes as its users do (:func:`said`).
+
+    As text, they are in backticks, as in experiment files: `key`, or `key: value`.
+    """
+
+    __slots__ = ("follows_key", "keys", "template")
+    template: str  # with {} for each key
+    keys: tuple[str | tuple[str, str], ...]  # keys, or keys with values
+    follows_key: bool  # the message is about a key, which stands before it
+
+    def __new__(
+        cls, template: str, *keys: str | tuple[str, str], follows_key: bool = False
+    ) -> Self:
+        text = template.format(
+            *(f"`{key if isinstance(key, str) else ': '.join(key)}`" for key in keys)
+        )
+        message = super().__new__(cls, text)
+        message.template, message.keys, message.follows_key = template, keys, follows_key
+        return message
+
+    @classmethod
+    def joined(cls, messages: Sequence[str]) -> "str":
+        if len(messages) == 1:
+            return messages[0]
+        keyed = [
+            m if isinstance(m, cls) else cls(m.replace("{", "{{").replace("}", "}}"))
+            for m in messages
+        ]
+        keys = (key for message in keyed for key in message.keys)
+        template = "; ".join(message.template for message in keyed)
+        return cls(template, *keys, follows_key=keyed[0].follows_key)
+
+    def worded(self, say: Wording) -> str:
+        """The message with ``say(key, value)`` for each key; most have no value."""
+        stated = [(key, "") if isinstance(key, str) else key for key in self.keys]
+        return self.template.format(*(say(key, value) for key, value in stated))
+
+
+def in_files(key: str, value: str) -> str:
+    key = _IN_FILES.get(key, key)
+    return f"`{key}: {value}`" if value else f"`{key}`"
+
+
+def in_python(key: str, value: str) -> str:
+    key, parts = _IN_PYTHON.get(key, key), value.split(",")
+    literal = str(parts) if len(parts) > 1 else repr(value)
+    literal = value.capitalize() if value in ("true", "false") or value.isdecimal() else literal
+    return f"`{key}={literal}`" if value else f"`{key}`"
+
+
+_IN_FILES = {"query_field": "field"}
+_IN_PYTHON = {**_IN_FILES, "qrels_columns": "columns"}
+"""What is not called as its option is."""
+
+
+_wording: ContextVar[Wording] = ContextVar("how settings are written", default=in_python)
+
+
+@contextmanager
+def speaking(wording: Wording) -> Iterator[None]:
+    """Inside the block, write settings in messages as this door's users do."""
+    with setting(_wording, wording):
+        yield
+
+
+def said(message: str) -> str:
+    """A message in the words of the current door."""
+    return message.worded(_wording.get()) if isinstance(message, Keyed) else message
+
+
+def worded(key: str, value: str = "") -> str:
+    """A setting as the users of the current door write it, such as ``--key value``."""
+    return _wording.get()(key, value)
+
+
 class AdducirError(Exception):
     """An error shown as one paragraph without a traceback: what is wrong, where, what to do.
 
@@ -71,10 +154,10 @@ class AdducirError(Exception):
         hint: str | None = None,
         absent: bool = False,
     ) -> None:
-        self.what = message
+        self.what = said(message)
         self.path = None if path is None else Path(path)
         self.line = line
-        self.hint = hint
+        self.hint = None if hint is None else said(hint)
         self.absent = absent
         self._parts: tuple[AdducirError, ...] = ()
         super().__init__(self.paragraph())

@@ -21,7 +21,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import Keyed, MachineError, UsageError, worded
 from adducir.core.files import cache_folder
 from adducir.core.processes import cores, keeping_fault_handlers, share_cores
 
@@ -48,11 +48,10 @@ class Execution:
 
     def __post_init__(self) -> None:
         if self.workers < 1:
-            raise UsageError(f"--workers must be 1 or more, not {self.workers}.")
+            raise UsageError(f"{worded('workers')} must be 1 or more, not {self.workers}.")
         if self.ray is not None and (self.slurm is not None or self.workers != 1):
-            raise UsageError(
-                "ray cannot be combined with slurm or --workers: the cluster has its own workers."
-            )
+            message = "{} cannot be combined with {} or {}: the cluster has its own workers."
+            raise UsageError(Keyed(message, "ray", "slurm", "workers"))
 
     @property
     def is_here(self) -> bool:
@@ -251,13 +250,13 @@ class SlurmJobs(Cluster):
         for setting in filter(None, settings.split(",")):
             key, is_set, value = (part.strip() for part in setting.partition("="))
             if not is_set:
-                raise UsageError(f"slurm: {setting!r} is not KEY=VALUE.")
+                raise UsageError(f"{worded('slurm')}: {setting!r} is not KEY=VALUE.")
             options[key] = int(value) if value.isdigit() else value
         cluster, above = options.pop("cluster", None), options.pop("folder", None) or cache_folder()
         if cluster is None and shutil.which("sbatch") is None:  # submitit would run it all here
             raise MachineError(
                 "Slurm jobs cannot be submitted: sbatch is not available.",
-                hint="Run this where it is, or use --workers here.",
+                hint=f"Run this where it is, or use {worded('workers')} here.",
             )
         # Pickles can run code: nobody else may write there.
         self._folder = Path(tempfile.mkdtemp(prefix="slurm-", dir=above))

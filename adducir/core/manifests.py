@@ -18,6 +18,7 @@ from adducir.core.errors import (
     ReplacedError,
     reading_error,
     sorted_error,
+    worded,
 )
 from adducir.core.fingerprint import fingerprint, known_digests
 from adducir.core.json_lines import json_document
@@ -85,7 +86,7 @@ def read_manifest(path: Path) -> Manifest:
         raise ArtifactError("this artifact does not exist.", path=path, hint=hint)
     if not _is_there(path / MANIFEST):
         message = f"this was not created by Adducir: it does not contain a {MANIFEST}."
-        hint = "Give the folder that --output named when it was built."
+        hint = "Give the folder that it was built in."
         raise ArtifactError(message, path=path, hint=hint)
     try:
         stored = json_document(path / MANIFEST)
@@ -145,7 +146,7 @@ def open_artifact(path: Path, *kinds: str) -> Manifest:
         return open_artifact(path, *kinds)
     name, message = next(iter(changed.items()))
     more = f", and so are {len(changed) - 1} others" if len(changed) > 1 else ""
-    hint = "Build it again with --rebuild, or restore it from a copy."
+    hint = f"Build it again ({worded('rebuild', 'true')}), or restore it from a copy."
     message = f"this file is damaged ({message}){more}; the artifact is not used."
     raise ArtifactError(message, path=path / name, hint=hint)
 

@@ -1,10 +1,15 @@
 """Recipes, the users' specifications, and their errors in words."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import is_
+from pathlib import Path, PurePath
+from types import NoneType
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     ClassVar,
     Literal,
@@ -24,7 +29,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import Keyed as Keyed
+from adducir.core.errors import UsageError, said
 from adducir.core.texts import closest, nearest
 
 KeyPath = tuple[str | int, ...]
@@ -48,49 +54,13 @@ _BOUNDS = {
     "less_than": "less than",
     "less_than_equal": "at most",
 }
+_NUMBERS = {int, float, bool, NoneType}
+_OCTAL_OR_HEXADECIMAL = re.compile(r"\s*[-+]?0(?:x[0-9a-fA-F]+|o[0-7]+)\s*", re.ASCII)
+_DECIMAL = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*", re.ASCII)
 
 
 def as_tuple(value: Several) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
-
-
-class Keyed(str):
-    """A message that names keys of a recipe, which each door writes as its users do.
-
-    As text, they are in backticks, as in experiment files: `key`, or `key: value`.
-    """
-
-    __slots__ = ("follows_key", "keys", "template")
-    template: str  # with {} for each key
-    keys: tuple[str | tuple[str, str], ...]  # keys, or keys with values
-    follows_key: bool  # the message is about a key, which stands before it
-
-    def __new__(
-        cls, template: str, *keys: str | tuple[str, str], follows_key: bool = False
-    ) -> Self:
-        text = template.format(
-            *(f"`{key if isinstance(key, str) else ': '.join(key)}`" for key in keys)
-        )
-        message = super().__new__(cls, text)
-        message.template, message.keys, message.follows_key = template, keys, follows_key
-        return message
-
-    @classmethod
-    def joined(cls, messages: Sequence[str]) -> "str":
-        if len(messages) == 1:
-            return messages[0]
-        keyed = [
-            m if isinstance(m, cls) else cls(m.replace("{", "{{").replace("}", "}}"))
-            for m in messages
-        ]
-        keys = (key for message in keyed for key in message.keys)
-        template = "; ".join(message.template for message in keyed)
-        return cls(template, *keys, follows_key=keyed[0].follows_key)
-
-    def worded(self, say: Callable[[str, str], str]) -> str:
-        """The message with ``say(key, value)`` for each key; most have no value."""
-        stated = [(key, "") if isinstance(key, str) else key for key in self.keys]
-        return self.template.format(*(say(key, value) for key, value in stated))
 
 
 @dataclass(frozen=True)
@@ -165,9 +135,12 @@ class Recipe(BaseModel):
     def _with_errors_told(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         wrong: list[tuple[KeyPath, str]] = []
         for name, field in cls.model_fields.items() if isinstance(value, Mapping) else ():
-            stated = value.get(field.alias or name)
+            key = field.alias or name
+            stated = value.get(key)
             if isinstance(stated, bool | list | dict):
                 wrong += _slips(stated, set(_leaves(field.annotation)), (name,))
+            if isinstance(stated, str | PurePath | list | tuple):
+                value = {**value, key: _as_in_files(stated, {*_leaves(field.annotation)})}
         try:
             recipe = handler(value)
         except ValidationError as error:
@@ -213,7 +186,20 @@ def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
 
 
 def told(error: ValidationError) -> str:
-    return "; ".join(map(str, errors_of(error)))
+    """The errors in the words of the current door."""
+    return "; ".join(map(in_words, errors_of(error)))
+
+
+def in_words(problem: ErrorDetail) -> str:
+    if not problem.path:
+        return said(problem.what)
+    key, *below = problem.path
+    place = said(Keyed("{}", str(key)))
+    follows = isinstance(problem.what, Keyed) and problem.what.follows_key
+    if place.startswith("`") and (below or not follows):
+        return f"at `{dotted(problem.path)}`: {said(problem.what)}"
+    place += f" {below[0]}" if below and place == "--set" else ""
+    return f"{place}{'' if follows else ':'} {said(problem.what)}"
 
 
 def errors_of(
@@ -330,10 +316,25 @@ def _shown(value: Any) -> str:
 
 def _leaves(hint: Any) -> Iterator[Any]:
     arguments = get_args(hint)
-    for inner in arguments:
+    for inner in arguments[:1] if get_origin(hint) is Annotated else arguments:
         yield from _leaves(inner)
-    if not arguments:
+    if not arguments and hint is not Ellipsis:
         yield hint
+
+
+def _as_in_files(value: Any, types: Collection[Any]) -> Any:
+    """Text, as the shell has it, as the number that it is in a file, and a path as text."""
+    if isinstance(value, list | tuple):
+        items = [_as_in_files(item, types) for item in value]
+        return value if all(map(is_, items, value)) else items
+    if isinstance(value, PurePath):
+        return str(value) if str in types and Path not in types else value
+    if isinstance(value, str) and _NUMBERS.issuperset(types):
+        if _OCTAL_OR_HEXADECIMAL.fullmatch(value):
+            return int(value, 0)
+        if not value.strip().isdecimal() and _DECIMAL.fullmatch(value):
+            return float(value)
+    return value
 
 
 def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[KeyPath, str]]:

@@ -23,8 +23,8 @@ from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.packages import imported, package_of, points_of, unusable
-from adducir.core.recipe import Recipe, errors_at, one_of, told
-from adducir.core.texts import nearest, sentence, shortened
+from adducir.core.recipe import Keyed, Recipe, errors_at, one_of, told
+from adducir.core.texts import closest, nearest, sentence, shortened
 
 K = TypeVar("K")
 R = TypeVar("R", bound=Recipe)
@@ -135,8 +135,8 @@ class Family(Generic[K]):
         kind, settings = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
         for key in settings:
             if key not in kind.model_fields:
-                message = f"`{key}` {_unknown(kind, name, key)}"
-                raise UsageError(sentence(message))
+                wrong = errors_at(((key,), _unknown(kind, name, key)))
+                raise UsageError(sentence(told(wrong)))
         try:
             return cast("K", kind.model_validate(settings))
         except ValidationError as error:
@@ -214,10 +214,13 @@ def hyperparameters(
     return kind.model_validate(dict(stated))
 
 
-def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> str:
-    listed = ", ".join(f"`{key}`" for key in kind.model_fields) or "none"
-    message = f"is not a hyperparameter of {name}, which has {listed}"
-    return message + nearest(key, [*kind.model_fields, *others])
+def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = ()) -> Keyed:
+    keys = [*kind.model_fields]
+    message = f"is not a hyperparameter of {name}, which has "
+    message += ", ".join(["{}"] * len(keys)) or "none"
+    if match := closest(key, [*keys, *others]):
+        message, keys = f"{message}; did you mean {{}}?", [*keys, match]
+    return Keyed(message, *keys, follows_key=True)
 
 
 def _place_of(kind: type) -> dict[str, Any]:

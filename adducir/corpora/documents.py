@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.texts import refuse_text
 
 LONGEST_DOCNO = 1024
@@ -78,7 +78,7 @@ def check_docno(docno: str, path: Path | None = None, line: int | None = None) -
             f"the docno {docno[:40]!r}... is longer than {LONGEST_DOCNO:,} bytes.",
             path=path,
             line=line,
-            hint="Is it the right field? Choose another with --docno-field, or shorten the docnos.",
+            hint=f"Name another field ({worded('docno_field')}), or shorten the docnos.",
         )
     if docno.split() != [docno] or "\0" in docno:
         message = f"{docno!r} contains white space or a NUL" if docno.strip() else "is empty"

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import read_lines, read_pieces, read_text, suffix_of
 from adducir.core.json_lines import json_objects, read_objects
 from adducir.core.progress import progress
@@ -109,7 +109,7 @@ def with_docnos(
             if docno is not None:
                 what = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
             fields = ", ".join(record) or "no others"
-            hint = f"Name its field with --docno-field; the fields here are {fields}."
+            hint = f"Name its field: {worded('docno_field')}; the fields here are {fields}."
             raise InputError(what, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record
@@ -168,12 +168,12 @@ def tsv_records(
         key = named.index(id_column) if id_column else id_column_of(named, ids)
         if not id_column and named[key] not in ids:
             what = f"the first line is a header, whose {kind} is {header[key]}"
-            progress().note_once(f"{path}: {what} (--{kind}-field names another)")
+            progress().note_once(f"{path}: {what} ({worded(f'{kind}_field')} names another)")
     for line, cells in chain(first, each):
         if header is not None:
             if len(cells) != len(header):
                 what = f"this line has {len(cells)} columns, but the header has {len(header)}."
-                hint = "If quotes enclose cells here, read it with --quotes csv."
+                hint = f"If quotes enclose cells here, read it so: {worded('quotes', 'csv')}."
                 raise InputError(what, path=path, line=line, hint=hint)
             fields = dict(zip(header, cells, strict=True))
             yield line, fields.pop(header[key]), fields

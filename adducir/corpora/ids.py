@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.progress import progress
 
 DOCNO_FIELDS = ("docno", "docid", "doc_id", "_id", "id", "pid")
@@ -54,14 +54,16 @@ def id_field(
     alike = [name for name in first if reads_like_id(name) and _is_unique(name, sample)]
     if len(alike) > 1:
         message = f"several fields may be the {kind}: {', '.join(alike)}."
-        raise InputError(message, path=path, hint=f"Choose one with --{kind}-field.")
+        raise InputError(message, path=path, hint=f"Choose one: {worded(f'{kind}_field')}.")
     if alike:
         _tell(path, kind, alike[0], "")
     return alike[0] if alike else None
 
 
 def _tell(path: Path, kind: str, name: str, more: str) -> None:
-    progress().note_once(f"{path}: the {kind} is {name}{more} (--{kind}-field names another)")
+    progress().note_once(
+        f"{path}: the {kind} is {name}{more} ({worded(f'{kind}_field')} names another)"
+    )
 
 
 def _is_unique(name: str, sample: Sequence[Mapping[str, Any]]) -> bool:

@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
-from adducir.core.errors import InputError, UsageError, reading_error
+from adducir.core.errors import InputError, UsageError, reading_error, worded
 from adducir.core.files import BrokenStream, blocks, suffix_of
 from adducir.core.fingerprint import source_digests
 from adducir.core.json_lines import is_json
@@ -109,7 +109,9 @@ def open_local(
     """
     format = FORMATS.synonyms.get(format or "", format)  # noqa: A001
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
-        what = f"docno_field does not apply to the format {format}, whose docnos are paths."
+        what = (
+            f"{worded('docno_field')} has no effect on the format {format}, whose docnos are paths."
+        )
         raise UsageError(what)
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
@@ -130,12 +132,13 @@ def open_local(
         is_vague = named == "text" and suffix_of(path) not in PACKAGES and not is_cut
         if is_vague and format is None:
             what = "a text file is a single document."
-            hint = "Cut it with --passages 150, say; or give its folder, or --format text."
+            hint = f"Cut it ({worded('passages', '150')}), give its folder, or "
+            hint += f"{worded('format', 'text')}."
             raise InputError(what, path=path, hint=hint)
         if not named:
             raise InputError("its name does not show the format.", path=path, hint=_formats())
     if quotes and "quotes" not in FORMATS.kind(named).model_fields:
-        raise UsageError(f"quotes has no effect on files of the format {named}.")
+        raise UsageError(f"{worded('quotes')} has no effect on files of the format {named}.")
     return LocalCorpus(source, files, named, docno_field, folder, quotes)
 
 
@@ -157,7 +160,7 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
     if wanted is None and len(usual) > 1:
         examples = ", ".join(f"{kind} ({by_format[kind][0].name})" for kind in usual)
         what = f"the folder holds files of several formats: {examples}."
-        hint = f"Read one with --format {usual[-1]}, say, or name a file."
+        hint = f"Read one, such as {worded('format', usual[-1])}, or name a file."
         raise InputError(what, path=folder, hint=hint)
     kind = wanted or next(iter(usual or by_format), "")
     chosen = by_format.get(kind, [])

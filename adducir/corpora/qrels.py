@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
-from adducir.core.errors import InputError, UsageError, gathering
+from adducir.core.errors import InputError, Keyed, UsageError, gathering, worded
 from adducir.core.files import suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, json_value, read_objects
@@ -49,13 +49,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _KEPT = {"first": "first grade", "max": "largest grade"}
-_KEEP = "Keep one of the two judgements: --duplicates first or --duplicates max. Measures such as "
-_KEEP += "alpha_nDCG read judgements by subtopic."
+_KEEP = Keyed(
+    "Keep one of the two judgements: {} or {}. Measures such as alpha_nDCG read judgements by "
+    "subtopic.",
+    *(("duplicates", "first"), ("duplicates", "max")),
+)
 _THREE = QRELS._replace(columns=("qid", "docno", "grade"))
-_FIVE = (
-    "Name the columns to read: --qrels-columns qid,docno,grade,-,- for prels, or "
-    "qid,subtopic,-,docno,grade for judgements by subtopic, with --duplicates max. Preferences "
-    "order documents within a group and are not grades."
+_FIVE = Keyed(
+    "Name the columns to read: {} for prels, or {} for judgements by subtopic, with {}. "
+    "Preferences order documents within a group and are not grades.",
+    ("qrels_columns", "qid,docno,grade,-,-"),
+    ("qrels_columns", "qid,subtopic,-,docno,grade"),
+    ("duplicates", "max"),
 )
 SCHEMA = {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
 
@@ -175,7 +180,8 @@ def load_qrels(
     if not isinstance(source, Path | Iterable):
         raise refused(source, "a source of qrels", "a text, a path, or a list of these")
     if duplicates not in get_args(Duplicates):
-        raise UsageError(f"duplicates: {duplicates!r} is not one of refuse, first and max.")
+        key = worded("duplicates")
+        raise UsageError(f"{key}: {duplicates!r} is not one of refuse, first and max.")
     refuse_text(columns, "columns")
     for name in columns:
         refuse_unless(name, str, "a column", "a text")
@@ -246,7 +252,9 @@ def _read(
             columns = read_columns(regular_columns(data, layout), layout, fields, repeats=repeats)
             return _without_faults(columns, place)
         if len(table.columns) != len(names):
-            reason = f"it has {len(table.columns)} columns, but --qrels-columns names {len(names)}."
+            reason = (
+                f"{worded('qrels_columns')} names {len(names)} columns of {len(table.columns)}."
+            )
             raise InputError(reason, path=place)
         table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
     judged: Any = table
@@ -277,7 +285,7 @@ def _read(
     elif suffix_of(place) == ".csv" and len(first) != len(QRELS.columns):
         shown = b",".join(first).decode(errors="replace")[:60]
         reason = f"the first line must name columns such as qid, docno and grade, not {shown!r}."
-        hint = "Name them with --qrels-columns qid,docno,grade."
+        hint = f"Name them: {worded('qrels_columns', 'qid,docno,grade')}."
         raise InputError(reason, path=place, line=1, hint=hint)
     else:
         columns = read_columns(data, QRELS, fields, repeats=repeats)
@@ -290,7 +298,7 @@ def _subtopic(qrel: Any) -> str:
 
 def _without_faults(columns: Columns, path: Path) -> Columns:
     for fault in columns.faults[:1]:
-        hint = {"five": _FIVE, "duplicate": _KEEP}.get(fault.code)
+        hint: str | None = {"five": _FIVE, "duplicate": _KEEP}.get(fault.code)
         hint = "Did you mean bundled:qrels?" if path in BUNDLED.values() else hint
         raise InputError(fault.message, path=path, line=fault.line or None, hint=hint)
     return columns

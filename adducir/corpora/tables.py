@@ -18,7 +18,7 @@ from typing import Any, Literal
 import polars as pl
 
 from adducir.core.csv_files import LONGEST_CELL
-from adducir.core.errors import AdducirError, InputError, UsageError
+from adducir.core.errors import AdducirError, InputError, UsageError, worded
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import read_objects
@@ -101,7 +101,7 @@ def cells_of(
             begin = 0
     except csv.Error as error:
         message = f"this is not CSV: {error}."
-        hint = "If quotes are part of the text here, read them so with --quotes literal."
+        hint = f"If quotes are part of the text here, read them so: {worded('quotes', 'literal')}."
         raise InputError(message, path=path, line=begin, hint=hint) from error
 
 
@@ -126,7 +126,8 @@ def has_csv_quotes(
         is_csv, begins = _quoting_of(data.decode().replace("\r\n", "\n").split("\n"))
     if begins:
         how, choice = ("enclose cells", "literal") if is_csv else ("are read as text", "csv")
-        progress().note_once(f"{path}: quotes {how} (--quotes {choice} reads them otherwise)")
+        otherwise = f"{worded('quotes', choice)} reads them otherwise"
+        progress().note_once(f"{path}: quotes {how} ({otherwise})")
     return is_csv
 
 
@@ -204,7 +205,7 @@ def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.Data
             for _ in _csv_rows(path, quotes):
                 pass  # the first line that has too many cells is an error
         message = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
-        hint = "If quotes are part of the text here, read them so with --quotes literal."
+        hint = f"If quotes are part of the text here, read them so: {worded('quotes', 'literal')}."
         hint = hint if quote and b'"' in data else ""
         raise InputError(f"this table cannot be read: {message}.", path=path, hint=hint) from error
     frame = frame.select(name for name in frame.columns if name.strip())

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote_plus
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import read_text, suffix_of
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
@@ -221,7 +221,9 @@ def _json_topic(record: dict[str, Any], path: Path, line: int, key: str | None) 
     own = key if key in record else next((name for name in QID_FIELDS if name in record), None)
     qid = as_text(record.pop(own)) if own else None
     if qid is None:
-        hint = f"Add it as one of {', '.join(QID_FIELDS)}, or name its field with --qid-field."
+        hint = (
+            f"Add it as one of {', '.join(QID_FIELDS)}, or name its field: {worded('qid_field')}."
+        )
         raise InputError("this topic lacks a qid.", path=path, line=line, hint=hint)
     fields = {name: "" for name, value in record.items() if value is None} | fields_of(record)
     objects = [key for key in ("vector", "weights", "query") if isinstance(record.get(key), dict)]
@@ -287,7 +289,7 @@ def _tagged_topic(
         if name in fields or name in attributes:
             key = name
     if key is None or (qid_field and key != qid_field.lower()):
-        hint = "Add <number>1</number> to it, or name its field with --qid-field."
+        hint = f"Add <number>1</number> to it, or name its field: {worded('qid_field')}."
         raise InputError("this topic lacks a number.", path=path, line=line, hint=hint)
     qid = fields.pop(key, attributes.get(key, ""))
     if not fields and key in attributes:  # TREC's clinical trials: the text is the query

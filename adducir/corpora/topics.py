@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.packages import required
 from adducir.core.progress import progress
@@ -104,7 +104,8 @@ class Topics(Framed):
         """The queries as text; a UsageError for token weights without text."""
         if self.vectors is not None and self.empty and not self.weighs_words:
             message = f"topic {self.empty[0]} of {self.source} has token weights but no text."
-            hint = "Add its text as `query` or `text`, or read words by --word-weights."
+            weights = worded("word_weights", "true")
+            hint = f"Add its text as `query` or `text`, or read words: {weights}."
             raise UsageError(message, hint=hint)
         return self.queries
 
@@ -170,7 +171,8 @@ def load_topics(
     if isinstance(place, Path):
         raw = read_forms(place, qid_field, quotes)
     elif qid_field or quotes:
-        raise UsageError("qid_field and quotes have no effect on topics of ir_datasets.")
+        key = "qid_field" if qid_field else "quotes"
+        raise UsageError(f"{worded(key)} has no effect on topics of ir_datasets.")
     else:
         raw = _from_dataset(place)
     for topic in raw[:1]:
@@ -265,10 +267,11 @@ def _fields(
             names = texts if len(texts) == 1 else []
         if names and names[0] not in _DEFAULTS and len(filled) > 1:
             others = ", ".join(name for name in present if name != names[0])
-            message = f"queries are the field {names[0]}, not {others} (--query-field names others)"
+            message = f"queries are the field {names[0]}, not {others}"
+            message += f" ({worded('query_field')} names others)"
             progress().note_once(f"{source}: {message}")
     if not names:
         hint = f"The topics' fields are: {', '.join(present) or 'none'}."
-        hint += " Name one with --query-field." if field is None and present else ""
+        hint += f" Name one: {worded('query_field')}." if field is None and present else ""
         raise InputError(reason, path=source, hint=hint)
     return names

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
@@ -204,7 +204,8 @@ def encoder_source(
         located = base and ENCODERS.kind(kind).located(base, folder)
         texts = ENCODERS.make(kind, {"base": located} if located else {})
         if given:
-            raise InputError(f"{', '.join(given)} cannot be set for an encoder of the kind {kind}.")
+            keys = ", ".join(map(worded, given))
+            raise InputError(f"{keys} cannot be set for an encoder of the kind {kind}.")
         return EncoderSource(name, none, none, texts=texts)
     one, comma, other = (part.strip() for part in name.partition(","))
     if comma:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, Keyed, worded
 from adducir.core.texts import listed
 from adducir.encoders.settings import EncodingSettings
 from adducir.models.folders import (
@@ -44,8 +44,10 @@ _OLD_MODES = {
     "pooling_mode_lasttoken": "lasttoken",
 }
 _PROMPTS = {"query": ("query",), "document": ("document", "passage", "corpus")}
-_ASK = "Set them, such as `--set pooling=first --set similarity=dot` (in files and Python the same "
-_ASK += "keys): the model's card says which, or mteb's entry."
+_ASK = Keyed(
+    "Set them, such as {} and {}: the model's card says which, or mteb's entry.",
+    *(("pooling", "first"), ("similarity", "dot")),
+)
 
 
 class Fact(NamedTuple):
@@ -105,7 +107,7 @@ def state(
     attention = attention_of(config_of(source, side))
     if attention is None and stated_values.get("attention") is not None:
         message = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(message, path=folder, hint="Leave `attention` out.")
+        raise InputError(message, path=folder, hint=f"Leave {worded('attention')} out.")
     if attention == "bidirectional":
         facts["attention"] = Fact(attention, FILES)
     if source.runs_code:
@@ -125,7 +127,7 @@ def state(
         raise InputError(
             f"its prompts are named {listed(sorted(named))}: none is for queries.",
             path=folder / SENTENCE_SETTINGS,
-            hint="Set `query_prompt` to one of these names or to a text; to '' for none.",
+            hint=f"Set {worded('query_prompt')} to one of these or to a text; to '' for none.",
         )
     if "similarity" not in facts and modules_of(folder):
         facts["similarity"] = Fact("cosine", ASSUMED)
@@ -138,7 +140,8 @@ def state(
         raise InputError(
             f"the first token of a {seen.title} sees no other and is the same for all texts.",
             path=folder,
-            hint="Set `pooling` to last or mean, or `attention` to bidirectional.",
+            hint=f"Set {worded('pooling')} to last or mean, or {worded('attention')} to "
+            "bidirectional.",
         )
     missing = [name for name in ("pooling", "similarity") if name not in facts]
     if missing:
@@ -160,10 +163,10 @@ def check_sparse(source: ModelSource, attention: Attention | None = None) -> Att
         raise InputError(message, path=source.folder, hint=seen.use)
     if attention is not None and stated is None:
         message = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(message, path=source.folder, hint="Leave `attention` out.")
+        raise InputError(message, path=source.folder, hint=f"Leave {worded('attention')} out.")
     if seen.kind == "causal-lm" and attention is None and stated == "causal":
         message = f"a plain {seen.title} does not state that it is a learned sparse encoder."
-        hint = f"If it is, set `attention` (causal, or bidirectional). {seen.use}"
+        hint = f"If it is, set {worded('attention')} (causal, or bidirectional). {seen.use}"
         raise InputError(message, path=source.folder, hint=hint)
     return attention or stated
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from adducir.core.artifacts import MISSING, clear_up_if_free, publishing_results
 from adducir.core.config import load, read
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import ArtifactError, InputError, UsageError, in_files, speaking
 from adducir.core.files import study_folder, writing_text
 from adducir.core.fingerprint import is_known
 from adducir.core.planning import planning
@@ -25,6 +25,7 @@ from adducir.tables.report_data import Curve
 from adducir.tables.table import ResultTable
 
 
+@speaking(in_files)
 def plan_experiment(
     path: Path,
     overrides: tuple[str, ...] = (),
@@ -189,6 +190,7 @@ class Outcome:
         return next(iter(self.tables.values()))
 
 
+@speaking(in_files)
 def run_experiment(
     plan: ExperimentPlan, *, context: Context | None = None, allow_code: bool = False
 ) -> Outcome:

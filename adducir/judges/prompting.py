@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from adducir.core.config import load, validate
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import nearest
@@ -266,7 +266,8 @@ def refuse_empty_queries(queries: Mapping[str, str]) -> None:
             topic = f"topic {qid} has no query" if qid else "a query is empty"
             raise UsageError(
                 f"{topic}, so that a model's answers about it mean nothing.",
-                hint="Leave it out of the topics, or name the field to read: --query-field.",
+                hint="Leave it out of the topics, or name the field to read: "
+                f"{worded('query_field')}.",
             )
 
 

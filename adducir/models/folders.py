@@ -51,7 +51,7 @@ _BARE = ("Model", "Encoder", "Contriever", "DotNLL_LN", "Dot_NLL_LN", "Model2", 
 _BOTH_WAYS = {"xlnet", "bert-generation", "prophetnet"}
 _SPARSE = {"SpladePooling", "SparseAutoEncoder", "SparseStaticEmbedding", "IDF"}
 _USES: dict[FolderKind, str] = {
-    "encoder": "Use it as an encoder (`--encoder {}`) or a reranker (`maxsim:{}`).",
+    "encoder": "Use it as an encoder or a reranker (`maxsim:{}`).",
     "transformer": "Use it as an encoder whose pooling and similarity you set, as a reranker "
     "(`maxsim:{}`), or as the base of a training.",
     "masked-lm": "Use it as a learned sparse encoder if it is a SPLADE (`adducir encode "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adducir.core.artifacts import MISSING, build, out_of_date, parts_folder
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import AdducirError, InputError, in_files, speaking
 from adducir.core.files import scratch_folder
 from adducir.core.manifests import Manifest
 from adducir.core.progress import progress
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adducir.training.data import TrainingData
 
 
+@speaking(in_files)
 def train_model(
     trainable: Trainable[Any], output: Path, *, device: str = "auto", rebuild: bool = False
 ) -> Manifest | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from adducir.core import setting
 from adducir.core.artifacts import OUT_OF_DATE, UNKNOWN, is_current, out_of_date
 from adducir.core.config import RecipeFile, load, validate
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import AdducirError, InputError, in_files, speaking
 from adducir.core.files import study_folder
 from adducir.core.fingerprint import canonical
 from adducir.core.manifests import MANIFEST, artifact_fingerprint, read_manifest
@@ -176,6 +176,7 @@ KINDS: Family[Trainable[Any]] = Family(
 )
 
 
+@speaking(in_files)
 def open_training(
     recipe: Path | RecipeFile, changes: Sequence[str] = (), *, folder: Path | None = None
 ) -> Trainable[Any]:
@@ -199,7 +200,7 @@ _comparing: ContextVar[bool] = ContextVar("comparing a model with its recipe", d
 
 def note_older(model: Path) -> None:
     """Note that a trained model differs from what the recipe beside it now states."""
-    names = (model.with_name(f"{model.name}{suffix}") for suffix in RECIPES)
+    names = (Path(f"{model}{suffix}") for suffix in RECIPES)
     path = next(filter(Path.is_file, names), None)
     if path is None or not (model / MANIFEST).is_file() or _comparing.get():
         return

@@ -67,7 +67,11 @@ def here(tmp_path, monkeypatch):
         ("compare list.json", 3, "neither {qid: {measure: value}} nor"),
         ("experiment merge.yaml", 3, "'<<' takes a mapping or a list"),
         ("experiment control.yaml", 3, "this is not YAML"),
-        ("encode -c pets.jsonl -m minilm -o v --set ray=a --set slurm=b", 2, "combined with slurm"),
+        (
+            "encode -c pets.jsonl -m minilm -o v --set ray=a --set slurm=b",
+            2,
+            "combined with --set slurm",
+        ),
         ("complementary-evidence hotpotqa no.json -o q.jsonl", 2, "does not contain any"),
         ("verify empty", 3, "this is not a study's archive"),
         ("compare same.csv", 3, "nDCG@5, ndcg_cut_5 are the same measure"),

@@ -79,7 +79,7 @@ def test_quotes_of_a_csv_writer_enclose_cells(write, quoting):
     with Notes() as notes:
         documents = list(open_corpus(path))
     assert [[one.docno, *one.fields.values()] for one in documents] == PASSAGES[1:]
-    assert "--quotes literal" in notes.lines[0]
+    assert "quotes='literal'" in notes.lines[0]
     judged = [["query-id", "corpus-id", "score"], ["1", '"Heroes', "1"], ["2", 'a"b"', "0"]]
     assert load_qrels(write(as_csv(judged, quoting), "q.tsv")).frame["docno"].to_list() == [
         '"Heroes',
@@ -92,14 +92,14 @@ def test_a_quoted_docno_alone_is_text_and_a_setting_says_otherwise(write):
     path = write(plain(rows), "q.tsv")
     with Notes() as notes:
         assert load_qrels(path).frame["docno"][0] == '"Heroes"'
-    assert "--quotes csv" in notes.lines[0]
+    assert "quotes='csv'" in notes.lines[0]
     assert load_qrels(path, quotes="csv").frame["docno"][0] == "Heroes"
     documents = write('a\t"x"\nb\t"y\nz"\n', "c.tsv")
     with pytest.raises(InputError) as caught:
         list(open_corpus(documents))
     assert caught.value.line == 3
     assert [d.fields["text"] for d in open_corpus(documents, quotes="csv")] == ["x", "y\nz"]
-    with pytest.raises(AdducirError, match="quotes has no effect"):
+    with pytest.raises(AdducirError, match="`quotes` has no effect"):
         open_corpus(write([{"id": "a", "text": "b"}]), quotes="csv")
 
 
@@ -236,7 +236,7 @@ def test_a_choice_of_the_docno_is_said(write):
         list(open_corpus(write(V2_PASSAGE)))
     assert notes.lines == [notes.lines[0]]
     assert "the docno is pid, not docid" in notes.lines[0]
-    assert "--docno-field" in notes.lines[0]
+    assert "`docno_field`" in notes.lines[0]
     assert [d.docno for d in open_corpus(write(V2_PASSAGE), docno_field="docid")][:2] == [
         "msmarco_doc_00_0"
     ] * 2
@@ -484,7 +484,7 @@ def test_qrels_of_others_are_the_same_judgements(write, content, name, options):
         ("1 2 0 clueweb09-en0003 1\n", "subtopic qrels"),
         ("1.EC.AB F:Ret,C:Not F:Rnkd FR940303-1-00022 1\n", "trec_eval's preferences"),
         ("1 0 clueweb09-en0003 3 1\n", "prels|subtopic"),
-        ("1 0 a 1\n1 0 a 0\n", "--duplicates"),
+        ("1 0 a 1\n1 0 a 0\n", "duplicates="),
         ('{"query-id": "q", "corpus-id": "d"}\n', "score"),
         ('{"query-id": "q", "corpus-id": "d", "score": "high"}\n', "not a number"),
     ],
