@@ -87,12 +87,13 @@ def prepare(options: argparse.Namespace, folder: Path) -> None:
     (folder / "queries.json").write_text(json.dumps(queries))
 
 
+def read_tokens(folder: Path) -> list[str]:
+    return json.loads((folder / "tokens.json").read_text())
+
+
 def vectors(folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
     """Docnos, and their tokens with weights."""
-    matrix, names = (
-        sp.load_npz(folder / "matrix.npz"),
-        json.loads((folder / "tokens.json").read_text()),
-    )
+    matrix, names = sp.load_npz(folder / "matrix.npz"), read_tokens(folder)
     for row in range(matrix.shape[0]):
         part = slice(*matrix.indptr[row : row + 2])
         named = map(names.__getitem__, matrix.indices[part].tolist())
@@ -100,27 +101,47 @@ def vectors(folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
 
 
 def adducir(folder: Path, depth: int) -> Search:
-    from adducir.corpora.sources import open_corpus
+    from adducir.corpora.documents import Document
     from adducir.indexes.engines import build_index, open_index
+    from adducir.indexes.memory.build import Arrived
+    from adducir.indexes.memory.impacts import IMPACT_FILES
     from adducir.indexes.models import Impact
     from adducir.indexes.settings import TokenWeightSettings
 
-    source = folder / "documents.jsonl"
-    if not source.exists():
-        with source.open("w") as file:
-            for docno, vector in vectors(folder):
-                file.write(json.dumps({"id": docno, "vector": vector}) + "\n")
-    settings = TokenWeightSettings(weights=source)
-    build_index(open_corpus(str(source)), folder / "adducir", settings)
-    index = open_index(folder / "adducir")
-    files = [path for path in (folder / "adducir").iterdir() if path.suffix == ".npy"]
-    postings = sp.load_npz(folder / "matrix.npz").nnz
-    print(f"{sum(path.stat().st_size for path in files) / postings:.2f} bytes a posting")
+    matrix, names = sp.load_npz(folder / "matrix.npz"), read_tokens(folder)
+    docnos = [f"d{row:08}" for row in range(matrix.shape[0])]
+
+    class Passages:
+        default_fields, source = ("text",), "matrix"
+
+        def __iter__(self) -> Iterator[Document]:
+            return (Document(docno, {"text": ""}) for docno in docnos)
+
+        def size_hint(self) -> int:
+            return len(docnos)
+
+        def identity(self) -> dict[str, Any]:
+            return {"documents": len(docnos)}
+
+    def take(arrived: Any, *_: Any) -> None:
+        starts, ids = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+        arrived._add(docnos, starts, ids, matrix.data)
+        arrived._names = names
+
+    path = folder / "adducir"
+    if not path.exists():
+        Arrived.take_weights = take  # no JSON lines between, of a million passages
+        (weights := folder / "weights.jsonl").touch()
+        build_index(Passages(), path, TokenWeightSettings(weights=weights))
+    index = open_index(path)
+    size = sum((path / name).stat().st_size for name in IMPACT_FILES.values())
+    print(f"{size / matrix.nnz:.2f} bytes a posting", file=sys.stderr)
 
     def search(queries: Vectors) -> tuple[Any, Any]:
         hits = index.search(queries, Impact(), depth=depth, threads=1)
-        ends = np.cumsum(hits.counts)[:-1]
-        return np.split(hits.docnos.to_numpy(), ends), np.split(hits.scores, ends)
+        ends = np.cumsum(hits.counts)
+        parts = [slice(end - count, end) for end, count in zip(ends, hits.counts, strict=True)]
+        return [hits.docnos[part] for part in parts], [hits.scores[part] for part in parts]
 
     return search
 
@@ -129,7 +150,7 @@ def splade_index(folder: Path, depth: int) -> Search:
     from splade_index.numba.retrieve_utils import _retrieve_numba_functional
 
     matrix = sp.load_npz(folder / "matrix.npz").tocsc()
-    names = json.loads((folder / "tokens.json").read_text())
+    names = read_tokens(folder)
     numbers = {token: number for number, token in enumerate(names)}
     data, indices = matrix.data.astype(np.float32), matrix.indices.astype(np.int32)
     scores = {"data": data, "indices": indices, "indptr": matrix.indptr.astype(np.int32)}
@@ -145,14 +166,39 @@ def splade_index(folder: Path, depth: int) -> Search:
     return search
 
 
+def write_pisa(folder: Path) -> None:
+    """PISA's postings, in a second instead of its package's minutes."""
+    from pyterrier_pisa import _pisathon
+
+    matrix, names = sp.load_npz(folder / "matrix.npz"), read_tokens(folder)
+    postings, out = matrix.tocsc(), folder / "pisa"
+    postings.sort_indices()
+    counts = np.diff(postings.indptr)
+    terms = sorted(np.flatnonzero(counts).tolist(), key=lambda term: names[term].encode())
+    out.mkdir()
+    (out / "fwd.documents").write_text("".join(f"d{n:08}\n" for n in range(matrix.shape[0])))
+    (out / "fwd.terms").write_text("".join(f"{names[term]}\n" for term in terms))
+    sums = np.asarray(matrix.sum(axis=1, dtype=np.uint32)).ravel()
+    np.concatenate([[len(sums)], sums]).astype(np.uint32).tofile(out / "inv.sizes")
+    with (out / "inv.docs").open("wb") as docs, (out / "inv.freqs").open("wb") as weights:
+        docs.write(np.array([1, len(sums)], dtype=np.uint32).tobytes())
+        for term in terms:
+            part, size = slice(*postings.indptr[term : term + 2]), counts[term : term + 1]
+            docs.write(np.concatenate([size, postings.indices[part]]).astype(np.uint32).tobytes())
+            weights.write(np.concatenate([size, postings.data[part]]).astype(np.uint32).tobytes())
+    for name, lexicon in (("documents", "doclex"), ("terms", "termlex")):
+        _pisathon.build_binlex(str(out / f"fwd.{name}"), str(out / f"fwd.{lexicon}"))
+    about = {"type": "sparse_index", "format": "pisa", "package_hint": "pyterrier-pisa"}
+    (out / "pt_meta.json").write_text(json.dumps(about | {"stemmer": "none"}))
+
+
 def pisa(folder: Path, depth: int) -> Search:
     import pandas as pd
     from pyterrier_pisa import PisaIndex
 
-    index = PisaIndex(str(folder / "pisa"), stemmer="none", stops="none", threads=1)
     if not (folder / "pisa").exists():
-        documents = ({"docno": docno, "toks": vector} for docno, vector in vectors(folder))
-        index.toks_indexer(scale=1.0).index(documents)
+        write_pisa(folder)
+    index = PisaIndex(str(folder / "pisa"), stemmer="none", stops="none", threads=1)
 
     def searching(algorithm: str) -> Search:
         settings = {"threads": 1, "toks_scale": 1.0, "query_algorithm": algorithm}
@@ -195,7 +241,7 @@ def seismic(folder: Path, depth: int) -> Search:
     """The fastest of some settings whose recall of the matrix product's best is .95."""
     from seismic import SeismicDataset, SeismicIndex, get_seismic_string
 
-    names = json.loads((folder / "tokens.json").read_text())
+    names = read_tokens(folder)
     matrix = sp.load_npz(folder / "matrix.npz").astype(np.float32)
     kind, dataset, text = get_seismic_string(), SeismicDataset(), np.array(names)
     for row in range(matrix.shape[0]):

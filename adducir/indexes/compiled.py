@@ -16,6 +16,7 @@ from numba.extending import intrinsic
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _SOURCES: dict[str, set[str]] = {}
+_GLOBALS: dict[str, dict[str, Any]] = {}
 
 
 def kernel(function: _Function, *, allocates: bool = True) -> _Function:
@@ -24,7 +25,7 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     Division by 0 is infinity, as in NumPy. A kernel that does not create arrays does not count
     references to its arguments either, because that takes longer than a short loop. By default,
     numba checks only a function's own file for changes and could use stale code; here it checks all
-    files with kernels that it may call.
+    files with kernels that it may call, and the numbers that these import from others.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": allocates}
     try:
@@ -33,6 +34,7 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
         return cast("_Function", numba.njit(**options)(function))
     source = function.__code__.co_filename
     sources = _SOURCES.setdefault(source, {source})
+    _GLOBALS[source] = function.__globals__
     for value in function.__globals__.values():
         code = getattr(getattr(value, "py_func", None), "__code__", None)
         if code is not None:
@@ -40,7 +42,13 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     kept: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(kept, "_source_stamp"):
         stats = [Path(source).stat() for source in sorted(sources)]
-        kept._source_stamp = tuple((stat.st_mtime, stat.st_size) for stat in stats)
+        numbers = [
+            (name, value)
+            for source in sorted(sources)
+            for name, value in sorted(_GLOBALS[source].items())
+            if type(value) in (int, float)
+        ]
+        kept._source_stamp = (*((stat.st_mtime, stat.st_size) for stat in stats), *numbers)
     return cast("_Function", compiled)
 
 
@@ -65,3 +73,22 @@ def _fetch(_: Any, array: Any, place: Any) -> Any:
 
 
 fetch: Any = intrinsic(_fetch)
+
+
+def _exceeding(_: Any, array: Any, start: Any, threshold: Any) -> Any:
+    """Which of the 64 values from ``array[start]`` on exceed the threshold, as bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        held = context.make_array(signature.args[0])(context, builder, values[0])
+        kind, number = ir.VectorType(values[2].type, 64), cgutils.int32_t
+        address = builder.bitcast(builder.gep(held.data, [values[1]]), kind.as_pointer())
+        loaded = builder.load(address, align=array.dtype.bitwidth // 8)
+        empty = ir.Constant(kind, ir.Undefined)
+        first = builder.insert_element(empty, values[2], number(0))
+        same = builder.shuffle_vector(first, empty, ir.Constant(ir.VectorType(number, 64), None))
+        return builder.bitcast(builder.icmp_unsigned(">", loaded, same), ir.IntType(64))
+
+    return types.uint64(array, types.uint64, array.dtype), generate
+
+
+exceeding: Any = intrinsic(_exceeding)

@@ -85,7 +85,7 @@ OPENERS = {
 }
 """What opens artifacts that need no options: importing all settings takes longer than a search."""
 VERSIONS = {"lucene": 1, "memory": 4, "dense": 3}
-IMPACTS_VERSION = 5
+IMPACTS_VERSION = 6
 
 
 def holds_impacts(recipe: Mapping[str, Any]) -> bool:

@@ -1,5 +1,7 @@
 """Token weights against brute force: drawn weights, queries and depths, in up to three windows."""
 
+import importlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +23,7 @@ from adducir.indexes.models import BM25, DPH, QLD, Impact, Okapi
 from adducir.indexes.settings import MemorySettings
 
 READY = MemorySettings(language="pretokenized")
-DOCUMENTS = 70_000  # two whole windows of documents and a part of one
+DOCUMENTS = 20_000  # two whole windows of documents and a part of one
 Query = Mapping[int, float]
 
 
@@ -108,7 +110,8 @@ WEIGHTS = {
     "integers": st.integers(1, 12).map(float),
     "reals": st.floats(2**-7, 3, width=32),
     "with zeros": st.sampled_from([0.0, 1.0, 0.25]),
-    "beyond 16 bits": st.integers(1, 5000).map(float),
+    "large": st.integers(1, 5000).map(float),
+    "beyond 32 bits": st.integers(1, 2**24).map(float),
 }
 
 
@@ -119,7 +122,7 @@ def test_three_windows(
     weights: str, data: st.DataObject, large: tuple[MemoryIndex, np.ndarray]
 ) -> None:
     queries = st.dictionaries(st.integers(0, 24), WEIGHTS[weights], max_size=24)
-    depth = data.draw(st.sampled_from([1, 10, 100, 1000, 40_000, DOCUMENTS, None]))
+    depth = data.draw(st.sampled_from([1, 10, 100, 1000, 12_000, DOCUMENTS, None]))
     hold(*large, data.draw(st.lists(queries, min_size=1, max_size=3)), depth)
 
 
@@ -128,8 +131,28 @@ def test_ties_at_the_cut_go_to_the_lower_docno(tmp_path: Path) -> None:
     matrix[5::2, 1] = 2
     index = index_of(matrix, tmp_path)
     for weight in (1.0, 0.3):
-        for depth in (3, 40, 34_999):
+        for depth in (3, 40, 9_999):
             hold(index, matrix, [{0: weight}, {1: weight, 0: weight}], depth)
+
+
+def test_a_first_window_that_suggests_too_much(tmp_path: Path) -> None:
+    matrix = np.ones((DOCUMENTS, 2), dtype=np.float32)
+    matrix[:900, 0] = 50 + np.arange(900) % 200
+    index = index_of(matrix, tmp_path)
+    queries: list[Query] = [{0: 1.0}, {1: 0.3, 0: 1.0}, {0: 3.0, 1: 2.0**24}]
+    for depth in (899, 900, 901, 1500):
+        hold(index, matrix, queries, depth)
+
+
+def test_numbers_from_other_files_are_compiled_anew(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "from adducir_sizes import SIZE\nfrom adducir.indexes.compiled import inner\n"
+    (tmp_path / "adducir_loops.py").write_text(f"{source}\n@inner\ndef size():\n    return SIZE\n")
+    for size in (3, 4):
+        (tmp_path / "adducir_sizes.py").write_text(f"SIZE = {size}{' ' * size}\n")
+        for name in ("adducir_sizes", "adducir_loops"):
+            sys.modules.pop(name, None)
+        assert importlib.import_module("adducir_loops").size() == size
 
 
 def test_queries_of_more_terms_than_sums_are_accurate_for(tmp_path: Path) -> None:

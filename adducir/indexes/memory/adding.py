@@ -211,6 +211,12 @@ def still_above(threshold: float, sums: Array, found: Array, count: Any) -> Any:
 
 
 @inner
+def place_of(bit: Any) -> Any:
+    """Of a word's only bit."""
+    return U(_BIT[(bit * U(_DE_BRUIJN)) >> U(58)])
+
+
+@inner
 def take_marks(marks: Array, found: Array) -> Any:
     """Turn marks into found documents, ascending; returns how many."""
     count = U(0)
@@ -219,7 +225,7 @@ def take_marks(marks: Array, found: Array) -> Any:
         marks[word] = U(0)
         while bits != U(0):
             lowest = bits & (~bits + U(1))
-            found[count] = (word << U(6)) + U(_BIT[(lowest * U(_DE_BRUIJN)) >> U(58)])
+            found[count] = (word << U(6)) + place_of(lowest)
             count += U(1)
             bits ^= lowest
     return count

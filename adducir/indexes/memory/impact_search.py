@@ -1,24 +1,28 @@
 """Compiled search of token weights: every document's dot product, window by window.
 
-A window of 32,768 documents has a sum of 16 bits each, 64 kB, which stay in the processor's cache.
-Columns are added by vector instructions, a dozen documents in the time of one posting; a vectorised
-scan then finds the sums above the lowest one that is still wanted. Sums are scores if the query
-and the index have integers that fit (:class:`.impacts.Plan`), and otherwise upper bounds. Then all
-documents that may be in the ranking are kept, and scored in doubles at the end, their terms in the
-query's order: scores and ranks do not depend on how the sums are rounded.
+A window of 8,192 documents has a sum of 32 bits each, 32 kB, which stay in the processor's first
+cache. Columns are added by vector instructions, a dozen documents in the time of one posting; a
+vectorised scan then finds the sums above the lowest one that is still wanted. Sums are scores if
+the query and the index have integers that fit (:class:`.impacts.Plan`), and otherwise upper bounds.
+Then all documents that may be in the ranking are kept, and scored in doubles at the end, their
+terms in the query's order: scores and ranks do not depend on how the sums are rounded.
+
+The first window suggests how low the last hit's sum will be. If fewer documents exceed that than
+are wanted, the search is repeated without it.
 
 Indices are unsigned because numba checks signed ones for negative values; places and documents are
 clipped, and ranges were checked when the index was opened, so that a damaged index cannot point
 outside an array.
 """
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import fetch, inner, kernel
-from adducir.indexes.memory.adding import position
+from adducir.indexes.compiled import exceeding, fetch, inner, kernel
+from adducir.indexes.memory.adding import place_of, position
 from adducir.indexes.memory.exhaustive import keep_best, lower_bound, order
 from adducir.indexes.memory.impacts import BLOCK, WINDOW, Impacts, Plan
 from adducir.indexes.memory.scoring import Queries
@@ -26,65 +30,97 @@ from adducir.indexes.memory.scoring import Queries
 U, U16, U32, F64 = np.uint64, np.uint16, np.uint32, np.float64
 _INSIDE = np.uint64(WINDOW - 1)
 _PLACES = 1 << 16  # of sums, more than a window's, so that any place is inside
-_AHEAD = 4  # lines of the next term that are fetched while a term is added
-_TOP = 15  # the highest bit of a sum
-_CHUNK, _PART = 64, 16  # sums scanned at a time
+_AHEAD = 192  # postings of the next term that are fetched while a term is added
+_TOP, _BITS = 31, 8  # the highest bit of a sum; how many bits of a first threshold are found
+_CHUNK = 64  # sums scanned at a time
 _OTHERS = 64
-_FEW = 24  # documents of a window that are looked up among a term's places one by one
-_SAMPLE = 256  # of so many documents per hit, the last hit's sum begins the search
+_FEW = 8  # documents of a window that are looked up among a term's places one by one
+
+
+class Scratch(NamedTuple):
+    """A thread's working space."""
+
+    sums: Array
+    docs: Array
+    found: Array
+    terms: Array
+    multipliers: Array
+    cursors: Array
 
 
 @inner
-def _add_column(sums: Array, column: Array, multiplier: Any) -> None:
+def _add_two(sums: Array, a: Array, b: Array, x: Any, y: Any) -> None:
     for place in range(len(sums)):
-        sums[place] = U16(sums[place] + U16(multiplier * U16(column[place])))
+        sums[place] = U32(sums[place] + U32(x * U32(a[place])) + U32(y * U32(b[place])))
 
 
 @inner
-def _add_scaled_column(sums: Array, column: Array, multiplier: Any) -> None:
-    """The product in two parts, so that everything has 16 bits and more is added at a time."""
-    high, low = U16(multiplier >> U16(8)), U16(multiplier & U16(255))
+def _add_four(
+    sums: Array, a: Array, b: Array, c: Array, d: Array, x: Any, y: Any, z: Any, w: Any
+) -> None:
     for place in range(len(sums)):
-        byte = U16(column[place])
-        rest = U16(U16(U16(byte * low) + U16(255)) >> U16(8))
-        sums[place] = U16(sums[place] + U16(U16(byte * high) + rest))
+        two = U32(U32(x * U32(a[place])) + U32(y * U32(b[place])))
+        other = U32(U32(z * U32(c[place])) + U32(w * U32(d[place])))
+        sums[place] = U32(sums[place] + U32(two + other))
+
+
+@inner
+def _add_columns(sums: Array, columns: Array, multipliers: Array, cursors: Array) -> None:
+    """Add an even number of columns, several at a time: sums are read and written less often."""
+    width, size, n = U(len(sums)), U(len(cursors)), U(0)
+    while n < size:
+        i, j, x, y = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
+        a, b = columns[i : i + width], columns[j : j + width]
+        n += U(2)
+        if n == size:
+            _add_two(sums, a, b, x, y)
+        else:
+            i, j, z, w = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
+            c, d = columns[i : i + width], columns[j : j + width]
+            _add_four(sums, a, b, c, d, x, y, z, w)
+            n += U(2)
+    for place in range(size):
+        cursors[place] += width
 
 
 @inner
 def _add_postings(sums: Array, places: Array, weights: Array, multiplier: Any) -> None:
     for i in range(U(len(places))):
-        sums[places[i]] = U16(sums[places[i]] + U16(U16(weights[i]) * U16(multiplier)))
-
-
-@inner
-def _add_scaled_postings(sums: Array, places: Array, weights: Array, multiplier: Any) -> None:
-    for i in range(U(len(places))):
-        added = (U32(weights[i]) * U32(multiplier) + U32(255)) >> U32(8)
-        sums[places[i]] = U16(sums[places[i]] + U16(added))
-
-
-@inner
-def _exceed(sums: Array, start: Any, size: Any, threshold: Any) -> Any:
-    """Whether one of ``size`` sums exceeds the threshold; without a branch, to be vectorised."""
-    above: Any = U16(0)
-    for place in range(start, start + U(size)):
-        above = U16(above | U16(sums[place] > threshold))
-    return above
+        sums[places[i]] = U32(sums[places[i]] + U32(U32(weights[i]) * U32(multiplier)))
 
 
 @inner
 def _collect(
     sums: Array, width: Any, base: Any, threshold: Any, docs: Array, found: Array, count: Any
 ) -> Any:
-    """Append the window's documents whose sum exceeds the threshold; returns how many there are."""
+    """Append the window's documents whose sum exceeds the threshold; returns how many there are.
+
+    Sums are left zero.
+    """
     for chunk in range(U(0), width, U(_CHUNK)):
-        if _exceed(sums, chunk, _CHUNK, threshold):
-            for part in range(chunk, min(chunk + U(_CHUNK), width), U(_PART)):
-                if _exceed(sums, part, _PART, threshold):
-                    for place in range(part, min(part + U(_PART), width)):
-                        docs[count], found[count] = base + place, sums[place]
-                        count += U(sums[place] > threshold)
+        bits = exceeding(sums, chunk, threshold)
+        while bits != U(0):
+            lowest = bits & (~bits + U(1))
+            place = chunk + place_of(lowest)
+            docs[count], found[count] = base + place, sums[place]
+            count += U(place < width)
+            bits ^= lowest
+        for place in range(chunk, chunk + U(_CHUNK)):
+            sums[place] = U32(0)
     return count
+
+
+@inner
+def _threshold(sums: Array, width: Any, rank: Any, slack: Any) -> Any:
+    """A sum that at least ``rank`` of the window's documents exceed, or 0."""
+    greatest: Any = U32(0)
+    for place in range(width):
+        greatest = max(greatest, sums[place])
+    top = _TOP
+    while top > _BITS and U32(greatest >> U32(top)) == U32(0):
+        top -= 1
+    least = np.int64(lower_bound(sums, width, rank, top, _BITS)) - max(slack, np.int64(0))
+    return U32(max(least, np.int64(1)) - np.int64(1))
 
 
 @inner
@@ -94,68 +130,73 @@ def _find(
     multipliers: Array,
     slack: Any,
     depth: Any,
-    cursors: Array,
-    sums: Array,
-    docs: Array,
-    found: Array,
+    is_guess: Any,
+    scratch: Scratch,
 ) -> Any:
-    """Write the documents that may be the best, ascending, and their sums; returns how many."""
-    shape, size = impacts.shape, U(len(terms))
-    documents, columns, windows = U(shape.documents), shape.columns, U(shape.windows)
-    count: Any = U(0)
-    limit: Any = U(depth + 1)
-    threshold: Any = U16(0)
+    """Write the documents that may be the best, ascending, and their sums.
+
+    Returns how many, and whether no other can be: with ``is_guess``, documents below a score that
+    the first window suggests are left out.
+    """
+    sums, docs, found, cursors = scratch.sums, scratch.docs, scratch.found, scratch.cursors
+    shape, size, wide = impacts.shape, U(len(terms)), U(0)
+    documents, windows = U(shape.documents), U(shape.windows)
+    for t in range(size):  # columns first
+        if terms[t] < shape.columns:
+            cursors[wide], scratch.multipliers[wide] = U(terms[t]) * documents, multipliers[t]
+            wide += U(1)
+    if wide % U(2) == U(1):
+        cursors[wide], scratch.multipliers[wide] = cursors[wide - U(1)], U32(0)
+        wide += U(1)
+    n: Any = wide
     for t in range(size):
-        before = shape.in_columns if terms[t] < shape.placed else shape.in_windows
-        cursors[t] = U(impacts.offsets[terms[t]] - before)
+        if terms[t] >= shape.columns:
+            scratch.terms[n], scratch.multipliers[n] = terms[t], multipliers[t]
+            before = shape.in_columns if terms[t] < shape.placed else shape.in_windows
+            cursors[n] = U(impacts.offsets[terms[t]] - before)
+            n += U(1)
+    wanted, rank = depth, F64(depth) * min(WINDOW, shape.documents) / shape.documents
+    if is_guess:
+        wanted = min(depth, np.int64(rank + 4 * math.sqrt(rank) + 2))
+    count, limit = U(0), U(2 * depth + WINDOW)
+    guess: Any = U32(0)
+    least: Any = U32(0)
     for window in range(windows):
         base = window * U(WINDOW)
         width = min(U(WINDOW), documents - base)
-        for place in range(width):
-            sums[place] = U16(0)
-        for t in range(size):
-            term, multiplier, first = terms[t], multipliers[t], cursors[t]
-            for ahead in range(U(_AHEAD) if t + U(1) < size else U(0)):
-                fetch(impacts.places, cursors[t + U(1)] + ahead * U(32))
-                fetch(impacts.bytes, cursors[t + U(1)] + ahead * U(64))
-            if term < columns:
-                start = U(term) * documents + base
-                column = impacts.columns[start : start + width]
-                if slack < 0:
-                    _add_column(sums[:width], column, multiplier)
-                else:
-                    _add_scaled_column(sums[:width], column, multiplier)
-            elif term < shape.placed:
-                edge = U(term - columns) * (windows + U(1)) + window + U(1)
+        columns = scratch.multipliers[:wide], cursors[:wide]
+        _add_columns(sums[:width], impacts.columns, *columns)
+        for t in range(wide, n):
+            term, multiplier, first = scratch.terms[t], scratch.multipliers[t], cursors[t]
+            for ahead in range(U(0), U(_AHEAD) if t + U(1) < n else U(0), U(64)):
+                fetch(impacts.places, cursors[t + U(1)] + ahead)
+                fetch(impacts.places, cursors[t + U(1)] + ahead + U(32))
+                fetch(impacts.bytes, cursors[t + U(1)] + ahead)
+            if term < shape.placed:
+                edge = U(term - shape.columns) * (windows + U(1)) + window + U(1)
                 last = U(impacts.offsets[term] - shape.in_columns) + U(impacts.edges[edge])
                 places, weights = impacts.places[first:last], impacts.bytes[first:last]
-                if slack < 0:
-                    _add_postings(sums, places, weights, multiplier)
-                else:
-                    _add_scaled_postings(sums, places, weights, multiplier)
+                _add_postings(sums, places, weights, multiplier)
                 cursors[t] = last
             else:
-                scale, rest = (U32(0), U32(0)) if slack < 0 else (U32(8), U32(255))
                 last = U(impacts.offsets[term + 1] - shape.in_windows)
                 while first < last and U(impacts.docs[first]) < base + width:
                     byte = U32(impacts.bytes[first + U(shape.in_windows - shape.in_columns)])
-                    added = U16((byte * U32(multiplier) + rest) >> scale)
                     inside = U(impacts.docs[first]) & _INSIDE
-                    sums[inside] = U16(sums[inside] + added)
+                    sums[inside] = U32(sums[inside] + U32(byte * multiplier))
                     first += U(1)
                 cursors[t] = first
-        if window == U(0):  # the best of some of its documents bound the best of all
-            some = min(width, U(_SAMPLE * depth))
-            if some >= U(depth):
-                least = np.int64(lower_bound(sums, some, depth, _TOP, 9)) - max(slack, np.int64(0))
-                threshold = U16(max(least, np.int64(1)) - np.int64(1))
-        count = _collect(sums, width, base, threshold, docs, found, count)
+        if window == U(0) and U(wanted) <= width:
+            guess = least = _threshold(sums, width, wanted, slack)
+        count = _collect(sums, width, base, least, docs, found, count)
         if count >= limit:
-            count, threshold = keep_best(docs, found, count, depth, _TOP, slack)
-            limit = count + count // U(4) + U(1)
-    if count > U(depth):
-        count, threshold = keep_best(docs, found, count, depth, _TOP, slack)
-    return count
+            count, value = keep_best(docs, found, count, depth, _TOP, slack)
+            least = max(least, U32(value))
+            limit = count + U(depth + WINDOW)
+    value = U32(0)
+    if count >= U(depth):
+        count, value = keep_best(docs, found, count, depth, _TOP, slack)
+    return count, U32(value) >= guess or wanted == depth
 
 
 @inner
@@ -269,8 +310,15 @@ def search(
     longest, space = 1, impacts.shape.documents + _CHUNK
     for query in range(first, last):
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
-    sums, cursors = np.zeros(_PLACES, dtype=np.uint16), np.empty(longest, dtype=np.uint64)
-    docs, found = np.empty(space, dtype=np.int32), np.empty(space, dtype=np.uint16)
+    scratch = Scratch(
+        np.zeros(_PLACES, dtype=np.uint32),
+        np.empty(space, dtype=np.int32),
+        np.empty(space, dtype=np.uint32),
+        np.empty(longest + 1, dtype=np.int64),
+        np.empty(longest + 1, dtype=np.uint32),
+        np.empty(longest + 1, dtype=np.uint64),
+    )
+    docs, found = scratch.docs, scratch.found
     slots, added = np.empty(_PLACES, dtype=np.uint16), np.zeros(WINDOW + _OTHERS)
     for place in range(_PLACES):
         slots[place] = place & (_OTHERS - 1)
@@ -281,8 +329,10 @@ def search(
             out_counts[query] = 0
             continue
         terms, slack = queries.terms[start:end], plan.slacks[query]
-        of_query = terms, plan.multipliers[start:end], slack, depth
-        count = _find(impacts, *of_query, cursors, sums, docs, found)
+        asked = impacts, terms, plan.multipliers[start:end], slack, depth
+        count, is_sure = _find(*asked, True, scratch)
+        if not is_sure:
+            count, _ = _find(*asked, False, scratch)
         scores = np.empty(count)
         if slack < 0:
             for n in range(count):

@@ -8,7 +8,7 @@ in :mod:`.segment`, the most frequent first, and are stored in one of three ways
 
 - in at least 1 in 10 documents (1 in 6 if weights are stored beside their bytes): a column of one
   byte per document, 0 for documents without the term;
-- in several documents per window of 32,768: 16-bit places in windows, and where each window begins;
+- in several documents per window of 8,192: 16-bit places in windows, and where each window begins;
 - others: document numbers.
 
 =======================  ===================================================================
@@ -16,7 +16,7 @@ in :mod:`.segment`, the most frequent first, and are stored in one of three ways
                          ``bounds.tfs``
 ``impacts.columns``      (C * N,) uint8: the bytes of the first C terms, by document
 ``impacts.bytes``        uint8: the bytes of the other terms' postings
-``impacts.places``       uint16: documents of the next W terms, modulo 32,768
+``impacts.places``       uint16: documents of the next W terms, modulo 8,192
 ``impacts.edges``        (W * (windows + 1),) uint32: how many of the term's postings precede each
                          window; the last: all
 ``impacts.docs``         int32: documents of the rest
@@ -30,9 +30,10 @@ in :mod:`.segment`, the most frequent first, and are stored in one of three ways
 Documents' vectors are not stored: feedback, which needs them, searches all postings for them.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -42,12 +43,13 @@ from adducir.indexes.arrays import Array, damaged, is_rising, mapped
 from adducir.indexes.memory.scoring import Queries, frozen
 from adducir.indexes.memory.segment import FILES, Saved, norms_of
 
-WINDOW = 1 << 15
-"""Documents whose sums fit the processor's cache; their places fit 16 bits."""
-LARGEST = 255
+WINDOW = 1 << 13
+"""Documents whose sums fit the processor's first cache; their places fit 16 bits."""
+LARGEST, LARGEST_SUM = 255, (1 << 32) - 1
 BLOCK = 64
 _SHARE, _SHARE_BESIDE_VALUES = 10, 6  # 1 / the smallest share of documents of a column
 _LEAST = 4  # postings per window
+_FEW_TERMS = 1 << 16
 _SLACK = 1 + 1e-12  # so that the largest weight divided by a step rounds to at most 255
 
 IMPACT_FILES = {
@@ -156,6 +158,16 @@ class SavedImpacts(Saved):
     def norms(self) -> Array:
         return norms_of(self.lengths)
 
+    @cached_property
+    def _by_term(self) -> dict[str, int]:
+        return dict(self._terms.iter_rows())
+
+    def numbers(self, terms: Sequence[str]) -> Array:
+        if len(self.occurrences) > _FEW_TERMS:
+            return super().numbers(terms)
+        # Faster than a search, and soon made of some 30,000 tokens.
+        return np.array(list(map(self._by_term.get, terms, repeat(-1))), dtype=np.int64)
+
     def postings(self, term: int) -> tuple[Array, Array]:
         held, (first, last) = self.arrays, self.offsets[term : term + 2].tolist()
         shape = held.shape
@@ -220,14 +232,14 @@ def _checks(arrays: dict[str, Array]) -> Iterator[tuple[str, bool]]:
 
 
 class Plan(NamedTuple):
-    """Queries in the integers that a kernel adds, in units of which a sum has at most 65,535.
+    """Queries in the integers that a kernel adds, so that no sum has more than 32 bits.
 
-    A posting adds ``byte * multiplier`` if the query is exact. If not (weights of the query or the
-    index that are not integers, zeros, sums that would not fit), it adds ``byte * multiplier /
-    256``, rounded up: at least its share of the score. A sum is at most ``slack`` too high.
+    A posting adds ``byte * multiplier``. Sums are scores if the query's weights and the index's are
+    integers; if not, or if they would not fit, a multiplier is the weight in units that fit,
+    rounded up: at least its share of the score. A sum is at most ``slack`` too high.
     """
 
-    multipliers: Array  # (t,) uint16
+    multipliers: Array  # (t,) uint32
     slacks: Array  # (q,) int64; -1 for exact queries
 
     @classmethod
@@ -236,24 +248,23 @@ class Plan(NamedTuple):
         counts = np.diff(starts)
         owner = np.repeat(np.arange(size), counts)
         weights, greatest = queries.weights.astype(np.float64), saved.greatest_tfs[queries.terms]
+        has_values = len(saved.arrays.values) > 0
         totals = np.bincount(owner, weights * greatest, minlength=size)
         is_odd = (weights % 1 != 0) | (weights == 0)
-        is_exact = (np.bincount(owner, is_odd, minlength=size) == 0) & (totals <= 65_535)
-        is_exact &= len(saved.arrays.values) == 0
-        steps = weights * (steps_of(greatest) if len(saved.arrays.values) else 1.0)
-        largest = np.zeros(size)
-        np.maximum.at(largest, owner, steps)
+        is_exact = (np.bincount(owner, is_odd, minlength=size) == 0) & (totals <= LARGEST_SUM)
+        is_exact &= not has_values
+        steps = weights * (steps_of(greatest) if has_values else 1.0)
+        totals = LARGEST * np.bincount(owner, steps, minlength=size)
         with np.errstate(all="ignore"):  # a query may have zeros only
-            units = np.minimum((65_200 - 2 * counts) / totals, LARGEST / largest)
-            scaled = np.ceil(steps * (units * 256)[owner])
+            units = (LARGEST_SUM - 3 * LARGEST * counts) / totals
+            scaled = np.ceil(steps * units[owner]) + 1
         # At least 1, so that documents with terms of weight 0 are seen.
         multipliers = np.where(is_exact[owner], weights, np.where(weights > 0, scaled, 1))
-        slacks = 3 * counts + 1
-        if len(saved.arrays.values):  # a weight may be a step less than its byte
-            slacks = slacks + np.bincount(owner, multipliers / 256, minlength=size).astype(np.int64)
-        slacks = np.where(is_exact, -1, slacks)
-        return cls(np.minimum(multipliers, 65_535).astype(np.uint16), slacks)
+        slacks = 3 * LARGEST * counts + 1
+        if has_values:  # a weight may be a step less than its byte
+            slacks = slacks + np.bincount(owner, multipliers, minlength=size).astype(np.int64)
+        return cls(multipliers.astype(np.uint32), np.where(is_exact, -1, slacks))
 
 
 MOST_TERMS = 1 << 14
-"""Terms of a query for which sums of 16 bits are accurate enough."""
+"""Terms of a query for which sums of 32 bits are accurate enough."""
