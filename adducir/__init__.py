@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         load_run,
         rerank,
         search,
+        write_run,
     )
     from adducir.core.errors import AdducirError
     from adducir.corpora.qrels import Qrels, load_qrels
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
     from adducir.indexes.settings import LuceneSettings, MemorySettings, TokenWeightSettings
     from adducir.runs.run import Run
-    from adducir.runs.write import write_run
     from adducir.statistics.comparison import Comparison
     from adducir.tables.build import build_table
     from adducir.tables.table import ResultTable
@@ -73,7 +73,8 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = offering(
         __name__,
         {
-            "adducir.api": "build_index compare evaluate experiment fuse load_run rerank search",
+            "adducir.api": "build_index compare evaluate experiment fuse load_run rerank search "
+            "write_run",
             "adducir.core.errors": "AdducirError",
             "adducir.corpora.qrels": "Qrels load_qrels",
             "adducir.corpora.sources": "open_corpus",
@@ -87,7 +88,6 @@ if not TYPE_CHECKING:
             "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
             "adducir.indexes.settings": "LuceneSettings MemorySettings TokenWeightSettings",
             "adducir.runs.run": "Run",
-            "adducir.runs.write": "write_run",
             "adducir.statistics.comparison": "Comparison",
             "adducir.tables.build": "build_table",
             "adducir.tables.table": "ResultTable",

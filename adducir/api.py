@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from adducir.core.texts import refuse_unless_path, refused
 from adducir.corpora.documents import Corpus
-from adducir.corpora.frames import Frame, is_frame
+from adducir.corpora.frames import Frame, Nested, Tabular, is_frame
 from adducir.corpora.qrels import Qrels, load_qrels
 from adducir.corpora.sources import open_corpus
-from adducir.corpora.topics import Topics, load_topics
+from adducir.corpora.topics import Topics, as_topics
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import Outcome
     from adducir.indexes.feedback import FeedbackMethod
@@ -33,11 +35,9 @@ if TYPE_CHECKING:
     from adducir.statistics.comparison import Comparison
 
 PathLike = str | os.PathLike[str]
-Runs: TypeAlias = "Run | PathLike | Frame | Mapping[str, Mapping[str, float]]"
-Judgements: TypeAlias = (
-    "Qrels | PathLike | Sequence[PathLike] | Frame | Mapping[str, Mapping[str, float]]"
-)
-Queries: TypeAlias = "Topics | PathLike | Frame | Mapping[str, str]"
+Runs: TypeAlias = "Run | PathLike | Frame | pd.Series[Any] | Nested"
+Judgements: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
+Queries: TypeAlias = "Topics | PathLike | Tabular | Mapping[str, str]"
 Documents: TypeAlias = "Corpus | PathLike | Frame | Iterable[Mapping[str, Any]]"
 
 
@@ -263,9 +263,10 @@ def evaluate(
         raise refused(chosen, "measures", "their names")
     found = parse_measures(chosen)
     evaluator = Evaluator(as_qrels(qrels, subtopics=needs_subtopics(found)), found, **more)
-    if isinstance(run, Sequence) and not isinstance(run, str):
-        return [evaluator.score(as_run(one, f"run{number}")) for number, one in enumerate(run, 1)]
-    return evaluator.score(as_run(run))
+    is_one = isinstance(run, Run | Mapping) or _is_path(run) or hasattr(run, "to_dict")
+    if is_one or not isinstance(run, Iterable):
+        return evaluator.score(as_run(run))  # type: ignore[arg-type]
+    return [evaluator.score(as_run(each, f"run{number}")) for number, each in enumerate(run, 1)]
 
 
 def compare(
@@ -363,6 +364,35 @@ def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_e
     return read_run(_path(path, "a run"), ties=ties)
 
 
+def write_run(
+    run: Runs,
+    path: PathLike,
+    metadata: Mapping[str, Any] | None = None,
+    *,
+    topics: Iterable[str] | None = None,
+) -> None:
+    """Write a run (gzip if the name ends in ``.gz``) and its metadata beside it.
+
+    Scores are written in their shortest round-trip form and strictly decrease within a topic in
+    double and single precision. The file appears whole or not at all; streams do not get metadata.
+
+    Args:
+        run: The run, a file, a frame or a dict.
+        path: The file; ``-`` is standard output.
+        metadata: Sections of ir_metadata to add, by default the run's own.
+        topics: All qids that were searched: the metadata list those without documents.
+
+    Example:
+        >>> ad.write_run(run, "cats.trec.gz")
+        >>> ad.load_run("cats.trec.gz").tag
+        'cats'
+    """
+    from adducir.runs.write import write_run as write
+
+    place = _path(path, "a run's file")
+    write(as_run(run, place.name.partition(".")[0] or "run"), place, metadata, topics=topics)
+
+
 def as_index(index: "Index | PathLike") -> "Index":
     from adducir.indexes.engines import open_index
     from adducir.indexes.index import Index
@@ -377,38 +407,30 @@ def as_corpus(documents: Documents) -> Corpus:
     return open_corpus(documents)  # type: ignore[arg-type]
 
 
-def as_topics(topics: Queries) -> Topics:
-    if isinstance(topics, Topics):
-        return topics
-    if isinstance(topics, str | os.PathLike):
-        return load_topics(_path(topics, "topics") if not isinstance(topics, str) else topics)
-    return Topics.of(topics)
-
-
 def as_qrels(qrels: Judgements, *, subtopics: bool = False) -> Qrels:
     if isinstance(qrels, Qrels):
         return qrels
-    if isinstance(qrels, Mapping) or is_frame(qrels):
-        return Qrels.of(qrels)  # type: ignore[arg-type]
-    if isinstance(qrels, str | os.PathLike | list | tuple):
+    are_paths = isinstance(qrels, list | tuple) and all(map(_is_path, qrels))
+    if are_paths or _is_path(qrels):
         return load_qrels(qrels, subtopics=subtopics)  # type: ignore[arg-type]
-    raise refused(qrels, "qrels", "a file, a data frame or a dict")
+    return Qrels.of(qrels)  # type: ignore[arg-type]
 
 
 def as_run(run: Runs, tag: str = "run") -> Run:
     if isinstance(run, Run):
         return run
-    if isinstance(run, str | os.PathLike):
-        return read_run(Path(run))
-    return Run.of(run, tag)
+    return read_run(Path(run)) if isinstance(run, str | os.PathLike) else Run.of(run, tag)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
 
 
 def _is_index(texts: Any) -> bool:
     from adducir.core.manifests import MANIFEST
     from adducir.indexes.index import Index
 
-    is_path = isinstance(texts, str | os.PathLike)
-    return isinstance(texts, Index) or (is_path and Path(texts, MANIFEST).is_file())
+    return isinstance(texts, Index) or (_is_path(texts) and Path(texts, MANIFEST).is_file())
 
 
 def _path(value: Any, what: str) -> Path:

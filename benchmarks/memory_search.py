@@ -71,7 +71,7 @@ def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -
 
     def search(texts: list[str]) -> Any:
         hits = index.search(texts, BM25(), feedback=settings, depth=depth, threads=threads)
-        return hits.frame([str(number) for number in range(len(texts))])
+        return hits.to_polars([str(number) for number in range(len(texts))])
 
     return search
 

@@ -88,7 +88,7 @@ def searched(folder: Path, documents: Sequence[dict[str, str]], depth: int) -> a
         settings = ad.MemorySettings(fields=("text",))
         ad.build_index(ad.open_corpus(path), Path(place) / "index", settings)
         hits = ad.open_index(Path(place) / "index").search(TOPICS.queries, ad.BM25(), depth=depth)
-        return ad.Run(hits.frame(TOPICS.qids), tag="bm25")
+        return ad.Run(hits.to_polars(TOPICS.qids), tag="bm25")
 
 
 def fit(head: Any, lengths: list[int], compute: Callable[[Any], Any], targets: Rows) -> None:

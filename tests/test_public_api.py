@@ -3,7 +3,10 @@
 import re
 import subprocess
 import sys
+from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import polars as pl
@@ -14,6 +17,7 @@ from adducir import Qrels, Run, Topics, open_corpus
 from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
 from adducir.indexes.candidates import CandidateSet
+from adducir.indexes.index import Hits
 from adducir.indexes.models import BM25
 from adducir.indexes.settings import MemorySettings
 from adducir.rerankers.rerank import texts_of
@@ -50,19 +54,137 @@ def test_a_typed_script_runs(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 ROWS = {"qid": ["1", "1", "2"], "docno": ["a", "b", "c"]}
+TWICE = ["qid", "docno", "docno", "score"]
+Scored = namedtuple("Scored", "query_id doc_id score relevance text")
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
-    nested = {"1": {"a": 2, "b": 1}, "2": {"c": 3}}
-    run = Run.of(frame({**ROWS, "score": [2.0, 1.0, 3.0]}), tag="t")
-    assert run.frame.equals(Run.of(nested, "t").frame)
-    theirs = {"query_id": [1, 1, 2], "doc_id": ["a", "b", "c"]}
-    for names in ({**ROWS, "grade": [2, 1, 3]}, {**theirs, "relevance": [2, 1, 3]}):
-        assert Qrels.of(frame(names)).frame.equals(Qrels.of(nested).frame)
-    assert Qrels.of(frame({**ROWS, "label": [2.0, 1.0, 3.0]})).frame["grade"].to_list() == [2, 1, 3]
-    topics = Topics.of(frame({"qid": [1, 2], "query": ["free  buses", ""]}))
-    assert topics == Topics.of({"1": "free buses", "2": ""})
+def forms_of(*columns: str) -> dict[str, Callable[[dict[str, Any]], Any]]:
+    """The forms of rows, by name; their last column holds the values."""
+    *ids, value = columns
+    foreign = {"qid": "query_id", "docno": "doc_id", "query": "text", "grade": "relevance"}
+
+    def nested(rows: dict[str, Any]) -> Any:
+        tuples = [*zip(*(rows[name] for name in columns), strict=True)]
+        if len(columns) == 2:
+            return dict(tuples)
+        return {qid: {d: v for q, d, v in tuples if q == qid} for qid in rows["qid"]}
+
+    def records(rows: dict[str, Any]) -> Any:
+        for values in zip(*(rows[name] for name in columns), strict=True):
+            named = {foreign.get(name, name): x for name, x in zip(columns, values, strict=True)}
+            yield Scored(**{**dict.fromkeys(Scored._fields), **named})
+
+    def pandas(rows: dict[str, Any]) -> pd.DataFrame:
+        return pd.DataFrame({name: rows[name] for name in reversed(columns)})
+
+    def integers(rows: dict[str, Any]) -> pd.DataFrame:
+        return pandas(rows).astype({"qid": "int64"})
+
+    return {
+        "dict": nested,
+        "polars": lambda rows: pl.DataFrame({name: rows[name] for name in columns}),
+        "polars, categorical": lambda rows: pl.DataFrame(rows).cast({"qid": pl.Categorical}),
+        "pandas": pandas,
+        "pandas, categorical": lambda rows: pandas(rows).astype(dict.fromkeys(ids, "category")),
+        "pandas, integer qids": integers,
+        "pandas, another index": lambda rows: integers(rows).set_index(pd.Index([7, 7, 9])),
+        "pandas, indexed": lambda rows: integers(rows).set_index(ids),
+        "pandas, indexed by qid": lambda rows: integers(rows).set_index("qid"),
+        "Series": lambda rows: pandas(rows).set_index(ids)[value],
+        "Series, unnamed": lambda rows: (
+            pandas(rows).set_index(ids)[value].rename_axis([None] * len(ids))
+        ),
+        "named tuples": records,
+        "dicts": lambda rows: pandas(rows).to_dict("records"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (lambda data: Run.of(data, "t"), {**ROWS, "score": [2.0, 1.0, 3.0]}),
+        (Qrels.of, {**ROWS, "grade": [2, 1, 3]}),
+        (Topics.of, {"qid": ["1", "2", "3"], "query": ["free buses", "", "c"]}),
+        (Hits.of, {**ROWS, "score": [2.0, 1.0, 3.0]}),
+    ],
+    ids=["Run", "Qrels", "Topics", "Hits"],
+)
+def test_frames_dicts_and_records_are_taken_alike_and_given_back(kind: Any, values: Any) -> None:
+    expected = kind(pl.DataFrame(values))
+    for name, form in forms_of(*values).items():
+        found = kind(form(values))
+        assert found.to_polars().equals(expected.to_polars()), name
+    assert kind(expected.to_polars()).to_dict() == kind(expected.to_pandas()).to_dict()
+    assert kind(expected.to_dict()).to_polars().equals(expected.to_polars())
+    assert [*expected.to_pandas().columns] == expected.to_polars().columns
+
+
+PETS = [{"docno": "a", "text": "cats"}, {"docno": "b", "text": "dogs"}]
+TAKEN: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
+    "search topics": (
+        {"qid": ["1"], "query": ["cats"]},
+        lambda topics: adducir.search("pets", topics).to_dict(),
+    ),
+    "retriever": (
+        {"qid": ["1"], "query": ["cats"]},
+        lambda topics: [*adducir.LexicalRetriever("pets")(topics)["score"]],
+    ),
+    "rerank topics": (
+        {"qid": ["1"], "query": ["cats"]},
+        lambda topics: adducir.rerank(
+            {"1": {"a": 1.0}}, topics, PETS, "maxsim:minilm", tag="t"
+        ).to_dict(),
+    ),
+    "rerank run": (
+        {"qid": ["1"], "docno": ["a"], "score": [1.0]},
+        lambda run: adducir.rerank(run, {"1": "cats"}, PETS, "maxsim:minilm", tag="t").to_dict(),
+    ),
+    "fuse": (
+        {**ROWS, "score": [2.0, 1.0, 3.0]},
+        lambda run: adducir.fuse([run, {"1": {"b": 1.0}}]).to_dict(),
+    ),
+    "evaluate run": (
+        {**ROWS, "score": [2.0, 1.0, 3.0]},
+        lambda run: adducir.evaluate(run, {"1": {"b": 1}}, "RR").mean("RR"),
+    ),
+    "evaluate runs": (
+        {**ROWS, "score": [2.0, 1.0, 3.0]},
+        lambda run: adducir.evaluate(iter([run]), {"1": {"b": 1}}, "RR")[0].mean("RR"),
+    ),
+    "evaluate qrels": (
+        {**ROWS, "grade": [2, 1, 3]},
+        lambda qrels: adducir.evaluate({"1": {"b": 1.0}}, qrels, "RR").mean("RR"),
+    ),
+    "write_run": (
+        {**ROWS, "score": [2.0, 1.0, 3.0]},
+        lambda run: (adducir.write_run(run, "w.trec"), Path("w.trec").read_text())[1],
+    ),
+}
+FORMATS = {
+    "query": "{qid}\t{query}",
+    "score": "{qid} Q0 {docno} 1 {score} w",
+    "grade": "{qid} 0 {docno} {grade}",
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_every_function_takes_files_frames_dicts_and_objects(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    adducir.build_index(PETS, "pets", "memory")
+    rows, call = TAKEN[name]
+    value = [*rows][-1]
+    lines = [dict(zip(rows, each, strict=True)) for each in zip(*rows.values(), strict=True)]
+    Path("w.txt").write_text("".join(FORMATS[value].format(**line) + "\n" for line in lines))
+    kind: Any = {"query": Topics, "grade": Qrels, "score": Run}[value]
+    forms = forms_of(*rows)
+    taken = [forms[form](rows) for form in ("dict", "polars", "pandas")]
+    objects = kind.of(taken[0], "w")
+    results = [call(form) for form in [*taken, objects, "w.txt", Path("w.txt")]]
+    assert all(result == results[0] for result in results)
+    with pytest.raises(UsageError, match="a file, a data frame"):
+        call(5)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +200,13 @@ def test_data_frames_and_dicts_are_taken_alike(frame: type) -> None:
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
         (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "twice"),
         (lambda: Topics.of({"1": 5}), "must be text"),
+        (lambda: Topics.of({"a b": "x"}), "white space"),
+        (lambda: Topics.of(pl.Series(["x"])), "data frame"),
+        (lambda: Run.of({"1": {"a": 1.0}, 1: {"b": 1.0}}, "t"), "repeated"),
+        (lambda: Run.of(pd.Series([1.0], index=["1"]), "t"), "qid and docno"),
+        (lambda: Run.of(pd.DataFrame([["1", "a", "b", 1.0]], columns=TWICE), "t"), "one column"),
+        (lambda: Run.of(pd.DataFrame({**ROWS, "score": [1.0, float("nan"), 1.0]}), "t"), "finite"),
+        (lambda: Run.of(pd.DataFrame({**ROWS, "docno": "a", "score": 1.0}), "t"), "twice"),
         (lambda: Topics.of(pd.DataFrame({"qid": [1, "1"], "query": "a"})), "repeated"),
     ],
 )

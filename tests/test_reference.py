@@ -61,7 +61,7 @@ WRONG = [None, 5, 1.5, object(), {"a": 1}, [None], b"bytes"]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=[type(one).__name__ for one in WRONG])
-@pytest.mark.parametrize("name", [name for name in FUNCTIONS if name != "write_run"])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_wrong_object_is_an_error_in_words(name: str, wrong: Any, tmp_path: Path) -> None:
     """Each argument in turn, the others being right."""
     ad.build_index(PETS, tmp_path / "pets", "memory")
@@ -77,6 +77,7 @@ def test_every_wrong_object_is_an_error_in_words(name: str, wrong: Any, tmp_path
         "search": [tmp_path / "pets", {"1": "cats"}, "bm25"],
         "rerank": [run, {"1": "cats", "2": "x"}, PETS, "maxsim:minilm"],
         "load_run": ["no such file"],
+        "write_run": [run, tmp_path / "no such folder" / "run.trec"],
         "fuse": [[run, run], "rrf"],
         "evaluate": [run, qrels, "RR"],
         "compare": [scores],

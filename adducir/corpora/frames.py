@@ -1,8 +1,8 @@
 """Rows of (qid, docno, value) of runs and qrels, by PyTerrier's or ir_datasets' column names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
 from adducir.core.packages import required
+from adducir.core.texts import refused, repeated
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Frame: TypeAlias = "pd.DataFrame | pl.DataFrame"
+Tabular: TypeAlias = "Frame | pd.Series[Any] | Iterable[Mapping[str, Any] | NamedTuple]"
 Nested = Mapping[str, Mapping[str, float]]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +33,7 @@ _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 def is_frame(data: object) -> bool:
     """Whether it is a pandas or polars data frame (of a type that looks like one)."""
-    return hasattr(data, "columns") and hasattr(data, "shape")
+    return hasattr(data, "shape") and hasattr(data, "columns")
 
 
 class Framed(ABC):
@@ -42,14 +44,8 @@ class Framed(ABC):
         """The object as a frame."""
 
     def to_pandas(self) -> "pd.DataFrame":
-        pd = required("pandas")
-        columns = self.to_polars().to_dict()
-        return pd.DataFrame(
-            {
-                name: column.to_numpy() if column.dtype.is_numeric() else column.to_list()
-                for name, column in columns.items()
-            }
-        )
+        """The object as a pandas frame, which needs pandas."""
+        return as_pandas(self.to_polars())
 
 
 class FramedByTopic(Framed):
@@ -62,10 +58,25 @@ class FramedByTopic(Framed):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The number of each document by topic: ``{qid: {docno: number}}``."""
-        nested: dict[str, dict[str, Any]] = {}
-        for qid, docno, number in self.frame.iter_rows():
-            nested.setdefault(qid, {})[docno] = number
-        return nested
+        return as_dict(self.frame)
+
+
+def as_pandas(frame: pl.DataFrame) -> "pd.DataFrame":
+    pd = required("pandas")
+    return pd.DataFrame(
+        {
+            name: column.to_numpy() if column.dtype.is_numeric() else column.to_list()
+            for name, column in frame.to_dict().items()
+        }
+    )
+
+
+def as_dict(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """Rows of a topic, a document and a number as ``{qid: {docno: number}}``."""
+    nested: dict[str, dict[str, Any]] = {}
+    for qid, docno, number in frame.iter_rows():
+        nested.setdefault(qid, {})[docno] = number
+    return nested
 
 
 def topic_numbers(qids: pl.Series) -> Integers:
@@ -97,19 +108,22 @@ def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Intege
     return np.flatnonzero(~pairs.is_first_distinct().to_numpy())
 
 
-def rows_of(data: "Frame | Nested", value: Sequence[str], label: str) -> pl.DataFrame:
-    """Columns qid, docno, ``value[0]`` of dicts or a frame; ``value`` lists its accepted names."""
+def rows_of(data: "Tabular | Nested", value: Sequence[str], label: str) -> pl.DataFrame:
+    """Columns qid, docno, ``value[0]`` of what users have; ``value`` lists its accepted names."""
     if isinstance(data, Mapping):
-        wrong = next(
-            (type(value_) for value_ in data.values() if not isinstance(value_, Mapping)), None
-        )
-        if wrong is not None:
-            shape = f"{{qid: {{docno: {value[0]}}}}}"
-            raise UsageError(f"{label} from a dict is {shape}; a value here is {wrong.__name__}.")
+        for key, ranking in data.items():
+            if not hasattr(ranking, "items"):
+                shape = f"{{qid: {{docno: {value[0]}}}}}"
+                value_type = type(ranking).__name__
+                raise UsageError(
+                    f"{label} from a dict is {shape}; that of {key!r} is {value_type}."
+                )
         triples = [(q, d, v) for q, ranking in data.items() for d, v in ranking.items()]
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
+        for qid in repeated(map(str, data)):
+            raise UsageError(f"the qid {qid!r} is repeated.")
     else:
-        qids, docnos, values = (column_of(data, names, label) for names in (QID, DOCNO, value))
+        qids, docnos, values = columns_of(data, label, QID, DOCNO, value)
     ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
     series = pl.Series(value[0], values, strict=False)
     if series.dtype.is_nested() or series.dtype == pl.Object:
@@ -117,19 +131,46 @@ def rows_of(data: "Frame | Nested", value: Sequence[str], label: str) -> pl.Data
     return pl.DataFrame(ids).with_columns(series)
 
 
-def column_of(frame: "Frame", names: Sequence[str], label: str) -> list[Any]:
-    """The first of these columns that a data frame has."""
-    columns = getattr(frame, "columns", None) if hasattr(frame, "shape") else None
-    if columns is None:
-        raise UsageError(
-            f"{label} needs a pandas or polars data frame or a dict, not {type(frame).__name__}."
+def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[Any]]:
+    """The values of columns, each of which may have one of several names.
+
+    Args:
+        data: A data frame; a pandas Series of the last column, whose index holds the others; or
+            records: dicts or named tuples, such as ir_datasets' and ir_measures'. Named levels of
+            a pandas index are columns, too.
+        label: What is read, in messages.
+    """
+    frame: Any = data
+    if hasattr(frame, "to_frame") and hasattr(frame, "index"):  # pandas' Series
+        frame = frame.to_frame(names[-1][0])
+        if frame.index.nlevels != len(names) - 1:
+            ids = " and ".join(each[0] for each in names[:-1])
+            raise UsageError(f"the index of {label} as a Series must hold {ids}.")
+        pairs = zip(frame.index.names, names[:-1], strict=True)
+        frame.index.names = [each[0] if name is None else name for name, each in pairs]
+    if not is_frame(frame):
+        records = [*frame] if isinstance(frame, Iterable) else [frame]
+        rows = [row._asdict() if hasattr(row, "_asdict") else row for row in records]
+        for row in rows:
+            if not isinstance(row, Mapping):
+                raise refused(data, label, "a file, a data frame, a dict or records")
+        frame = pl.DataFrame(
+            {name: pl.Series([row.get(name) for row in rows], dtype=pl.Object) for name in rows[0]}
+            if rows
+            else dict.fromkeys((each[0] for each in names), ())
         )
-    for name in names:
-        if name in columns:
-            return frame[name].to_list()
-    raise UsageError(
-        f"{label} needs a column {' or '.join(names)}; here are {', '.join(map(str, columns))}."
-    )
+    levels = frame.index.names if hasattr(frame, "index") else ()
+    if outside := [name for name in levels if name is not None and name not in frame.columns]:
+        frame = frame.reset_index(level=outside)
+    columns = [*frame.columns]
+    values = []
+    for each in names:
+        name = next((name for name in each if name in columns), None)
+        if name is None or columns.count(name) > 1:
+            wrong = f"one column {name}" if name else f"a column {' or '.join(each)}"
+            raise UsageError(f"{label} needs {wrong}; here are {', '.join(map(str, columns))}.")
+        values.append(frame[name].to_list())
+    return values
 
 
 def ids_of(values: Sequence[Any], label: str) -> pl.Series:

@@ -37,7 +37,7 @@ from adducir.corpora.frames import (
     GRADE,
     QID,
     FramedByTopic,
-    column_of,
+    columns_of,
     ids_of,
     repeated_rows,
     rows_of,
@@ -46,7 +46,7 @@ from adducir.corpora.sources import BUNDLED, resolve
 from adducir.corpora.tables import PARQUET, Quotes, checked, json_table, read_table
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from adducir.corpora.frames import Nested, Tabular
 
 _KEPT = {"first": "first grade", "max": "largest grade"}
 _KEEP = Keyed(
@@ -79,21 +79,22 @@ class Qrels(FramedByTopic):
     @classmethod
     def of(
         cls,
-        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
+        data: "Tabular | Nested",
         source: str = "qrels",
     ) -> "Qrels":
         """Make judgements of a frame (qid, docno, grade) or a dict ``{qid: {docno: grade}}``.
 
-        Columns may be called query_id, doc_id and label, relevance or rel; ``source`` is their name
-        in messages. A column ``subtopic`` makes judgements by subtopic, of which a document's
-        grade is the largest.
+        Also of records, such as ir_datasets', and a Series with the index (qid, docno). Columns may
+        be called query_id, doc_id and label, relevance or rel; ``source`` is their name in
+        messages. A column ``subtopic`` makes judgements by subtopic, of which a document's grade is
+        the largest.
         """
         columns = getattr(data, "columns", ())
         names = [name for name in ("subtopic", "subtopic_id") if name in columns]
         if isinstance(data, Mapping) or not names:
             return cls(_judgements(data), source)
         rows = _judgements(data, repeats=True)
-        rows = rows.with_columns(ids_of(column_of(data, names, source), SUBTOPIC))
+        rows = rows.with_columns(ids_of(columns_of(data, source, names)[0], SUBTOPIC))
         return _of_subtopics(rows, "max", source)
 
     def __len__(self) -> int:
@@ -268,7 +269,7 @@ def _read(
             frame = _judgements(rows, repeats=repeats)
             if subtopics:
                 names = ("subtopic", "subtopic_id", SUBTOPIC)
-                frame = frame.with_columns(ids_of(column_of(rows, names, "qrels"), SUBTOPIC))
+                frame = frame.with_columns(ids_of(columns_of(rows, "qrels", names)[0], SUBTOPIC))
             return frame
 
         try:

@@ -26,7 +26,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import counted, repeated, shortened
 from adducir.corpora.documents import Document, check_docno, fields_of
 from adducir.corpora.field_choice import SAMPLE, default_fields_of
-from adducir.corpora.frames import DOCNO, QID, Frame, column_of, ids_of, is_frame
+from adducir.corpora.frames import DOCNO, QID, Frame, columns_of, ids_of, is_frame
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
@@ -307,7 +307,7 @@ class FrameCorpus:
         """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
         frame: Any = data
         if is_frame(data):
-            docnos = ids_of(column_of(frame, DOCNO, "a corpus"), "docno").to_list()
+            docnos = ids_of(columns_of(frame, "corpus", DOCNO)[0], "docno").to_list()
             is_polars = isinstance(data, pl.DataFrame)
             rows = frame.to_dicts() if is_polars else frame.to_dict("records")
         else:

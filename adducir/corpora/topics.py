@@ -7,6 +7,7 @@ HTML's entities are decoded; a file that declares others is refused. White space
 becomes single blanks. An empty query is kept, because its topic counts in every mean.
 """
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
 from adducir.corpora.field_choice import prose_fields
-from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, column_of, ids_of
+from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
 from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from adducir.corpora.frames import Tabular
     from adducir.corpora.tables import Quotes
 
 _DEFAULTS = ("title", "query", "text")
@@ -59,23 +61,27 @@ class Topics(Framed):
     @classmethod
     def of(
         cls,
-        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Any]",
+        data: "Tabular | Mapping[str, Any]",
         source: str = "topics",
         *,
         word_weights: bool = False,
     ) -> "Topics":
         """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``.
 
-        With ``word_weights``, queries are ``school^2 uniform`` or ``{"school": 2, "uniform": 1}``.
+        Also of a Series of queries, whose index holds their qids, and of records. With
+        ``word_weights``, queries are ``school^2 uniform`` or ``{"school": 2, "uniform": 1}``.
         """
         if isinstance(data, Mapping):
             qids_given, queries = list(data), list(data.values())
         else:
-            qids_given, queries = (column_of(data, names, "topics") for names in (QID, QUERY))
+            qids_given, queries = columns_of(data, "topics", QID, QUERY)
         qids = ids_of(qids_given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, (str, Mapping) if word_weights else str):
                 raise UsageError(f"the query of topic {qid} must be text, not {query!r}.")
+        for qid in qids:
+            if qid.split() != [qid]:
+                raise UsageError(f"the qid {qid!r} is empty or contains white space.")
         for qid in repeated(qids):
             raise UsageError(f"the qid {qid!r} is repeated.")
         if word_weights:
@@ -109,14 +115,6 @@ class Topics(Framed):
             raise UsageError(message, hint=hint)
         return self.queries
 
-    def frame(self) -> "pd.DataFrame":
-        """A pandas frame for PyTerrier: qid, query, and query_toks where there are weights."""
-        pd = required("pandas")
-        frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
-        if self.vectors is None:
-            return frame
-        return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
-
     def to_polars(self) -> "pl.DataFrame":
         """Columns qid and query, and query_toks where there are weights."""
         import polars as pl
@@ -128,7 +126,12 @@ class Topics(Framed):
         return frame.with_columns(query_toks=pl.Series(self.vectors, dtype=pl.Object))
 
     def to_pandas(self) -> "pd.DataFrame":
-        return self.frame()
+        """A frame for PyTerrier: qid, query, and query_toks where there are weights."""
+        pd = required("pandas")
+        frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
+        if self.vectors is None:
+            return frame
+        return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
 
     def to_dict(self) -> dict[str, str]:
         """The queries by qid."""
@@ -208,6 +211,15 @@ def load_topics(
     if word_weights:
         return _weighted(list(lines), queries, str(source), "+".join(names), lines)
     return Topics(list(lines), queries, str(source), "+".join(names), vectors or None)
+
+
+def as_topics(topics: "Topics | str | os.PathLike[str] | Tabular | Mapping[str, Any]") -> Topics:
+    """Topics of all that users have: objects, files or ids, frames, dicts or records."""
+    if isinstance(topics, Topics):
+        return topics
+    if isinstance(topics, str | os.PathLike):
+        return load_topics(topics if isinstance(topics, str) else Path(topics))
+    return Topics.of(topics)
 
 
 def _weighted(

@@ -5,6 +5,7 @@ bm25 + dense`` a hybrid; ``pt.Experiment``, ``pt.GridSearch`` and ``pt.KFoldGrid
 them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dicts.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.texts import refused
 from adducir.corpora.frames import is_frame
-from adducir.corpora.topics import Topics
+from adducir.corpora.topics import Topics, as_topics
 from adducir.corpora.words import WeightedWords
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
@@ -126,18 +127,18 @@ class _Retriever(_OverIndex):
         """Rank the documents for each query.
 
         Args:
-            inp: Topics, a polars frame or a dict ``{qid: query}``; or what PyTerrier takes, such as
-                a pandas frame.
+            inp: Topics, their file, a polars frame or a dict ``{qid: query}``; or what PyTerrier
+                takes, such as a pandas frame.
 
         Returns:
             A frame with ``qid``, ``query``, ``docno``, ``score`` and ``rank`` (from 0): pandas for
             pandas, else polars.
         """
-        if not is_frame(inp) and not isinstance(inp, Topics | Mapping | Iterable):
-            raise refused(inp, "queries", "topics, a data frame or a dict")
-        if not isinstance(inp, Topics | pl.DataFrame | Mapping):
+        if not is_frame(inp) and not isinstance(inp, Topics | Iterable | os.PathLike):
+            raise refused(inp, "queries", "topics, a file, a data frame or a dict")
+        if not isinstance(inp, Topics | pl.DataFrame | Mapping | str | os.PathLike):
             return super().__call__(inp)
-        topics = inp if isinstance(inp, Topics) else Topics.of(inp)
+        topics = as_topics(inp)
         hits = self.index.search(
             queries_of(self.index, topics),
             self._search_model(),
@@ -145,7 +146,7 @@ class _Retriever(_OverIndex):
             depth=self.depth,
             threads=self.threads,
         )
-        frame = hits.frame(topics.qids)
+        frame = hits.to_polars(topics.qids)
         queries = pl.Series("query", topics.queries, dtype=pl.String)
         frame.insert_column(1, queries.gather(np.repeat(np.arange(len(topics)), hits.counts)))
         return frame.with_columns(rank=pl.int_range(pl.len()).over("qid"))

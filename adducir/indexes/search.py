@@ -92,7 +92,7 @@ def search_topics(
     queries = queries_of(index, topics)
     vectors = topics.vectors if queries is topics.vectors and not topics.weighs_words else None
     hits = index.search(queries, model, feedback=feedback, depth=depth, fold=fold, threads=threads)
-    run = Run(hits.frame(topics.qids), tag="-".join(names) if tag is None else tag)
+    run = Run(hits.to_polars(topics.qids), tag="-".join(names) if tag is None else tag)
     seconds = time.perf_counter() - started
     empty, unanswered = list[str](), list[str]()
     for number in np.flatnonzero(hits.counts == 0).tolist():

@@ -29,7 +29,7 @@ from adducir.corpora.frames import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
+    from adducir.corpora.frames import Nested, Tabular
 
 
 Ties = Literal["trec_eval", "descending", "ascending"]
@@ -177,17 +177,18 @@ class Run(FramedByTopic):
     @classmethod
     def of(
         cls,
-        data: "pd.DataFrame | pl.DataFrame | Mapping[str, Mapping[str, float]]",
+        data: "Tabular | Nested",
         tag: str,
         *,
         ties: Ties = "trec_eval",
     ) -> "Run":
         """Make a run from a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
 
-        Columns may be called query_id and doc_id. As in trec_eval, a rank is ignored and equal
-        scores are ordered by docno, descending; ``ties`` as in :meth:`ranked`.
+        Also from records, such as ir_measures', and a Series with the index (qid, docno). Columns
+        may be called query_id and doc_id. As in trec_eval, a rank is ignored and equal scores are
+        ordered by docno, descending; ``ties`` as in :meth:`ranked`.
         """
-        return cls.ranked(rows_of(data, SCORE, "a run"), tag, ties=ties)
+        return cls.ranked(rows_of(data, SCORE, "run"), tag, ties=ties)
 
     def __len__(self) -> int:
         return self.frame.height

@@ -201,22 +201,7 @@ def write_run(
     *,
     topics: Iterable[str] | None = None,
 ) -> None:
-    """Write a run (gzip if the name ends in ``.gz``) and its metadata beside it.
-
-    Scores are written in their shortest round-trip form and strictly decrease within a topic in
-    double and single precision. The file appears whole or not at all; streams do not get metadata.
-
-    Args:
-        run: The run.
-        path: The file; ``-`` is standard output.
-        metadata: Sections of ir_metadata to add, by default the run's own.
-        topics: All qids that were searched: the metadata list those without documents.
-
-    Example:
-        >>> ad.write_run(run, "cats.trec.gz")
-        >>> ad.load_run("cats.trec.gz").tag
-        'cats'
-    """
+    """See :func:`adducir.write_run`, which takes more than runs."""
     refuse_unless_path(path, "a run's file")
     path = Path(path)
     if (np.diff(run.topics) < 0).any():

@@ -50,7 +50,7 @@ class Searcher(pt.Transformer):
     def transform(self, inp):
         from adducir.indexes.models import BM25
         hits = self.index.search(list(inp["query"]), BM25(), depth=self.depth)
-        return hits.frame(list(inp["qid"])).to_pandas()
+        return hits.to_polars(list(inp["qid"])).to_pandas()
 """
 MORE = """\
 import pyterrier as pt

@@ -32,7 +32,7 @@ def save(tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_scores_are_bm25ss(save, method, dtype):
     theirs, index = save(TEXTS, method=method, dtype=dtype)
-    found = index.search(QUERIES, Impact()).frame([*"abcd"]).rows_by_key("qid")
+    found = index.search(QUERIES, Impact()).to_polars([*"abcd"]).rows_by_key("qid")
     assert {qid: len(hits) for qid, hits in found.items()} == {"a": 5, "b": 4}
     for qid, query in zip("ab", QUERIES, strict=False):
         scores = theirs.get_scores(bm25s.tokenize(query, return_ids=False, show_progress=False)[0])

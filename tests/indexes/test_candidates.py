@@ -66,7 +66,7 @@ def test_lucenes_models_are_lucenes(model, make_index: Callable[..., LuceneIndex
     texts = [" ".join(words) for words in zipf(80, 30, seed=7)] + ["", "the of"]
     index = make_index({f"D{i:03}": text for i, text in enumerate(texts)})
     queries = [" ".join(words) for words in zipf(6, 25, seed=8)]
-    frame = index.search(queries, model, depth=len(texts)).frame(list("012345"))
+    frame = index.search(queries, model, depth=len(texts)).to_polars(list("012345"))
     theirs = np.zeros((len(queries), len(texts)))
     for qid, docno, score in frame.iter_rows():
         theirs[int(qid), int(docno[1:])] = score

@@ -180,7 +180,7 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
         ours, other = (
             one.search(queries, model, feedback=feedback, depth=20) for one in (index, theirs)
         )
-        assert ours.frame([*"abcd"]).equals(other.frame([*"abcd"]))
+        assert ours.to_polars([*"abcd"]).equals(other.to_polars([*"abcd"]))
 
 
 def test_impacts_of_texts_are_frequencies(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_given_documents_are_scored_as_by_a_search(make_index: MakeIndex) -> Non
     index = make_index(texts, threads=3)
     queries = [" ".join(draw.choice(words, size)) for size in (1, 2, 5, 30)] + ["nothing"]
     for model in (BM25(), QLD()):
-        hits = index.search(queries, model, depth=None).frame([*map(str, range(5))])
+        hits = index.search(queries, model, depth=None).to_polars([*map(str, range(5))])
         chosen = [draw.choice([*texts], 50).tolist() for _ in queries]  # some twice
         for qid, docnos, scores in zip(
             "01234", chosen, index.score(queries, chosen, model), strict=True

@@ -115,8 +115,8 @@ def test_threads_and_kinds_of_queries_change_nothing(both: Both) -> None:
     mixed = both.memory.search(["word1 word2", {"word1": 1.0, "word2": 1.0}], BM25())
     half = len(mixed.scores) // 2
     assert mixed.docnos[:half].to_list() == mixed.docnos[half:].to_list()
-    assert both.memory.search([], BM25()).frame([]).shape == (0, 3)
-    frame = both.memory.search(["word1", "unknown", "word2"], BM25(), depth=2).frame([*"abc"])
+    assert both.memory.search([], BM25()).to_polars([]).shape == (0, 3)
+    frame = both.memory.search(["word1", "unknown", "word2"], BM25(), depth=2).to_polars([*"abc"])
     assert frame["qid"].to_list() == ["a", "a", "c", "c"]
 
 

@@ -166,7 +166,7 @@ def test_retrievers_take_topics_polars_frames_and_dicts(pets: LuceneIndex) -> No
     topics = Topics.of(queries)
     for feedback in (None, "rm3"):
         retriever = LexicalRetriever(pets, "bm25", feedback=feedback)
-        wanted = retriever(topics.frame())
+        wanted = retriever(topics.to_pandas())
         frame = pl.DataFrame({"qid": list(queries), "query": list(queries.values())})
         for inp in (queries, topics, frame):
             ranked = retriever(inp)

@@ -47,7 +47,7 @@ def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
         MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
         for name in ("text", "pairs")
     ]
-    one, other = (hits.frame([*"abcd"]) for hits in found)
+    one, other = (hits.to_polars([*"abcd"]) for hits in found)
     assert one.rows() == other.rows()
     assert len(one) > 4
 
@@ -141,7 +141,7 @@ def test_topics_with_weights(tmp_path):
         ("2", "d0000", 0.5),
     ]
     assert (found.empty, found.unanswered) == (("3",), ("4",))
-    assert topics.frame()["query_toks"].tolist()[1] == {"b": 1}
+    assert topics.to_pandas()["query_toks"].tolist()[1] == {"b": 1}
     changed = Topics(topics.qids, topics.queries, "", vectors=[{"a": 1.0}] * 4)
     assert changed.identity() != topics.identity()
     with pytest.raises(UsageError, match=r"topic 1 of .* has token weights but no text"):

@@ -71,11 +71,11 @@ def test_whole_weights_are_repetitions_in_every_model_and_feedback(indexes, mode
             index.search([query], model, feedback=feedback, depth=50)
             for query in (text, WeightedWords.of("school^2 cats energy^3"))
         )
-        assert one.frame(["1"]).equals(other.frame(["1"]))
+        assert one.to_polars(["1"]).equals(other.to_polars(["1"]))
     if feedback:
         halves = WeightedWords.of("school cats^.5 energy^1.5")  # the same shares
-        found = index.search([halves], model, feedback="rm3").frame(["1"])
-        assert found.equals(index.search([text], model, feedback="rm3").frame(["1"]))
+        found = index.search([halves], model, feedback="rm3").to_polars(["1"])
+        assert found.equals(index.search([text], model, feedback="rm3").to_polars(["1"]))
 
 
 @pytest.mark.parametrize("model", ["dph", "pl2", "bm25+", "bm25l", "jm", "okapi"])
@@ -106,7 +106,7 @@ def test_every_form_and_door_gives_one_run(indexes, tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     index, memory = indexes["lucene"], str(indexes["memory"].path)
     weights = [{"school": 2, "uniform": 1}, {"cats": 0.5, "energy": 1}]
-    wanted = index.search(list(map(WeightedWords, weights)), depth=9).frame(["1", "2"])
+    wanted = index.search(list(map(WeightedWords, weights)), depth=9).to_polars(["1", "2"])
     for name, text in FORMS.items():
         Path(name).write_text(text)
         topics = ad.load_topics(name, word_weights=True)
@@ -115,7 +115,7 @@ def test_every_form_and_door_gives_one_run(indexes, tmp_path, monkeypatch, capsy
     topics = Topics.of({"1": weights[0], "2": "cats^0.5 energy"}, word_weights=True)
     assert ad.search(index, topics, depth=9).frame.equals(wanted)
     retriever = ad.LexicalRetriever(index, "bm25", depth=9)
-    for frame in (retriever(topics), retriever.transform(topics.frame())):
+    for frame in (retriever(topics), retriever.transform(topics.to_pandas())):
         assert list(frame["docno"]) == wanted["docno"].to_list()
     command = ["search", "-i", memory, "-t", "t.tsv", "-o", "r.trec", "--depth", "9"]
     assert main([*command, "--word-weights"]) == 0

@@ -99,7 +99,7 @@ def test_a_score_that_is_no_number_is_reported(classifier, run, topics, monkeypa
 def test_the_transformer_of_pyterrier_does_the_same(classifier, t5, run, topics):
     from adducir.rerankers.retriever import RerankingTransformer
 
-    frame = run.to_pandas().merge(topics.frame(), on="qid")
+    frame = run.to_pandas().merge(topics.to_pandas(), on="qid")
     frame["text"] = KNOWN.get(frame["docno"].to_list())
     for name in (str(classifier), f"lit5:{t5}"):
         expected = rerank(run, topics, KNOWN, open_reranker(name)).run.to_pandas()

@@ -109,11 +109,11 @@ def test_searches_fold_all_hits_until_the_depth_is_filled(index, method, depth):
         asked = [dict.fromkeys(query.split(), 1.0) for query in queries]
         every = index.search(asked, depth=None)
     found = index.search(asked, depth=depth, fold=method)
-    rows = every.frame(queries)
+    rows = every.to_polars(queries)
     for query, count in zip(queries, found.counts.tolist(), strict=True):
         own = rows.filter(qid=query).select("docno", "score").rows()
         wanted = folded(own, method)[:depth]
-        have = found.frame(queries).filter(qid=query)
+        have = found.to_polars(queries).filter(qid=query)
         assert count == len(have) == len(wanted)
         assert have["score"].to_list() == pytest.approx([score for _, score in wanted], rel=1e-6)
         if method != "avgp" and index.default_model:

@@ -329,9 +329,9 @@ class Searching(SearchSettings, TunableSystem):
                 threads=threads,
             )
             if len(texts) == len(topics):
-                return Run(hits.frame(topics.qids), "tuned")
+                return Run(hits.to_polars(topics.qids), "tuned")
             queries = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
-            frame = queries.join(hits.frame(texts), on="qid", maintain_order="left_right")
+            frame = queries.join(hits.to_polars(texts), on="qid", maintain_order="left_right")
             return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
 
         model, feedback = self.kinds
