@@ -11,7 +11,7 @@ exact mean over all orders of the tied words, so that constant weights equal cha
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from itertools import islice
@@ -434,13 +434,9 @@ def constant(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
     return [np.ones(len(row["targets"])) for row in rows]
 
 
-def by_tf_idf(samples: Iterable[Sequence[str]]) -> Weigh:
+def by_tf_idf(samples: Sequence[Sequence[str]]) -> Weigh:
     """Term frequency in the passage times inverse document frequency in other passages."""
-    seen: Counter[str] = Counter()
-    count = 0
-    for keys in samples:
-        seen.update(set(keys))
-        count += 1
+    seen, count = Counter(key for keys in samples for key in set(keys)), len(samples)
 
     def weigh(rows: Sequence[Row]) -> list[NDArray[np.float64]]:
         weights = []

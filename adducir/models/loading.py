@@ -10,11 +10,11 @@ import gc
 import json
 import re
 from collections import ChainMap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError, sorted_error
@@ -42,6 +42,10 @@ _LAYOUTS = (
 )
 """Prefixes that other programs add to names of weights, in the order of removal."""
 _GLOBAL = re.compile(r"GLOBAL (\S+)")
+_IN_PEFT = "base_model.model."
+"""Begins the names of an adapter's weights."""
+_OUTPUTS = re.compile(r"(?:^|\.)(?:score|classifier|classifier\.out_proj)\.weight$")
+"""The last matrix of a classifier, whose rows are its classes."""
 _UNUSED = re.compile(
     # Heads of the pretraining, which whoever uses or trains the layers below them leaves out.
     r"(?:^|\.)(?:cls\.(?:predictions|seq_relationship)|lm_head|lm_loss|mlm_head|predictions"
@@ -105,7 +109,7 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     from transformers import AutoConfig
 
     if (base := source.adapted) is not None:
-        return load_config(base, **options)
+        return load_config(base, **{**_head_options(source), **options})
     folder = source.local()
     with explaining("configuration (config.json)", folder):
         config: PreTrainedConfig = AutoConfig.from_pretrained(
@@ -147,6 +151,7 @@ def load_model(
     pooler: bool = False,  # whether an AutoModel's pooler is used
     used: Callable[[str], bool] = lambda name: False,  # weights that the caller reads itself
     attention: Attention | None = None,  # of a decoder, if not as its files say
+    elsewhere: Collection[str] = (),  # weights that an adapter has instead
     **options: Any,  # changes to its configuration, such as num_labels
 ) -> "PreTrainedModel":
     """The model in single precision and evaluation mode, on the CPU, with all its weights.
@@ -158,8 +163,10 @@ def load_model(
 
     if (base := source.adapted) is not None:
         how: dict[str, Any] = {"new_head": new_head, "pooler": pooler, "used": used}
-        network = load_model(base, kind, **how, attention=attention, **options)
-        return _merged(network, source)
+        weights = _adapter_weights(source)
+        options = {**_head_options(source), **options}
+        network = load_model(base, kind, **how, attention=attention, elsewhere=weights, **options)
+        return _merged(network, source, weights, new_head=new_head)
     folder = source.local()
     config = load_config(source, **options)
     if attention is not None:
@@ -176,6 +183,7 @@ def load_model(
         how = {"config": config, "new_head": new_head, "pooler": pooler}
         safely = {"use_safetensors": is_safe, **source.code_options()}
         model, missing, others = _attempt(load, folder, **how, **safely)
+        missing -= {*elsewhere}
         stored = dict(read_weights(folder)) if missing else {}
         plain = {plain_name(name): weight for name, weight in stored.items()}
         if len(plain) == len(stored) and plain.keys() != stored.keys():
@@ -221,28 +229,69 @@ def _attention(network: "PreTrainedModel") -> Attention:
     return "causal" if torch.equal(*states) else "bidirectional"
 
 
-def _merged(network: "PreTrainedModel", source: ModelSource) -> "PreTrainedModel":
-    """A network changed by an adapter, all of whose weights must find their place."""
+def _adapter_weights(source: ModelSource) -> "dict[str, torch.Tensor]":
+    """An adapter's weights by their names in its model."""
     folder = source.local()
     with explaining("adapter", folder):
         import peft  # type: ignore[import-not-found, unused-ignore]
 
-        settings = peft.LoraConfig.from_pretrained(str(folder))
-        settings.inference_mode, settings.task_type = True, None
-        adapted = peft.get_peft_model(network, settings)
         weights = peft.load_peft_weights(str(folder), device="cpu")
-        inside = f"base_model.model.{network.base_model_prefix}."
-        if network.base_model is network:  # it was trained below a language model's head
-            weights = {name.replace(inside, "base_model.model."): w for name, w in weights.items()}
-        result: Any = peft.set_peft_model_state_dict(adapted, weights)
+        return {
+            name.removeprefix(_IN_PEFT).replace(".modules_to_save.", "."): weight
+            for name, weight in weights.items()
+            if ".original_module." not in name
+        }
+
+
+def _head_options(source: ModelSource) -> dict[str, Any]:
+    """The number of outputs of the head that an adapter brings along, if it does."""
+    if source.architectures == cast("ModelSource", source.adapted).architectures:
+        return {}
+    outputs = [len(w) for name, w in _adapter_weights(source).items() if _OUTPUTS.search(name)]
+    return {"num_labels": outputs[0]} if outputs else {}
+
+
+def _merged(
+    network: "PreTrainedModel",
+    source: ModelSource,
+    weights: "Mapping[str, torch.Tensor]",
+    *,
+    new_head: bool,
+) -> "PreTrainedModel":
+    """A network changed by an adapter, all of whose weights must find their place."""
+    folder, places = source.local(), network.state_dict()
+    inside, layers = f"{network.base_model_prefix}.", {name for name, _ in network.named_modules()}
+    if network.base_model is network:  # the adapter was trained below a head
+        weights = {name.removeprefix(inside): weight for name, weight in weights.items()}
+    elif not any(name.startswith(inside) for name in weights):  # without a head
+        weights = {
+            name if name in places or name.partition(".lora_")[0] in layers else inside + name: w
+            for name, w in weights.items()
+        }
+    whole = {name: weight for name, weight in weights.items() if name in places}
+    if new_head:
+        whole = {name: w for name, w in whole.items() if w.shape == places[name].shape}
+    changes = {
+        _IN_PEFT + name: weight
+        for name, weight in weights.items()
+        if name not in places and not (new_head and _OUTPUTS.search(name))
+    }
+    with explaining("adapter", folder):
+        import peft
+
+        network.load_state_dict(whole, strict=False)
+        settings = peft.LoraConfig.from_pretrained(str(folder))
+        settings.task_type = settings.modules_to_save = settings.base_model_name_or_path = None
+        adapted = peft.get_peft_model(network, settings)
+        result: Any = peft.set_peft_model_state_dict(adapted, changes)
         names = {name for name, _ in adapted.named_parameters() if "lora_" in name}
-        if result.unexpected_keys or len([name for name in weights if "lora_" in name]) != len(
-            names
-        ):
+        lacking = len(names) - sum("lora_" in name for name in changes)
+        if result.unexpected_keys or lacking:
             name = min(result.unexpected_keys, default="some are missing")
             message = f"the adapter's weights do not fit its model: {name}."
             raise InputError(message, path=folder)
         merged: PreTrainedModel = adapted.merge_and_unload().eval()
+    merged.requires_grad_(True)  # peft froze it
     return merged
 
 

@@ -38,6 +38,8 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
 ADAPTER, _ADAPTERS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
+_HEADS = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
+"""Classes whose heads adapters bring along, by peft's name of the task."""
 _NAMING_CODE = ("config.json", "*/config.json", "tokenizer_config.json")
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
@@ -50,6 +52,7 @@ class ModelSource:
     tokenizer: "ModelSource | None" = None  # if the weights do not include it
     offline: str = MINILM  # what errors suggest instead, without a network
     allows_code: bool = field(default_factory=may_run_code)  # of the model, where it needs it
+    adapter: Path | None = None  # what names this model
 
     def identity(self) -> str:
         """This model's identity: a folder's content, or the name and commit on the Hub.
@@ -125,20 +128,38 @@ class ModelSource:
             return None
         stated = json_object(path)
         base = str(stated.get("base_model_name_or_path") or "")
-        if stated.get("peft_type") != "LORA" or not base:
+        if stated.get("peft_type") != "LORA":
             message = f"this is an adapter of the kind {stated.get('peft_type')}, not LoRA."
             raise InputError(message, path=path, hint="Merge it into its model and save that.")
+        hint = "Set `base_model_name_or_path` to the model that it was trained on."
+        if not base:
+            raise InputError("the adapter does not name its model.", path=path, hint=hint)
         if not any((path.parent / name).is_file() for name in _ADAPTERS):
             raise InputError("the adapter lacks its weights.", path=path.parent)
+        # From the adapter's folder, or from the working directory, as peft reads it.
+        for place in (path.parent / Path(base).expanduser(), Path(base).resolve()):
+            if place.is_dir():
+                return _source(str(place), None, CONFIGURATION)
         revision = stated.get("revision")
-        name = base if Path(base).is_dir() or not revision else f"{base}@{revision}"
-        return _source(name, path.parent, CONFIGURATION)
+        if not _HUB_ID.fullmatch(base) or base.startswith((".", "/", "~")):
+            raise InputError(f"the adapter's model, {base}, is missing.", path=path, hint=hint)
+        source = _source(f"{base}@{revision}" if revision else base, None, CONFIGURATION)
+        return replace(source, adapter=path)
+
+    @property
+    def architectures(self) -> list[str]:
+        """Its classes' names; of an adapter, its model's or that of its own head."""
+        if (base := self.adapted) is not None:
+            task = json_object(self.described() / ADAPTER).get("task_type")
+            return [_HEADS[task]] if task in _HEADS else base.architectures
+        path = self.described() / CONFIGURATION[0]
+        names = json_object(path).get("architectures") if path.is_file() else None
+        return [*map(str, names)] if isinstance(names, list) else []
 
     def has_architecture(self, *endings: str) -> bool:
         """Whether its class name ends like this, such as ``ForSequenceClassification``."""
-        path = self.local() / CONFIGURATION[0]
-        names = json_object(path).get("architectures") if path.is_file() else None
-        return isinstance(names, list) and any(str(name).endswith(endings) for name in names)
+        self.local()
+        return any(name.endswith(endings) for name in self.architectures)
 
     def local_tokenizer(self) -> Path:
         """The folder with the tokenizer's files; errors as in :meth:`local`."""
@@ -207,7 +228,8 @@ class ModelSource:
             )
         except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
             raise MachineError(
-                f"the model {self.name} is not a folder and could not be fetched from the "
+                f"the model {self.name}{f', which {self.adapter} names,' if self.adapter else ''} "
+                "is not a folder and could not be fetched from the "
                 f"Hugging Face Hub ({type(error).__name__}){nearest(self.name, [MINILM]) or '.'}",
                 hint="Check the name and the network, or give the path of a folder with the model. "
                 f"'{self.offline}' works without a network.",
