@@ -7,6 +7,8 @@ reported, their losses of the same batch must agree to 1e-5. Processor time incl
 tokenising, which here is done once before the training and there in each batch.
 
     python benchmarks/training.py [--rows 256] [--batch 32] [--rounds 5] [--threads 1]
+
+`Adducir, pieces` is the same with `batches: {padding: pieces}`.
 """
 
 import argparse
@@ -49,8 +51,8 @@ def examples(count: int) -> list[dict[str, str]]:
     ]
 
 
-def ours(folder: Path, batch: int) -> dict[str, float]:
-    training = open_training(folder / "recipe.json", folder=folder)
+def ours(folder: Path, batch: int, *changes: str) -> dict[str, float]:
+    training = open_training(folder / "recipe.json", changes, folder=folder)
     model = training.model()
     began = time.process_time()
     data = training.dataset(folder / f"rows-{time.monotonic_ns()}")
@@ -130,6 +132,7 @@ def main() -> None:
         )
         peers = {
             "Adducir": lambda: ours(folder, asked.batch),
+            "Adducir, pieces": lambda: ours(folder, asked.batch, "batches.padding=pieces"),
             "sentence-transformers": lambda: theirs(folder, rows, asked.batch),
         }
         report(in_turn(peers, asked.rounds), "processor", "s of a processor per step", "Adducir")

@@ -81,13 +81,14 @@ def look(source: ModelSource) -> Look:
     """What a model is; downloads its small files if necessary."""
     folder = source.described()
     if (base := source.adapted) is not None and not (folder / MODULES).is_file():
-        of_base, kind = look(base), look(base).kind
+        of_base = look(base)
+        title, of_adapter = f"LoRA adapter of {of_base.title}", of_base.kind
         task = object_in(folder / ADAPTER).get("task_type")
-        if task == "FEATURE_EXTRACTION" and kind == "causal-lm":
-            kind = "transformer"
+        if task == "FEATURE_EXTRACTION" and of_adapter == "causal-lm":
+            of_adapter = "transformer"
         elif (classes := source.architectures) != base.architectures:  # it has its own head
-            kind = next((kind for end, kind in _OF_CLASSES if end in classes[0]), "head")
-        return Look(kind, f"LoRA adapter of {of_base.title}", source.name)
+            of_adapter = next((kind for end, kind in _OF_CLASSES if end in classes[0]), "head")
+        return Look(of_adapter, title, source.name)
     stated = object_in(folder / SENTENCE_SETTINGS).get("model_type")
     classes = [*map(str, object_in(folder / "config.json").get("architectures") or ())]
     kind: FolderKind | None = _OF_TYPES.get(str(stated))

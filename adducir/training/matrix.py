@@ -9,6 +9,7 @@ against the candidates of all.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ ROW = {
 """The columns of the rows, for :func:`adducir.training.data.stored`."""
 
 Features = dict[str, Any]
+PASS_TOKENS = 16_384, 512
+"""The fewest tokens that are worth a pass of their own, on an accelerator and on CPUs."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ class MatrixLoss(CachedLossMixin):
         loss: The loss.
         temperature: What divides the scores unless the loss has its own temperature.
         tokens: The tokens of a piece; None for all at once.
+        by_length: Whether pieces have texts of similar lengths, so that little is padding.
         regulariser: A penalty of the queries' and the candidates' vectors, such as FLOPS.
     """
 
@@ -118,26 +122,48 @@ class MatrixLoss(CachedLossMixin):
         *,
         temperature: float = 1.0,
         tokens: int | None = None,
+        by_length: bool = False,
         regulariser: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
     ) -> None:
         self.model, self.score, self.loss, self.temperature = embed, score, loss, temperature
         self.mini_batch_size, self.mini_batch_num_tokens = 1, tokens
-        self.regulariser = regulariser
+        self.regulariser, self.by_length = regulariser, by_length
+        self._orders: list[torch.Tensor] = []
 
     def __call__(
         self, queries: Features, texts: Features, candidates: CandidateFacts
     ) -> torch.Tensor:
         """The mean over this process's queries."""
         known: Any = candidates
+        sides = [queries, texts]
+        if self.by_length:
+            lengths = [side["attention_mask"].sum(1) for side in sides]
+            self._orders = [length.argsort(descending=True, stable=True) for length in lengths]
+            sides = [_picked(*pair) for pair in zip(sides, self._orders, strict=True)]
         if self.mini_batch_num_tokens is not None:
-            return self.forward_cached([queries, texts], known)
-        vectors = [[self.model(features)["sentence_embedding"]] for features in (queries, texts)]
-        return self.calculate_loss(vectors, known)
+            return self.forward_cached(sides, known)
+        return self.calculate_loss([self._embedded(side) for side in sides], known)
+
+    def _embedded(self, side: Features) -> list[torch.Tensor]:
+        if not self.by_length:
+            return [self.model(side)["sentence_embedding"]]
+        least = PASS_TOKENS[side["input_ids"].device.type == "cpu"]
+        ranges = similar(side["attention_mask"].sum(1).tolist(), least)
+        with_grad = torch.is_grad_enabled()
+        return [
+            self.embed_minibatch(side, *ends, with_grad, copy_random_state=False)[0]
+            for ends in ranges
+        ]
 
     def calculate_loss(
         self, reps: Any, labels: Any = None, *, with_backward: bool = False
     ) -> torch.Tensor:
         queries, texts = (_joined(parts) for parts in reps)
+        if self.by_length:  # in their order again
+            queries, texts = (
+                vectors[order.argsort()]
+                for vectors, order in zip((queries, texts), self._orders, strict=True)
+            )
         penalty = self.regulariser(queries, texts) if self.regulariser else 0.0
         loss = self.loss(self._matrix(queries, texts, labels)) + penalty
         if with_backward:
@@ -186,6 +212,26 @@ class MatrixLoss(CachedLossMixin):
             teacher=taught if is_taught else None,
             temperature=self.temperature,
         )
+
+
+def similar(lengths: Sequence[int], least: int) -> list[tuple[int, int]]:
+    """Ranges of descending lengths, the shortest of each at least four fifths of the longest.
+
+    A range with fewer than ``least`` tokens is not worth a pass of its own, and goes on.
+    """
+    starts = [0]
+    for place, length in enumerate(lengths):
+        longest = lengths[starts[-1]]
+        if 5 * length < 4 * longest and (place - starts[-1]) * longest >= least:
+            starts.append(place)
+    return [*pairwise([*starts, len(lengths)])]
+
+
+def _picked(features: Features, order: torch.Tensor) -> Features:
+    return {
+        name: value[order] if isinstance(value, torch.Tensor) else value
+        for name, value in features.items()
+    }
 
 
 def _joined(parts: Sequence[torch.Tensor]) -> torch.Tensor:

@@ -41,6 +41,9 @@ class BatchPart(Recipe):
 
     by: Literal["group", "random"] = "random"
     mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
+    # Texts are padded to the longest of the batch, or of pieces of similar length, which is faster
+    # and draws dropout otherwise.
+    padding: Literal["batch", "pieces"] = "batch"
 
 
 class RetrieverSettings(TrainingRecipe):
@@ -117,7 +120,9 @@ class RetrieverTraining(Trainable[R]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        values = self.recipe.fingerprinted({"examples": True})
+        is_default = self.recipe.batches.padding == "batch"
+        unset = {"batches": {"padding"}} if is_default else {}
+        values = self.recipe.fingerprinted({"examples": True, **unset})
         if self.recipe.loss is None:
             del values["loss"]
         return values | ({"examples": self.examples.settings} if self.examples else {})
@@ -192,6 +197,7 @@ class RetrieverTraining(Trainable[R]):
             self.criterion,
             temperature=self.temperature,
             tokens=self.recipe.batches.mini_batch_num_tokens,
+            by_length=self.recipe.batches.padding == "pieces",
             regulariser=self.regulariser,
         )
         return loss(queries, texts, CandidateFacts.of(batch))

@@ -10,6 +10,7 @@ from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_t5
 from adducir.core.errors import InputError
 from adducir.encoders.sparse_training import FlopsPart
 from adducir.rerankers.recipe import open_reranker
+from adducir.training import matrix
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
 
@@ -74,17 +75,28 @@ def loss_of(training, folder, *, done=1.0):
         ("splade", ("document_only=true", "flops={document: 0.25}")),
     ],
 )
-def test_losses_equal_those_of_sentence_transformers(kind, changes, study, tmp_path):
+def test_losses_equal_those_of_sentence_transformers(kind, changes, study, tmp_path, monkeypatch):
     training = opened(study, kind, *changes)
     ours, gradients = loss_of(training, tmp_path / "rows")
-    pieces = opened(study, kind, *changes, "batches.mini_batch_num_tokens=15")
-    cached, same = loss_of(pieces, tmp_path / "rows")
-    assert cached == pytest.approx(ours, rel=1e-5)
-    for one, other in zip(gradients, same, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    monkeypatch.setattr(matrix, "PASS_TOKENS", (1, 1))
+    by_length, cached = "batches.padding=pieces", "batches.mini_batch_num_tokens=15"
+    for pieces in ((cached,), (by_length,), (by_length, cached)):
+        in_pieces = opened(study, kind, *changes, *pieces)
+        assert (in_pieces.fingerprint != training.fingerprint) and in_pieces.inputs
+        loss, same = loss_of(in_pieces, tmp_path / "rows")
+        assert loss == pytest.approx(ours, rel=1e-5)
+        for one, other in zip(gradients, same, strict=True):
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
     (tmp_path / "saved").mkdir()
     training.save(training.model(), tmp_path / "saved")
     assert theirs(kind, tmp_path / "saved", training.recipe) == pytest.approx(ours, abs=2e-6)
+
+
+def test_pieces_have_texts_of_similar_lengths():
+    lengths = [100, 90, 80, 79, 50, 40, 39, 10, 9, 1]
+    assert matrix.similar(lengths, 1) == [(0, 3), (3, 4), (4, 6), (6, 7), (7, 9), (9, 10)]
+    assert matrix.similar(lengths, 300) == [(0, 3), (3, 7), (7, 10)]
+    assert matrix.similar(lengths, 10_000) == [(0, 10)]
 
 
 def theirs(kind, folder, recipe):
