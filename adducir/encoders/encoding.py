@@ -8,8 +8,9 @@ Formal et al., SIGIR 2021) writes ``weights.jsonl.gz``, the weighted tokens of e
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -30,7 +31,7 @@ from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import EncoderSource, Floats, described
 from adducir.models.artifacts import read_shard
 from adducir.models.folders import Side
-from adducir.models.machine import computing_in
+from adducir.models.machine import choose_device, computing_in
 from adducir.models.running import PLAIN, Running
 from adducir.models.work import Arrays, ModelWork, tokens_for
 
@@ -176,7 +177,8 @@ class SparseWork(EncodingWork):
         from adducir.encoders.sparse import load_sparse_encoder, pool_early
 
         attention = self.source.encoding.attention
-        encoder: Any = load_sparse_encoder(self.source.query, attention).to(device)
+        loaded = self.encoder or load_sparse_encoder(self.source.query, attention)
+        encoder: Any = loaded.to(device)
         pool_early(encoder)
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
@@ -201,16 +203,41 @@ class SparseWork(EncodingWork):
         key, total = "qid" if self.texts.side == "query" else "docno", 0
         with writing_bytes(folder / WEIGHTS) as file:
             for path, names in zip(chunks.files, chunks.names, strict=True):
-                chunk = read_shard(path)
-                ends = np.cumsum(chunk["counts"])[:-1]
-                parts = (np.split(chunk[key], ends) for key in ("ids", "weights"))
-                for name, ids, weights in zip(names, *parts, strict=True):
-                    # Rows that pad a vocabulary have no token.
-                    named = (tokens.get(number, f"#{number}") for number in ids.tolist())
-                    vector = dict(zip(named, weights.tolist(), strict=True))
+                for name, vector in zip(names, _named(read_shard(path), tokens), strict=True):
                     file.write(orjson.dumps({key: name, "vector": vector}) + b"\n")
-                    total += len(ids)
+                    total += len(vector)
         return {"texts": chunks.items, "weights": total}
+
+
+def _named(chunk: Arrays, tokens: Mapping[int, str]) -> Iterator[dict[str, float]]:
+    """The weighted tokens of each text of a chunk."""
+    ends = np.cumsum(chunk["counts"])[:-1]
+    parts = (np.split(chunk[key], ends) for key in ("ids", "weights"))
+    for ids, weights in zip(*parts, strict=True):
+        # Rows that pad a vocabulary have no token.
+        names = (tokens.get(number, f"#{number}") for number in ids.tolist())
+        yield dict(zip(names, weights.tolist(), strict=True))
+
+
+def weighted_topics(
+    source: EncoderSource, topics: Topics, running: Running = PLAIN
+) -> tuple[Topics, float]:
+    """Topics with a learned sparse encoder's token weights, as if they had been encoded before.
+
+    Returns:
+        The topics, and the seconds that encoding took once the model was loaded.
+    """
+    from adducir.encoders.sparse import dimension_names, load_sparse_encoder
+
+    texts, vectors = items_of_topics(topics), list[Mapping[str, float]]()
+    encoder = load_sparse_encoder(source.query, source.encoding.attention)
+    work = SparseWork(source=source, texts=texts, size=CHUNK, running=running, encoder=encoder)
+    compute, tokens = work.load(choose_device(running.device)), dimension_names(encoder)
+    started = time.perf_counter()
+    items = [*texts.read(False)]
+    for first in range(0, len(items), CHUNK):
+        vectors += _named(compute(items[first : first + CHUNK]), tokens)
+    return replace(topics, vectors=vectors), time.perf_counter() - started
 
 
 def encode(

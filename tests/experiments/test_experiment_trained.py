@@ -244,6 +244,34 @@ def test_a_corpus_is_weighted_once_for_each_model(study):
     assert {"train", "weight"} <= verbs
 
 
+def test_queries_are_encoded_for_an_index_of_token_weights_as_in_the_shell(study, monkeypatch):
+    tiny_bert(study / "splade", kind="BertForMaskedLM")
+    monkeypatch.chdir(study)
+    encode = ["encode", "--sparse", "-m", "splade"]
+    assert main([*encode, "-c", "pets.jsonl", "-o", "weights/documents"]) == 0
+    assert main([*encode, "-t", "topics.tsv", "-o", "weights/topics"]) == 0
+    sparse = "indexes.sparse={corpus: pets, weights: weights/documents}"
+    system = "systems.SPLADE={index: sparse, encoder: splade}"
+    assert made(run(study, sparse, system)[1]) == ["SPLADE"]
+    search = ["search", "-i", "indexes/sparse", "-t", "weights/topics", "--tag", "SPLADE"]
+    assert main([*search, "-o", "shell.trec.gz"]) == 0
+    path = study / "runs/reranked/SPLADE.t.trec.gz"
+    assert path.read_bytes() == (study / "shell.trec.gz").read_bytes()
+    assert read_metadata(path)["method"]["encoder"]["name"] == "splade"
+    # Another model's queries are another run, and others' texts have no token weights.
+    tiny_bert(study / "splade", kind="BertForMaskedLM", hidden=16)
+    lines = planned(study, sparse, system).lines()
+    assert any("SPLADE.t.trec.gz: out of date" in line for line in lines)
+    for changes, message in (
+        ([system, "systems.SPLADE.rm3=true"], r"SPLADE.rm3.*not an encoder's weights"),
+        ([system.replace("sparse,", "pets,")], r"SPLADE.encoder.*an index of token weights"),
+        ([system.replace("splade", "classifier")], r"SPLADE.encoder.*not a learned sparse encoder"),
+        ([system, "topics.t.source=weights/topics"], r"SPLADE.encoder.*topics of `t` have weights"),
+    ):
+        with pytest.raises(InputError, match=f"(?s){message}"):
+            planned(study, sparse, *changes)
+
+
 @pytest.fixture(scope="module")
 def seeds(bare, tmp_path_factory):
     return shutil.copytree(bare, tmp_path_factory.mktemp("seeds") / "study")

@@ -1,21 +1,24 @@
 """``query2doc:`` searches an index with queries that a language model expands."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
 from adducir.corpora.sources import expanded
 from adducir.experiments.retrieval.runs import RunOpening, RunStep
-from adducir.experiments.retrieval.search import Searching
+from adducir.experiments.retrieval.search import Queries, Searching
 from adducir.experiments.sections import Name
 from adducir.experiments.step import Step
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
 from adducir.judges.llm import Answerer, open_llm
 from adducir.judges.prompting import QueryPrompt, open_prompt
-from adducir.judges.query2doc import REPEATS, Expanded, expand, expansions
+from adducir.judges.query2doc import REPEATS, expand, expansions
+
+if TYPE_CHECKING:
+    from adducir.experiments.step import Context
 
 
 @dataclass(frozen=True)
@@ -57,9 +60,9 @@ class Query2docSearch(Searching):
             "repeats": self.repeats,
         }
 
-    def longer(self, step: RunStep, index: Index) -> Expanded:
+    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
         writer: Writer = step.opened
-        return expand(
+        longer = expand(
             step.topics,
             writer.llm,
             writer.prompt,
@@ -69,6 +72,11 @@ class Query2docSearch(Searching):
             failures=self.failures,
             beside=step.path,
         )
+        return Queries(longer.topics, {"query2doc": longer.facts}, costs=longer.costs)
+
+    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
+        (index,) = step.parts.values()
+        return self.queries(step, index.open(context), context).costs
 
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         return f"{names.get(name, name)}: queries expanded by passages of {self.llm}."

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, ValidationError, model_validator
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
-from adducir.corpora.sources import file_path
+from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
@@ -24,6 +24,7 @@ from adducir.experiments.retrieval.runs import (
     SystemRun,
 )
 from adducir.experiments.sections import Name, file_name
+from adducir.experiments.step import Step
 from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
@@ -40,13 +41,14 @@ from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
 from adducir.indexes.search import queries_of, search_topics
 from adducir.indexes.search_settings import SearchSettings
+from adducir.models.machine import using_threads
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
+    from adducir.encoders.kinds import EncoderSource
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
-    from adducir.judges.query2doc import Expanded
 
 
 class TunableSystem(System):
@@ -197,6 +199,16 @@ class TunedStep(RunStep):
         return tuning
 
 
+@dataclass(frozen=True)
+class Queries:
+    """What is searched for topics: their texts, longer ones, or token weights."""
+
+    topics: Topics
+    method: dict[str, Any] = field(default_factory=dict)  # for a run's metadata
+    seconds: float = 0.0  # of an encoder
+    costs: Sequence[Mapping[str, Any]] = ()  # per topic, of a language model
+
+
 class Searching(SearchSettings, TunableSystem):
     """A search; hyperparameters of the model and of feedback are keys beside ``model``."""
 
@@ -238,20 +250,20 @@ class Searching(SearchSettings, TunableSystem):
             **({"fold": self.fold} if self.fold else {}),
         }
 
-    def longer(self, step: RunStep, index: Index) -> "Expanded | None":
-        """The topics in other words, if these are searched."""
-        return None
+    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
+        """What is searched for the topics of a step."""
+        return Queries(step.topics)
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         from adducir.indexes.building import engine_versions
 
         (index,) = step.parts.values()
         opened = index.open(context)
-        longer = self.longer(step, opened)
+        queries = self.queries(step, opened, context)
         model, feedback = self.kinds
         result = search_topics(
             opened,
-            longer.topics if longer else step.topics,
+            queries.topics,
             model if opened.default_model else None,
             tag=step.tag,
             feedback=feedback,
@@ -259,19 +271,11 @@ class Searching(SearchSettings, TunableSystem):
             fold=self.fold,
             threads=context.threads,
         )
-        note = "; ".join(
-            [f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]
-        )
+        seconds = queries.seconds + result.seconds
+        note = "; ".join([f"{step.counted(result.run)} in {seconds:.1f} s", *result.remarks()])
         data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        method = {**result.method, **({"query2doc": longer.facts} if longer else {})}
-        costs = longer.costs if longer else ()
-        versions = engine_versions()
-        return SystemRun(result.run, note, method, result.seconds, data, versions, costs=costs)
-
-    def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
-        (index,) = step.parts.values()
-        longer = self.longer(step, index.open(context))
-        return longer.costs if longer else ()
+        method, versions = result.method | queries.method, engine_versions()
+        return SystemRun(result.run, note, method, seconds, data, versions, costs=queries.costs)
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -290,22 +294,22 @@ class Searching(SearchSettings, TunableSystem):
         }
 
     def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
-        (index,), longest = steps[0].parts.values(), dict[str, str]()
+        (index,), searched = steps[0].parts.values(), dict[str, str]()
         opened = index.open(context)
         for step in steps:
-            if longer := self.longer(step, opened):
-                pairs = zip(step.topics.queries, longer.topics.queries, strict=True)
-                longest |= dict(pairs)
-        return self.tunable(opened, steps[0].depth, context.threads, longest)
+            topics = self.queries(step, opened, context).topics
+            if topics is not step.topics:
+                searched |= dict(zip(step.topics.queries, topics.queries, strict=True))
+        return self.tunable(opened, steps[0].depth, context.threads, searched)
 
     def tunable(
         self,
         index: Index,
         depth: int | None,
         threads: int | None,
-        longer: Mapping[str, str] | None = None,
+        searched: Mapping[str, str] | None = None,
     ) -> Tunable:
-        """A search with open hyperparameters; ``longer``: what is searched instead of a query."""
+        """A search with open hyperparameters; ``searched``: what is searched for a query."""
 
         def at(setting: Setting) -> list[Any]:
             return [
@@ -315,8 +319,8 @@ class Searching(SearchSettings, TunableSystem):
 
         def tried(setting: Setting, topics: Topics) -> Run:
             model, *feedback = at(setting)
-            if longer:
-                topics = replace(topics, queries=[longer[query] for query in topics.queries])
+            if searched:
+                topics = replace(topics, queries=[searched[query] for query in topics.queries])
             texts: Any = queries_of(index, topics)
             if texts is not topics.vectors:
                 texts = list(dict.fromkeys(texts))
@@ -350,3 +354,48 @@ class IndexSearch(Searching):
 
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
+    # for an index of token weights: the learned sparse encoder of the topics' texts
+    encoder: str | None = None
+
+    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+        yield from super().conflicts(file)
+        index = file.indexes.get(self.index)
+        if self.encoder and index is not None and index.settings.default_model != "impact":
+            yield ("encoder",), "has no effect without an index of token weights (`weights`)"
+        if self.encoder and self.feedback is not None:
+            yield (
+                (FEEDBACK.name_of(type(self.feedback)),),
+                "expands texts, not an encoder's weights",
+            )
+
+    def step(self, opening: RunOpening) -> Step:
+        if self.encoder is None:
+            return super().step(opening)
+        from adducir.encoders.kinds import encoder_source
+        from adducir.encoders.statement import check_sparse
+
+        with opening.at("encoder"):
+            source = encoder_source(expanded(self.encoder), opening.folder)
+            check_sparse(source.query)
+            step = RunStep(self, opening, reads=[opening.place], opened=source)
+        step.uses = [*filter(None, [source.query.folder])]
+        if step.topics.vectors:
+            message = f"has no effect: the topics of `{opening.data}` have weights"
+            opening.planner.add((*opening.place, "encoder"), message)
+        return step
+
+    def identity(self, step: RunStep) -> Mapping[str, Any]:
+        source: EncoderSource | None = step.opened
+        encoder = {"encoder": source.identity(as_read=False)} if source else {}
+        return {**super().identity(step), **encoder}
+
+    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
+        source: EncoderSource | None = step.opened
+        if source is None:
+            return super().queries(step, index, context)
+        from adducir.encoders.encoding import weighted_topics
+
+        with using_threads(context.threads):
+            topics, seconds = weighted_topics(source, step.topics, context.running())
+        about = {"encoder": {"name": source.name, "model": source.identity(as_read=False)}}
+        return Queries(topics, about, seconds)
