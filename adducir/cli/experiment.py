@@ -56,7 +56,7 @@ def experiment(settings: ExperimentOptions) -> None:
     with open_progress() as progress:
         plan = _planned(settings)
         if settings.dry_run:
-            show("\n".join([*plan.lines(), *plan.notes()]), output)
+            show("\n".join([*plan.lines(), *plan.planner.notes()]), output)
             if lacking := {str(error.path) for error in plan.planner.lacks()}:
                 what = f"{counted(len(lacking), 'file')} that it names cannot be found, see above."
                 raise InputError(what, path=settings.file)

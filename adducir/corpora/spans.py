@@ -98,6 +98,11 @@ def context(
     return before, after
 
 
+def context_text(span: MaskedSpan) -> str:
+    """All text around the mask, by which contexts count as the same query."""
+    return " ".join(filter(None, context(span)))
+
+
 def candidates_of(spans: Iterable[MaskedSpan], path: Path | None = None) -> dict[str, str]:
     """Each candidate's first text by docno, in order of appearance; its words are the same."""
     texts: dict[str, str] = {}

@@ -118,7 +118,7 @@ The network is a token classifier with one label:
             )
         return {**topics.identity(), **qrels.identity(), "grade": part.grade}
 
-    def trained_on(self) -> TrainedOn:
+    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
         asked = {query for queries in self._queries_of.values() for query in queries}
         return TrainedOn(
             frozenset(map(same_number, asked)),

@@ -20,7 +20,7 @@ from adducir.core.config import load, validate
 from adducir.core.errors import AdducirError, InputError, gathering
 from adducir.core.texts import same_words
 from adducir.corpora.sources import expanded, file_path
-from adducir.corpora.spans import MaskedSpan, read_spans
+from adducir.corpora.spans import MaskedSpan, context_text, read_spans
 from adducir.encoders.kinds import EncoderSource, described, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, Reader, Towers
 from adducir.encoders.settings import EncodingSettings, PoolingMode, Similarity
@@ -222,7 +222,7 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
             yield from super().rows(counts)
             return
         groups: dict[str, set[str]] = {"train": set(), "validation": set()}
-        numbers, asks = dict[str, int](), 0
+        numbers = dict[str, int]()
         spans = (
             (span, part) for span, part in spans_of(self.recipe.data, self.folder) if part in groups
         )
@@ -233,7 +233,7 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
                 groups[part].add(span.group)
                 same = same_number(same_words(span.text))  # as among candidates
                 group = numbers.setdefault(span.group, len(numbers))
-                asks += 1
+                asks = same_number(context_text(span))
                 yield part, {**row_of(context, [text], [same]), "asks": asks, "group": group}
         counts.update({f"{part}_groups": len(names) for part, names in groups.items()})
 

@@ -38,10 +38,10 @@ def plan_experiment(
 
     Nothing is built. ``rebuild``: plan to build everything, even what exists. ``dry_run``: plan
     without what is not available, without downloads or reading large files
-    (:mod:`adducir.core.planning`); this plan is for reading only, and its ``notes`` list what is
-    missing. ``folder`` is the study's, where artifacts go and relative paths start; by default the
-    one that contains ``experiments/``. All errors are one InputError; a MachineError if the only
-    problem is a failed download.
+    (:mod:`adducir.core.planning`); this plan is for reading only, and its planner's notes list
+    what is missing. ``folder`` is the study's, where artifacts go and relative paths start; by
+    default the one that contains ``experiments/``. All errors are one InputError; a MachineError if
+    the only problem is a failed download.
     """
     document = load(path)
     try:
@@ -161,11 +161,9 @@ class ExperimentPlan:
                     lines.append(("skip", f"{title}: {needless}"))
                 else:
                     lines.append((step.verb, title + ("" if why == MISSING else f": {why}")))
+            lines += [("warn", leak) for leak in self.study.leaks]
             lines += [*self.study.warnings(), ("write", f"{self.shown(self.output)}/")]
         return [f"{verb:6} {text}" for verb, text in lines]
-
-    def notes(self) -> list[str]:
-        return self.planner.notes()
 
 
 def _clear_up(steps: Iterable[Step], but: Iterable[Step] = ()) -> None:

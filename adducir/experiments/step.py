@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -187,6 +187,7 @@ class ModelStep(Step):
     def __init__(self, path: Path, plan: "Trainable[Any]", before: Sequence[Step]) -> None:
         self.path, self.plan, self.inputs = path, plan, before
         self.kind, self.fingerprint = plan.artifact, plan.fingerprint
+        self.uses = folders_of(getattr(plan, "base", None)) if plan.before is None else []
 
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.canonical
@@ -198,16 +199,22 @@ class ModelStep(Step):
         train_model(self.plan, self.path, device=context.device, rebuild=context.rebuild)
 
 
+def folders_of(source: Any) -> list[Path]:
+    """The folder of an encoder's or another model's source, unless it has none."""
+    folder = getattr(getattr(source, "query", source), "folder", None)
+    return [] if folder is None else [folder]
+
+
 def models_of(step: Step) -> "Iterator[tuple[Path, TrainedOn]]":
     """The trained models that a step depends on, and what they were or will be trained on."""
     if step.uses or isinstance(step, ModelStep):
         from adducir.training.leaks import TrainedOn, queries_of
 
+        if isinstance(step, ModelStep):
+            kept = queries_of(step.path) if step.why() is None else frozenset[int]()
+            yield step.path, step.plan.trained_on(kept)
         for folder in step.uses:
             yield folder, TrainedOn(queries_of(folder))
-        if isinstance(step, ModelStep):
-            seen = step.plan.trained_on()
-            yield step.path, replace(seen, queries=seen.queries or queries_of(step.path))
     for before in step.inputs:
         yield from models_of(before)
 

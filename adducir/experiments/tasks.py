@@ -87,6 +87,7 @@ class EvaluationData:
     queries: Sequence[str]
     docnos: Collection[str] = ()  # of judged documents
     corpora: Collection[str] = ()  # fingerprints of the corpora that have them
+    key: str = ""  # of recipes, if theirs leave out more than those of examples
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,8 @@ class Study(ABC):
                 name = shown(path, self.folder).removesuffix(run_name("", trial.seed))
                 if (name, trial.data) not in noted:
                     noted.add((name, trial.data))
-                    known = replace(seen, corpus=seen.corpus if seen.corpus in test.corpora else "")
+                    corpus = seen.corpus if seen.corpus in test.corpora else ""
+                    known = replace(seen, corpus=corpus, key=test.key or seen.key)
                     lines += known.warnings(name, test.queries, test.docnos, trial.data)
         return lines
 

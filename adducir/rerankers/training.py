@@ -110,8 +110,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def inputs(self) -> dict[str, str]:
         return self.examples.identity() | {"base": self.base.identity()}
 
-    def trained_on(self) -> TrainedOn:
-        return self.examples.trained_on(self.recipe.held_out)
+    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
+        return self.examples.trained_on(self.recipe.held_out, kept)
 
     @cached_property
     def _reader(self) -> PairReader:

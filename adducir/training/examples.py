@@ -22,6 +22,7 @@ import numpy as np
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
+from adducir.core.planning import may_download, reads
 from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.core.texts import counted, listed, same_text
@@ -41,12 +42,14 @@ from adducir.training.losses import LOSSES, Loss
 _COUNTED = [
     *("queries", "left_out_queries", "left_out_documents", "without_positive", "missing"),
     *("positives", "negatives", "unjudged_negatives", "false_negatives", "without_score"),
+    "repeated",
 ]
 _LOST = (
     ("without_positive", "example", " without the texts that the loss needs"),
     ("missing", "document", " without a text"),
     ("without_score", "document", " without a teacher's score"),
     ("false_negatives", "false negative", ""),
+    ("repeated", "repeated text", ""),
 )
 _TRIES = 50
 """Documents tried for a negative before giving up."""
@@ -139,7 +142,8 @@ class ExampleSource:
         named = {"topics", "topic_field", "qrels", "corpus", "runs", "teacher", "without", "files"}
         unset = {key for key in _LATER if not getattr(self.part, key)}
         exclude = named | reading | unset
-        return self.part.model_dump(mode="json", exclude=exclude, exclude_none=True)
+        values = self.part.model_dump(mode="json", exclude=exclude, exclude_none=True)
+        return values | ({"repeated texts": "once"} if self.part.files else {})
 
     def identity(self) -> dict[str, str]:
         """The fingerprints of the sources, by name."""
@@ -154,23 +158,33 @@ class ExampleSource:
         opened["without"] = [sorted(self._queries), self._documents.identity()]
         return {name: fingerprint(identity) for name, identity in opened.items()}
 
-    def trained_on(self, held_out: HeldOut) -> TrainedOn:
-        """What is known of the examples without reading documents."""
-        part, topics = self.part, self._topics
+    def trained_on(self, held_out: HeldOut, kept: frozenset[int] = frozenset()) -> TrainedOn:
+        """What the examples are of; files, and documents with queries, are read unless ``kept``."""
+        part, topics = self.part, cast("Topics", self._topics)
         if part.query_field is not None:
             corpus = "" if part.most else fingerprint(cast("Corpus", self._corpus).identity())
-            return TrainedOn(corpus=corpus, excluded=self._documents.docnos)
-        if part.files or topics is None:
-            return TrainedOn()
+            numbers = kept or self._read_queries(held_out)
+            return TrainedOn(numbers, corpus, self._documents.docnos)
+        if part.files:
+            return TrainedOn(kept or self._read_queries(held_out))
         relevant = {
             qid
             for qid, docno, grade in self._qrels.frame.iter_rows()
             if grade >= part.grade and docno not in self._documents
         }
         asked = (q for qid, q in zip(topics.qids, topics.queries, strict=True) if qid in relevant)
-        kept = (query for query in asked if same_text(query) not in self._queries)
-        used = (query for query in kept if held_out.part_of(same_text(query)) != "test")
+        left = (query for query in asked if same_text(query) not in self._queries)
+        used = (query for query in left if held_out.part_of(same_text(query)) != "test")
         return TrainedOn(frozenset(map(same_number, used)))
+
+    def _read_queries(self, held_out: HeldOut) -> frozenset[int]:
+        """The numbers of the queries to train on; none if a dry run does not read the sources."""
+        paths = (*self._paths["files"], *getattr(self._corpus, "paths", ()))
+        is_local = self._corpus is None or hasattr(self._corpus, "paths")
+        if not (may_download() or (is_local and reads(*paths))):
+            return frozenset()
+        examples = (example for example, part in self.divided(held_out) if part != "test")
+        return frozenset(same_number(example.query) for example in examples)
 
     def divided(self, held_out: HeldOut) -> Iterator[tuple[Example, str]]:
         """The examples with their parts."""
@@ -322,7 +336,7 @@ class ExampleSource:
             }
             text = _texts(corpus, named | self._documents.docnos, self.fields)
             if unknown := {docno for docno in named if text(docno) is None}:
-                progress().note(absent(unknown, len(named), "named", "the corpus"))
+                progress().note_once(absent(unknown, len(named), "named", "the corpus"))
         barred = self._barred(text)
         for path, example in found():
             query = query_of.get(example.query) if example.is_qid else example.query
@@ -342,7 +356,16 @@ class ExampleSource:
                 )
             ]
             count = len(example.positives)
-            yield self._example(query, candidates[:count], candidates[count:], barred)
+            best, worse = map(self._distinct, (candidates[:count], candidates[count:]))
+            yield self._example(query, best, worse, barred)
+
+    def _distinct(self, candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
+        """The first of those with the same text: another would only weigh more."""
+        first = dict[str, _Candidate]()
+        for candidate in candidates:
+            first.setdefault(same_text(candidate.text) or candidate.docno, candidate)
+        self.counts["repeated"] += len(candidates) - len(first)
+        return [*first.values()]
 
     def _candidates(
         self, grades: Mapping[str, Mapping[str, int]]

@@ -152,13 +152,15 @@ def documents_left(
         for source, docnos in excluded.by_source.items()
     }
     if unseen_judged:
-        progress().note(absent(unseen_judged, len(set(judged)), "judged", "the corpus"))
+        progress().note_once(absent(unseen_judged, len(set(judged)), "judged", "the corpus"))
     for source, docnos in excluded.by_source.items():
         if not counts["excluded_by_source"][source]:
-            progress().note(f"{source} and the corpus share no docnos: is it for another version?")
+            progress().note_once(
+                f"{source} and the corpus share no docnos: is it for another version?"
+            )
         elif by_source[source]:
             message = absent(by_source[source], len(docnos), "named", "the corpus")
-            progress().note(f"{source}: {message}")
+            progress().note_once(f"{source}: {message}")
 
 
 class WithoutPart(Recipe):

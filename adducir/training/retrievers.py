@@ -132,8 +132,10 @@ class RetrieverTraining(Trainable[R]):
         found = self.examples.identity() if self.examples else {}
         return found | {"base": self.base.identity()}
 
-    def trained_on(self) -> TrainedOn:
-        return self.examples.trained_on(self.recipe.held_out) if self.examples else TrainedOn()
+    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
+        if self.examples is None:
+            return TrainedOn(kept, key="data.without")
+        return self.examples.trained_on(self.recipe.held_out, kept)
 
     def dataset(self, folder: Path) -> TrainingData:
         from adducir.training.matrix import ROW

@@ -93,7 +93,7 @@ def train_model(
         }
         counts |= trainable.measure(model, data)
         trainable.save(model, folder)
-        if {"queries", "asks"} <= {*data.counts, *data.train.column_names}:
+        if "asks" in data.train.column_names:
             asked = [part.with_format("numpy")["asks"][:] for part in (data.train, data.validation)]
             np.save(folder / QUERIES, np.unique(np.concatenate(asked)).astype(np.int64))
         trainable.write_card(folder, output.name, data)

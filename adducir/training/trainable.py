@@ -72,9 +72,12 @@ class Trainable(ABC, Generic[R]):
     def inputs(self) -> Mapping[str, str]:
         """The fingerprints of the training data, by name."""
 
-    def trained_on(self) -> TrainedOn:
-        """What it learns from, to be compared with what it is tested on."""
-        return TrainedOn()
+    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
+        """What it learns from, to be compared with what it is tested on.
+
+        ``kept``: the numbers of its queries, if it is trained already.
+        """
+        return TrainedOn(kept)
 
     @property
     def model_settings(self) -> Any:

@@ -210,7 +210,7 @@ def dry_run(file: Path) -> tuple[ExperimentPlan, list[str]]:
     """A dry run's plan and what it prints; no large file may be opened for it."""
     with opened() as found:
         plan = plan_experiment(file, dry_run=True)
-        lines = [*plan.lines(), *plan.notes()]
+        lines = [*plan.lines(), *plan.planner.notes()]
     there = [Path(name) for name in found if Path(name).is_file()]
     assert [path for path in there if path.stat().st_size > LARGEST] == []
     return plan, lines

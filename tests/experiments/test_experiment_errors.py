@@ -92,6 +92,11 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F`.*k"),
         (
+            "index: pets, model: qld}",
+            "index: more}\n  F: {fuse: [BM25, QLD]}\n  R: {rerank: F, by: overlap}",
+            "systems.R.rerank`.*`F` searches no or several indexes",
+        ),
+        (
             "index: pets, model: qld",
             "fuse: [BM25, B], tune: {grid: {weights.BM25: [0], weights.B: [0]}, folds: {k: 2}}}\n"
             "  B: {index: pets",

@@ -12,7 +12,7 @@ from tiny import tiny_bert, tiny_colbert
 
 from adducir.cli.app import main
 from adducir.core.manifests import read_manifest
-from adducir.corpora.spans import MaskedSpan, context, write_spans
+from adducir.corpora.spans import MaskedSpan, context, context_text, write_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
@@ -32,6 +32,8 @@ from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource
 from adducir.statistics.equivalence import two_level
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, write_relic
+from adducir.training.data import same_number
+from adducir.training.leaks import queries_of
 
 MEAN = EncodingSettings(pooling="mean", similarity="dot")
 
@@ -147,6 +149,14 @@ def test_a_study_from_one_file(here, capsys):
     assert "1/1, length 2 (1)" in text
     settings = json.loads((here / "encoders/study/ours/L/encoder.json").read_text())
     assert (settings["context"]["left"], settings["context"]["right"]) == (None, 0)
+    # Another study that uses the model is told what it has seen.
+    kept, known = queries_of(here / "encoders/study/ours/L"), "{encoder: encoders/study/ours/L}"
+    alone = ("comparison=null", "data.A.part=null", "data.A.shares=null")
+    plan = plan_experiment(here / file, (f"systems={{known: {known}}}", *alone))
+    seen = sum(same_number(context_text(span)) in kept for span in plan.study.data["A"].spans)
+    told = f"warn   encoders/study/ours/L was trained on {seen} of the 30 queries of A: train it on"
+    assert f"{told} others" in plan.lines()
+    assert seen >= 12
     # What is there is not made again.
     made = [
         *here.glob("encoders/study/**/manifest.json"),

@@ -258,14 +258,16 @@ def test_a_score_alone_says_nothing(tmp_path):
     with pytest.raises(InputError, match="none of the queries"):
         read(tmp_path, rows(*pairs))
     graded = [{"query": WHO, "text": t, "label": n} for n, t in enumerate(TEXTS.values())]
-    assert read(tmp_path, rows(*graded), grade=2)[0] == [(WHO, (POWER,), (DOGS, CATS))]
+    for again in range(3):  # a repeated pair counts once
+        pairs = rows(*graded, graded[again])
+        assert read(tmp_path, pairs, grade=2)[0] == [(WHO, (POWER,), (DOGS, CATS))]
 
 
 def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
     (tmp_path / "test.tsv").write_text(f"7\t{CLEAN.upper()}\n")
     (tmp_path / "pool.txt").write_text("2\n")
     file = rows(
-        {"query": WHO, "pos": [CATS], "neg": [f"{CATS} ", DOGS, f"{POWER.upper()}"]},
+        {"query": WHO, "pos": [CATS], "neg": [f"{CATS} ", DOGS, POWER.upper(), f"{DOGS} "]},
         {"query": CLEAN, "pos": [POWER], "neg": [CATS]},
         {"query": "third one", "pos": [], "neg": [CATS]},
     )
@@ -276,8 +278,8 @@ def test_leaks_false_negatives_and_the_first_of_many(tmp_path):
     wanted = {"left_out_queries": 1, "left_out_documents": 1, "false_negatives": 1}
     assert counts | wanted == counts
     assert counts["without_positive"] == 1
-    lost = "not used: 1 example without the texts that the loss needs, 1 false negative"
-    assert examples_line(counts).endswith(lost)
+    lost = "not used: 1 example without the texts that the loss needs, 1 false negative, "
+    assert examples_line(counts).endswith(f"{lost}1 repeated text")
     assert len(read(tmp_path, file, most=2)[0]) == 2
     with pytest.raises(InputError, match="margin` has no effect"):
         read(tmp_path, file, margin=1)

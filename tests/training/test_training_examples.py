@@ -10,11 +10,12 @@ import yaml
 from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
+from adducir.core.planning import LARGEST
 from adducir.core.progress import Progress
 from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
-from adducir.experiments.experiment import plan_experiment
+from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.rerankers.recipe import open_reranker
 from adducir.training.data import same_number
 from adducir.training.leaks import note_seen, queries_of
@@ -144,7 +145,16 @@ class Noted(Progress):
         self.lines.append(message)
 
 
-def test_a_test_on_what_was_trained_on_is_noted_before_it_runs(study, tiny):
+def warned(file, **options):
+    lines = plan_experiment(file, **options).lines()
+    return [line.partition(" ")[2].strip() for line in lines if line.startswith("warn")]
+
+
+def test_a_test_on_what_was_trained_on_is_noted_before_it_runs(study, tiny, monkeypatch):
+    def make(*_):
+        raise InputError("not trained")
+
+    monkeypatch.setattr("adducir.experiments.step.ModelStep.make", make)
     (study / "some.qrels").write_text("cats0 0 cats0 1\nother 0 dogs1 1\n")
     (study / "more.tsv").write_text("cats0\tCats  energy 0\nother\thorses\n")
     (study / "deepct").mkdir()
@@ -173,8 +183,7 @@ systems:
         recipe = yaml.safe_load(path.read_text())
         recipe["examples"]["without"] = without
         path.write_text(yaml.safe_dump(recipe))
-        lines = plan_experiment(file, dry_run=True).lines()
-        return [line.partition(" ")[2].strip() for line in lines if line.startswith("warn")]
+        return warned(file, dry_run=True)
 
     remedy = "`examples.without.topics` leaves them out"
     assert warnings() == [
@@ -186,6 +195,23 @@ systems:
         "`without.qrels` leaves them out",
     ]
     assert [line for line in warnings(topics="topics.tsv") if "encoders" in line] == []
+    # Files and fields of documents are read for it, unless a dry run finds them large.
+    written(study, "dual-encoder", base=str(tiny))
+    titled = [{"docno": n, "title": f"cats energy {n}", "text": f"{n} dogs"} for n in range(6)]
+    (study / "titled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in titled))
+    fields = {"query_field": "title", "corpus": {"source": "titled.jsonl"}}
+    path = study / "encoders" / "judged.yaml"
+    recipe = yaml.safe_load(path.read_text()) | {"held_out": {"share": 0}}
+    for source, count, name in (({"files": "train.jsonl"}, 8, "train"), (fields, 4, "titled")):
+        path.write_text(yaml.safe_dump(recipe | {"examples": source}))
+        told = f"encoders/judged was trained on {count} of the 8 queries of same: {remedy}"
+        assert [line for line in warned(file) if "encoders" in line and "same" in line] == [told]
+        with Noted() as noted, pytest.raises(InputError, match="not trained"):
+            run_experiment(plan_experiment(file))
+        assert told in noted.lines
+        with (study / f"{name}.jsonl").open("a") as large:
+            large.truncate(LARGEST + 1000)
+        assert not any("encoders" in line for line in warned(file, dry_run=True))
 
 
 def written(study, kind, **keys):
@@ -250,6 +276,7 @@ def test_a_cross_encoder_learns_lists_and_is_read_by_sentence_transformers(loss,
     train_model(plan, study / "model")
     history = json.loads((study / "model" / "training.json").read_text())["validations"]
     assert history[-1]["training_loss"] < 0.8 * history[0]["training_loss"]
+    assert queries_of(study / "model") == plan.trained_on().queries
     scores = open_reranker(study / "model").model.scores(PAIRS)
     assert scores[0] > scores[1]
     peer = CrossEncoder(str(study / "model"), device="cpu")

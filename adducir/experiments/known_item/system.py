@@ -207,6 +207,10 @@ class RankingSystem(SystemEntry):
         """Open what it names, without loading or training; gives notes on data sets."""
         return ()
 
+    def uses(self, folder: Path) -> Sequence[Path]:
+        """The folders of models that exist; for warnings of what they were trained on."""
+        return ()
+
     def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
         """The steps that train it for a context, in order."""
         return ()
@@ -264,6 +268,7 @@ class RankStep(ArtifactStep):
         self.reads = [] if self.models else [("systems", self.trial.system)]
         if not self.models:  # candidates' vectors serve all contexts of a system
             self.chunk_places = [self.path.parent]
+            self.uses = self.system.uses(self.data.folder)
 
     def title(self, shown: Shown) -> str:
         count = f": {len(self.data.spans):,} contexts" if self.data.is_read else ""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.registry import chosen_by_key
+from adducir.corpora.spans import context_text
 from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
@@ -22,7 +23,7 @@ from adducir.experiments.known_item.system import (
 )
 from adducir.experiments.sections import Name, Opening, Planner, Reported
 from adducir.experiments.step import Step
-from adducir.experiments.tasks import Study, StudyTable, Task, Trial
+from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.machine import Precision
 
 if TYPE_CHECKING:
@@ -115,6 +116,12 @@ class KnownItemStudy(Study):
     def path_of(self, trial: Trial) -> Path:
         names = (trial.data, trial.run, trial.part)
         return self.folder.joinpath("runs", self.name, *map(folder_name, names))
+
+    def evaluation_data(self, data: str) -> EvaluationData | None:
+        if data not in self.data or not self.data[data].is_read:
+            return None
+        contexts = [context_text(span) for span in self.data[data].spans]
+        return EvaluationData(contexts, key="data.without")
 
     def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         from adducir.tables.ranks import by_key, first_of

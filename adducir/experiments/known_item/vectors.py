@@ -32,7 +32,7 @@ from adducir.experiments.known_item.system import (
     folder_name,
 )
 from adducir.experiments.sections import Opening
-from adducir.experiments.step import ModelStep
+from adducir.experiments.step import ModelStep, folders_of
 from adducir.models.artifacts import model_versions
 from adducir.models.running import Running
 from adducir.models.sources import RECIPES, ModelSource, model_source
@@ -59,6 +59,9 @@ class _Vectors(RankingSystem):
     def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterable[tuple[str, str]]:
         self.source_in(opening.folder).identity()
         return ()
+
+    def uses(self, folder: Path) -> Sequence[Path]:
+        return folders_of(self.source_in(folder))
 
     def identities(self, step: RankStep) -> Mapping[str, str]:
         trained = step.models

@@ -1,7 +1,7 @@
 """An experiment file's corpora, topics and judgements."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,12 @@ class ExpandedRecipe(CorpusRecipe):
         return is_recipe(self.model, folder)
 
     def open(self, opening: Opening) -> OpenedCorpus:
-        from adducir.deepct.expansion import ExpandedCorpus, Rendering, weights_fingerprint
+        from adducir.deepct.expansion import (
+            ExpandedCorpus,
+            Rendering,
+            predict_corpus_weights,
+            weights_fingerprint,
+        )
 
         with opening.at("model"):
             model, settings, identity, training = self._model(opening)
@@ -101,14 +106,21 @@ class ExpandedRecipe(CorpusRecipe):
             "rendering": corpus.rendering.model_dump(mode="json"),
             "precision": self.precision,
         }
-        weights = WeightsStep(
-            corpus=base.corpus,
+
+        def compute(context: "Context") -> None:
+            running, path = context.running(self.precision), corpus.weights
+            predict_corpus_weights(model, base.corpus, path, running, rebuild=context.rebuild)
+
+        weights = CorpusStep(
             path=corpus.weights,
             fingerprint=corpus.weights_fingerprint,
+            kind="term-weights",
+            verb="weight",
+            model=model,
+            settings={"precision": self.precision},
             reads=[opening.place, *base.reads],
             inputs=training,
-            model=model,
-            precision=self.precision,
+            compute=compute,
         )
         label = f"{self.expand}, expanded by {self.model}"
         label += f", seed {opening.seed}" if opening.seed is not None else ""
@@ -136,33 +148,27 @@ class ExpandedRecipe(CorpusRecipe):
 
 @dataclass(kw_only=True, unsafe_hash=True)
 class CorpusStep(Step):
-    """What is computed from a corpus's documents, once for all entries that need it."""
+    """What a model computes of a corpus's documents, once for all entries that need it."""
 
     path: Path
     fingerprint: str
-    corpus: Corpus = field(compare=False)
+    kind: str
+    verb: str = field(compare=False)
+    model: Path | str = field(compare=False)  # its folder or name
+    settings: Mapping[str, Any] = field(compare=False)
     reads: Sequence[KeyPath] = field(compare=False)
     inputs: Sequence[Step] = field(compare=False)
-
-
-@dataclass(eq=False, kw_only=True)
-class WeightsStep(CorpusStep):
-    kind = "term-weights"
-    verb = "weight"
-    model: Path
-    precision: Precision
+    compute: Callable[["Context"], object] = field(compare=False)
 
     def title(self, shown: Shown) -> str:
-        return f"{shown(self.path)} by {shown(self.model)}"
+        model = self.model if isinstance(self.model, str) else shown(self.model)
+        return f"{shown(self.path)} by {model}"
 
     def recipe(self) -> Mapping[str, Any]:
-        return {"precision": self.precision}
+        return self.settings
 
     def make(self, context: "Context") -> None:
-        from adducir.deepct.expansion import predict_corpus_weights
-
-        running, rebuild = context.running(self.precision), context.rebuild
-        predict_corpus_weights(self.model, self.corpus, self.path, running, rebuild=rebuild)
+        self.compute(context)
 
 
 CORPORA = Family(

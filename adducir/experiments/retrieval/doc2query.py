@@ -1,9 +1,9 @@
 """An experiment file's corpora with generated queries: doc2query, and doc2query-- if filtered."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
@@ -19,11 +19,10 @@ from adducir.expansion.doc2query import (
 )
 from adducir.experiments.retrieval.corpora import CorpusRecipe, CorpusStep, OpenedCorpus
 from adducir.experiments.sections import Name, Opening, file_name
-from adducir.experiments.step import Shown
 from adducir.models.machine import Precision
 from adducir.models.running import Running
-from adducir.models.sources import ModelSource, model_source
-from adducir.rerankers.recipe import Reranker, open_reranker
+from adducir.models.sources import model_source
+from adducir.rerankers.recipe import open_reranker
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
@@ -56,16 +55,22 @@ class Doc2QueryRecipe(CorpusRecipe):
         digest = fingerprint(self.model_dump(mode="json", exclude={"filter"}))[:8]
         stem = f"{Path(source.name).name}.{file_name(self.doc2query)}-{digest}"
         folder = opening.folder / "doc2query" / f"{stem}.queries"
-        reads = [opening.place, *base.reads]
-        step: CorpusStep = QueriesStep(
-            corpus=base.corpus,
+
+        def generate(context: "Context") -> None:
+            arguments = source, base.corpus, folder, self.generation
+            running = context.running(self.precision)
+            generate_queries(*arguments, running, rebuild=context.rebuild)
+
+        step = CorpusStep(
             path=folder,
             fingerprint=made,
-            reads=reads,
+            kind="generated-queries",
+            verb="generate",
+            model=source.name,
+            settings=self.generation.model_dump(mode="json") | {"precision": self.precision},
+            reads=[opening.place, *base.reads],
             inputs=(),
-            source=source,
-            generation=self.generation,
-            precision=self.precision,
+            compute=generate,
         )
         fingerprints, scores, keep = [made], None, 1.0
         if self.filter is not None:
@@ -74,55 +79,25 @@ class Doc2QueryRecipe(CorpusRecipe):
                 fingerprints.append(scores_fingerprint(made, reranker))
             scored, keep = fingerprint({"by": self.filter.by})[:8], self.filter.keep
             scores = folder.with_name(f"{stem}-{scored}.scores")
-            step = ScoresStep(
-                corpus=base.corpus,
+
+            def score(context: "Context") -> None:
+                running = context.running(reranker.recipe.precision)
+                arguments = folder, base.corpus, replace(reranker, running=running), scores
+                score_queries(*arguments, running, rebuild=context.rebuild)
+
+            step = CorpusStep(
                 path=scores,
                 fingerprint=fingerprints[1],
-                reads=reads,
+                kind="query-scores",
+                verb="score",
+                model=reranker.name,
+                settings={"fields": list(reranker.fields)},
+                reads=step.reads,
                 inputs=[step],
-                reranker=reranker,
+                compute=score,
             )
         corpus = QueryCorpus(base.corpus, folder, tuple(fingerprints), scores, keep)
         facts = {"model": self.model, "filter": self.filter and self.filter.by, **corpus.identity()}
         label = f"{self.doc2query}, expanded by {self.model}"
         label += f", filtered by {self.filter.by}" if self.filter else ""
         return OpenedCorpus(corpus, label, [step], base.reads, facts)
-
-
-@dataclass(eq=False, kw_only=True)
-class QueriesStep(CorpusStep):
-    kind = "generated-queries"
-    verb = "generate"
-    source: ModelSource
-    generation: Generation
-    precision: Precision
-
-    def title(self, shown: Shown) -> str:
-        return f"{shown(self.path)} by {self.source.name}"
-
-    def recipe(self) -> Mapping[str, Any]:
-        return self.generation.model_dump(mode="json") | {"precision": self.precision}
-
-    def make(self, context: "Context") -> None:
-        running, rebuild = context.running(self.precision), context.rebuild
-        arguments = self.source, self.corpus, self.path, self.generation, running
-        generate_queries(*arguments, rebuild=rebuild)
-
-
-@dataclass(eq=False, kw_only=True)
-class ScoresStep(CorpusStep):
-    kind = "query-scores"
-    verb = "score"
-    reranker: Reranker
-
-    def title(self, shown: Shown) -> str:
-        return f"{shown(self.path)} by {self.reranker.name}"
-
-    def recipe(self) -> Mapping[str, Any]:
-        return {"fields": list(self.reranker.fields)}
-
-    def make(self, context: "Context") -> None:
-        running = context.running(self.reranker.recipe.precision)
-        reranker, queries = replace(self.reranker, running=running), self.inputs[0].path
-        arguments = queries, self.corpus, reranker, self.path, running
-        score_queries(*arguments, rebuild=context.rebuild)

@@ -18,7 +18,7 @@ from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.evaluation.scores import run_name
 from adducir.experiments.retrieval.corpora import OpenedCorpus, refuse_unknown_fields
 from adducir.experiments.sections import Linked, Name, Opening, Reported, file_name, is_recipe
-from adducir.experiments.step import Shown, Step
+from adducir.experiments.step import Shown, Step, folders_of
 from adducir.indexes.kinds import settings_of
 from adducir.indexes.settings import IndexSettings
 
@@ -91,8 +91,7 @@ class IndexStep(Step):
             for name_of_key, opens in self.settings.opens().items():
                 with opening.at(name_of_key):
                     opens()
-            encoder = getattr(self.settings, "source", None)
-            self.uses = [*filter(None, [encoder and encoder.query.folder])]
+            self.uses = folders_of(getattr(self.settings, "source", None))
         self.corpus = self.settings.documents(documents.corpus)
         try:
             self.settings = self.settings.of(self.corpus)

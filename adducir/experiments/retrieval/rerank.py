@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from adducir.core.chunks import Chunking
 from adducir.core.recipe import KeyPath, as_tuple
 from adducir.corpora.sources import expanded, file_path
 from adducir.experiments.retrieval.corpora import refuse_unknown_fields
@@ -24,7 +23,7 @@ from adducir.experiments.retrieval.runs import (
     named,
 )
 from adducir.experiments.sections import Link, Name, Natural, is_recipe
-from adducir.experiments.step import ModelStep, Step
+from adducir.experiments.step import ModelStep, Step, folders_of
 from adducir.experiments.tuning.tune import of_topics
 from adducir.rerankers.recipe import (
     Reranker,
@@ -120,7 +119,7 @@ class Reranking(System):
         reads = [] if scorer.models else [place]
         step = RunStep(self, opening, scorer.models, reads, scorer)
         if not scorer.models:
-            step.uses = [*filter(None, [scorer.open().source.folder])]
+            step.uses = folders_of(scorer.open().source)
         if fields := self.fields or as_tuple(scorer.recipe.fields):
             with opening.at("fields" if self.fields else "by"):
                 refuse_unknown_fields(step.parts["texts"].corpus, fields)
@@ -160,7 +159,7 @@ class Reranking(System):
             depth=self.depth,
             fold=self.fold,
             tag=step.tag,
-            chunking=Chunking(step.path, context.execution),
+            chunking=context.chunking(step.path),
         )
         # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)

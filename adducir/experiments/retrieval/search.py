@@ -24,7 +24,7 @@ from adducir.experiments.retrieval.runs import (
     SystemRun,
 )
 from adducir.experiments.sections import Name, file_name
-from adducir.experiments.step import Step
+from adducir.experiments.step import Step, folders_of
 from adducir.experiments.tuning.design import (
     Grid,
     Hyperparameter,
@@ -362,11 +362,9 @@ class IndexSearch(Searching):
         index = file.indexes.get(self.index)
         if self.encoder and index is not None and index.settings.default_model != "impact":
             yield ("encoder",), "has no effect without an index of token weights (`weights`)"
-        if self.encoder and self.feedback is not None:
-            yield (
-                (FEEDBACK.name_of(type(self.feedback)),),
-                "expands texts, not an encoder's weights",
-            )
+        if self.encoder and (feedback := self.kinds[1]) is not None:
+            method = FEEDBACK.name_of(type(feedback))
+            yield (method,), "expands texts, not an encoder's weights"
 
     def step(self, opening: RunOpening) -> Step:
         if self.encoder is None:
@@ -378,7 +376,7 @@ class IndexSearch(Searching):
             source = encoder_source(expanded(self.encoder), opening.folder)
             check_sparse(source.query)
             step = RunStep(self, opening, reads=[opening.place], opened=source)
-        step.uses = [*filter(None, [source.query.folder])]
+        step.uses = folders_of(source)
         if step.topics.vectors:
             message = f"has no effect: the topics of `{opening.data}` have weights"
             opening.planner.add((*opening.place, "encoder"), message)

@@ -78,13 +78,16 @@ def summarize(
         }
     )
     remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
-    chosen = chosen_settings(rows)
+    chosen: dict[str, dict[str, Mapping[str, float]]] = {}  # by run and fold
     topics = {name: facts_.hits for name, facts_ in facts.items()}
     runs: dict[str, dict[str, Any]] = {name: {} for name in topic_sets}
     costs: dict[str, dict[int | None, list[Step]]] = {name: {} for name in recipe.systems}
     for trial, step in rows.items():
         runs[trial.data][trial.run] = _run(step, context)
         costs[trial.system].setdefault(trial.seed, []).append(step)
+        if hasattr(step, "tuning"):
+            folds = part_of(method_of(step), "tuning").get("folds", [])
+            chosen.setdefault(trial.run, {fold["fold"]: fold["chosen"] for fold in folds})
     facts_of = {
         **({"chosen settings, by fold": chosen} if chosen else {}),
         "runs": runs,
@@ -139,20 +142,11 @@ def _evaluate(
     return Scores.concat(scores)
 
 
-Chosen = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""The setting of each fold, for each run of a tuned system."""
-
-
-def chosen_settings(rows: Mapping[Trial, Step]) -> Chosen:
-    chosen = {}
-    for trial, step in rows.items():
-        if hasattr(step, "tuning") and trial.run not in chosen:
-            folds = part_of(method_of(step), "tuning").get("folds", [])
-            chosen[trial.run] = {fold["fold"]: fold["chosen"] for fold in folds}
-    return chosen
-
-
-def _tuned(steps: Mapping[Trial, Any], chosen: Chosen, names: Mapping[str, str]) -> Iterator[str]:
+def _tuned(
+    steps: Mapping[Trial, Any],
+    chosen: Mapping[str, Mapping[str, Mapping[str, float]]],
+    names: Mapping[str, str],
+) -> Iterator[str]:
     """Sentences about tuned systems: how they were tuned, and the chosen settings."""
     alike: dict[str, list[str]] = {}
     first = next(iter(steps)).data

@@ -16,7 +16,6 @@ from pydantic import (
     Field,
     SerializeAsAny,
     ValidationError,
-    field_validator,
     model_validator,
 )
 
@@ -89,11 +88,12 @@ class Retrieval(Task):
     task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or omitted
     corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
     indexes: dict[Name, IndexEntry] = Field(default_factory=dict)  # indexes of them, by name
-    topics: dict[Name, TopicsRecipe]  # topic sets by name: a group of columns each
-    systems: dict[Name, AnySystem]  # the rows of the table
+    # topic sets by name: a group of columns each
+    topics: Annotated[dict[Name, TopicsRecipe], Field(min_length=1)]
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # the rows of the table
     # documents per topic in each run
     depth: Natural | Literal["all"] = 1000
-    measures: tuple[str, ...] = DEFAULT_MEASURES  # the columns
+    measures: Annotated[tuple[str, ...], Field(min_length=1)] = DEFAULT_MEASURES  # the columns
     costs: tuple[Cost, ...] = ()  # further columns: what language models took per topic
     negative_grades: Literal["zero", "trec_eval"] = "zero"  # how negative judgements count
     # whether the footer shows how far unjudged documents could move figures
@@ -104,13 +104,6 @@ class Retrieval(Task):
     def most(self) -> int | None:
         """``depth`` as a number; None for all documents with a query term."""
         return None if self.depth == "all" else self.depth
-
-    @field_validator("topics", "systems", "measures")
-    @classmethod
-    def _some(cls, value: Any) -> Any:
-        if not value:
-            raise ValueError("at least one is needed")
-        return value
 
     @model_validator(mode="after")
     def _searches_by_the_model_of_the_index(self) -> "Retrieval":
@@ -239,11 +232,6 @@ class RetrievalStudy(Study):
                 opened[link.key] = self._open(link.section, link.name, seed)
         return opened
 
-    def index(self, name: str, seed: int | None = None) -> IndexStep:
-        if (step := self._open("indexes", name, seed)) is None:
-            raise Reported
-        return step
-
     @property
     def indexes(self) -> dict[str, IndexStep]:
         return {
@@ -339,7 +327,6 @@ class RetrievalStudy(Study):
                 message = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
                 message = f"{message}, which count 0: {listed(lacking, 3)}"
                 yield "warn", f"the run of {trial.system} {message}"
-        yield from (("warn", line) for line in self.leaks)
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""

@@ -24,7 +24,7 @@ from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
 from adducir.experiments.step import ArtifactStep, ModelStep, Step
-from adducir.experiments.tasks import Study, StudyTable, Task, Trial
+from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import Precision, using_threads
 from adducir.models.sources import ModelSource, trained_folder
@@ -249,6 +249,7 @@ class EvidenceStudy(Study):
         super().__init__(recipe, planner)
         self.tests: dict[tuple[str, int], tuple[Path, ...]] = {}
         self.gold: dict[str, GoldSets] = {}
+        self.questions: dict[str, list[str]] = {}
         for data, rounds in recipe.data.items():
             opened = planner.opening(("data", data), partial(self._opened, data, rounds))
             if opened is not None:
@@ -272,7 +273,12 @@ class EvidenceStudy(Study):
         if twice:
             message = f"{twice} questions of {data} are tested in two rounds."
             raise InputError(message, path=self.planner.path)
+        self.questions[data] = [question.question for question in questions]
         return {data: GoldSets(questions)}
+
+    def evaluation_data(self, data: str) -> EvaluationData | None:
+        questions = self.questions.get(data, [])
+        return EvaluationData(questions, key="data.without")
 
     def _separate(self, recipe: RoundRecipe) -> bool:
         """Reject a round whose test questions are in its other files; False if tests are unread."""

@@ -14,6 +14,7 @@ from adducir.core.errors import InputError
 from adducir.experiments.experiment import plan_experiment
 from adducir.statistics.equivalence import two_level
 from adducir.studies.complementary_evidence.questions import read_selected, write_questions
+from adducir.training.data import same_number
 
 FILE = """task: evidence-sets
 description: A study.
@@ -57,6 +58,16 @@ def test_the_table_is_of_all_questions_and_seeds(place, capsys, monkeypatch):
     assert sum(line.startswith("select") for line in lines) == 12
     assert lines[0] == "train  rerankers/sets/A-1-ranker-3"
     assert not (place / "experiments" / "sets").exists()
+    base = tiny_bert(place / "seen")
+    asked = [
+        [same_number(question.question) for question in some_questions(count, seed=seed)]
+        for seed, count in enumerate((8, 7))
+    ]
+    np.save(base / "queries.npy", asked[0][:2])
+    changes = ("systems.ours.set=[base=seen]",)
+    count = sum(number in asked[0][:2] for numbers in asked for number in numbers)
+    told = f"warn   seen was trained on {count} of the 15 queries of A: train it on others"
+    assert told in "\n".join(plan_experiment(place / file, changes).lines())
     assert main(["experiment", file, "--threads", "1", "--format", "json"]) == 0
     table = json.loads(capsys.readouterr().out)
     assert [row["system"] for row in table["rows"]] == ["upper bound", "ranker", "ours"]
