@@ -36,7 +36,7 @@ SCHEMA = {
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class ModelJudgements:
     """A model's judgements.
 
     Attributes:
@@ -132,7 +132,7 @@ def judge(
     *,
     repeat: int = 0,
     transport: Any = None,
-) -> Judged:
+) -> ModelJudgements:
     """Ask a model for the grade of each pair.
 
     Args:
@@ -163,7 +163,7 @@ def judge(
     )
     empty = {"status": EMPTY, "cut": False, "answer": ""}
     frame = frame.with_columns(pl.col(name).fill_null(value) for name, value in empty.items())
-    return Judged(frame, model, prompt, record)
+    return ModelJudgements(frame, model, prompt, record)
 
 
 def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, float | None]:

@@ -125,7 +125,7 @@ class _Asking:
                 self.is_there |= not _is_page(response)
                 if response.status_code == 200:
                     return _answer_of(response)
-                fault = Fault.of(response)
+                fault = ServerFault.of(response)
                 message = f"HTTP {response.status_code}: {_without_key(model, fault.message)}"
                 is_passing = response.status_code in (408, 409, 425, 429)
                 is_passing |= response.status_code >= 500
@@ -186,7 +186,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-class Fault(NamedTuple):
+class ServerFault(NamedTuple):
     """What a server says of an error: a message, its code and type, the parameter it is about."""
 
     message: str
@@ -194,7 +194,7 @@ class Fault(NamedTuple):
     parameter: str
 
     @classmethod
-    def of(cls, response: Any) -> "Fault":
+    def of(cls, response: Any) -> "ServerFault":
         error: Any = {}
         try:
             body = _json(response)
@@ -225,7 +225,7 @@ def _without_key(model: "LanguageModel", text: str) -> str:
 
 
 def _refusal(
-    model: "LanguageModel", request: Request, response: Any, fault: Fault, message: str
+    model: "LanguageModel", request: Request, response: Any, fault: ServerFault, message: str
 ) -> Answer:
     """A prompt that does not fit is an answer; a refused key or parameter stops everything."""
     brief, status = shortened(message, _LONGEST_MESSAGE), response.status_code
