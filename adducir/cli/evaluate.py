@@ -123,6 +123,7 @@ def evaluate(settings: EvaluateOptions) -> None:
     )
     from adducir.judges.notes import (
         alone_note,
+        answer_notes,
         circular_note,
         corrected_notes,
         judge_of,
@@ -228,6 +229,7 @@ def evaluate(settings: EvaluateOptions) -> None:
             by_whom = [alone_note(judge, tested=settings.uncorrected)]
         if judge:
             by_whom += circular_note(judge, settings.qrels, systems)
+        by_whom += answer_notes(settings.qrels, systems)
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],

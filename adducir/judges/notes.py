@@ -1,6 +1,7 @@
 """What a table says of who judged."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from adducir.core.progress import progress
 from adducir.core.texts import counted
 from adducir.judges.agreement import Agreement
 from adducir.judges.corrected import CorrectedEvaluator
+from adducir.judges.exchange import EMPTY, told
 from adducir.judges.sheets import Design
 from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.tables.style import Style
@@ -32,10 +34,8 @@ def judge_of(qrels: Sequence[str | Path]) -> str | None:
             )
             progress().note_once(f"{source}: {message}")
             return named["model"]
-        if metadata_for(source).is_file():
-            facts = part_of(read_metadata(source), "judge")
-            if name := facts.get("name"):
-                return str(name)
+        if name := part_of(_facts(source), "judge").get("name"):
+            return str(name)
     return None
 
 
@@ -48,12 +48,10 @@ def circular_note(
     """
     known = {"name": judge}
     for source in qrels:
-        if metadata_for(source).is_file():
-            known |= part_of(read_metadata(source), "judge")
+        known |= part_of(_facts(source), "judge")
     shared = dict[str, list[str]]()
     for path, system in systems.items():
-        facts = read_metadata(path) if metadata_for(path).is_file() else {}
-        for model in _models(facts):
+        for model in (step["language model"] for step in _asking(_facts(path))):
             same = [key for key in ("weights", "name", "family") if known.get(key)]
             if key := next((key for key in same if model.get(key) == known[key]), None):
                 what = f"of its family {known[key]}" if key == "family" else "itself"
@@ -66,17 +64,36 @@ def circular_note(
         ).replace("used a model itself", "used it")
 
 
-def _models(facts: Any) -> Iterator[Mapping[str, Any]]:
-    """The language models that metadata name, wherever."""
+def answer_notes(qrels: Sequence[str | Path], systems: Mapping[Path, str]) -> Iterator[str]:
+    """How many answers of language models were not as asked, of whom any were not."""
+    sources: list[tuple[Any, str]] = [
+        (part_of(_facts(path), "judge"), "the judge") for path in qrels
+    ]
+    sources += [(step, name) for path, name in systems.items() for step in _asking(_facts(path))]
+    parts = []
+    for facts, name in sources:
+        counts = Counter(
+            {key: n for key, n in part_of(facts, "answers").items() if key not in (EMPTY, "cut")}
+        )
+        total, ok = counts.total(), counts.pop("ok", 0)
+        if ok < total:
+            parts.append(f"{total - ok:,} of {total:,} of {name} ({told(counts)})")
+    if parts:
+        yield f"Answers of language models that were not as asked: {'; '.join(parts)}."
+
+
+def _facts(path: str | Path) -> dict[str, Any]:
+    return read_metadata(path) if metadata_for(path).is_file() else {}
+
+
+def _asking(facts: Any) -> Iterator[Mapping[str, Any]]:
+    """The steps that asked a language model, wherever metadata have them."""
     if isinstance(facts, Mapping):
-        for key, value in facts.items():
-            if key == "language model" and isinstance(value, Mapping):
-                yield value
-            else:
-                yield from _models(value)
-    elif isinstance(facts, list):
-        for value in facts:
-            yield from _models(value)
+        if isinstance(facts.get("language model"), Mapping):
+            yield facts
+        facts = list(facts.values())
+    for value in facts if isinstance(facts, list) else ():
+        yield from _asking(value)
 
 
 def titled(caption: str, alone: str | None) -> str:

@@ -31,6 +31,7 @@ from adducir.corpora.topics import Topics
 from adducir.rerankers.recipe import open_reranker
 from adducir.rerankers.rerank import Texts, rerank
 from adducir.runs.run import Run
+from adducir.runs.write import metadata_for, metadata_text
 
 KNOWN = Texts({f"d{n}": text for n, text in enumerate(TEXTS)}.get)
 
@@ -380,3 +381,31 @@ def test_what_a_model_judged_is_shared_with_its_answers(study, opened):
         "m.qrels.judgements.jsonl",
         "answers.sqlite",
     }
+
+
+def test_a_table_on_a_model_s_word_alone_says_so_from_both_doors(study, monkeypatch, capsys):
+    monkeypatch.chdir(study)
+    judge = {"name": "m", "answers": {"ok": 7, "unparsed": 2, "without text": 1}}
+    metadata_for("judged.qrels").write_text(metadata_text({"judge": judge}))
+    stage = {"language model": {"name": "m"}, "answers": {"ok": 8, "repaired": 1}}
+    shutil.copy("runs/bm25.trec", "runs/llm.trec")
+    facts = metadata_text({"method": {"reranking": [stage]}})
+    metadata_for("runs/llm.trec").write_text(facts)
+    (study / "experiments").mkdir()
+    systems = "{bm25: {run: runs/bm25.trec}, llm: {run: runs/llm.trec}}"
+    text = f"topics: {{t: {{source: topics.tsv, qrels: judged.qrels}}}}\nsystems: {systems}\n"
+    (study / "experiments" / "e.yaml").write_text(f"{text}measures: [P@5]\n")
+    words = ["experiment", "experiments/e.yaml"]
+    runs = ["evaluate", "runs/bm25.trec", "runs/llm.trec", "-q", "judged.qrels", "-m", "P@5"]
+    tested = ["--set", "comparison.baseline=bm25"], ["--baseline", "bm25"]
+    forced = ["--set", "topics.t.uncorrected=true"], ["--set", "uncorrected=true"]
+    for command, test, force in zip((words, runs), tested, forced, strict=True):
+        assert main([*command, *test]) in (2, 3)
+        assert "all judgements are by m" in " ".join(capsys.readouterr().err.split())
+        for options, note in (([], "are not tested"), ([*test, *force], "small p-values")):
+            assert main([*command, *options]) == 0
+            shown = " ".join(capsys.readouterr().out.split())
+            assert shown.startswith("Judged by m alone")
+            assert "Warning: m judged, and llm used it" in shown and note in shown
+            assert "2 of 9 of the judge (2 unparsed)" in shown
+            assert "1 of 9 of llm (1 repaired)" in shown

@@ -210,6 +210,8 @@ class OpenedTopics(JudgedTopics):
     evaluator: Evaluator
     model: Evaluator | None = None  # with the judgements of a model, named ``judge``
     judge: str = ""
+    alone: str = ""  # the model that made all judgements
+    judged_in: Sequence[str | Path] = ()
 
     def identity(self) -> dict[str, str]:
         return {**self.topics.identity(), **self.qrels.identity()}
@@ -239,6 +241,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
     # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
     judge: str = ""  # name and version of the model
+    uncorrected: bool = False  # test differences on the word of a model alone
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
@@ -275,9 +278,24 @@ class TopicsRecipe(QrelsReading, TopicReading):
         if self.model_qrels:
             load_model = partial(self._model, topics, qrels, opening, scoring)
             model = planner.opening((*place, "model_qrels"), load_model)
+        paths = [source_path(name, folder) for name in as_tuple(self.qrels)]
+        alone = self._alone(paths, opening, scoring)
         if evaluator is None:
             return None
-        return OpenedTopics(opening.name, topics, qrels, evaluator, model, self.judge)
+        models = model, self.judge, alone, paths
+        return OpenedTopics(opening.name, topics, qrels, evaluator, *models)
+
+    def _alone(self, paths: Sequence[str], opening: Opening, scoring: "Scoring") -> str:
+        """The model whose judgements stand alone; an error if differences are tested on them."""
+        from adducir.judges.notes import judge_of
+
+        alone = None if self.model_qrels else judge_of(paths)
+        if alone and scoring.is_compared and not self.uncorrected:
+            message = f"all judgements are by {alone}: differences on a model's word alone are "
+            message += "often wrong, and are not tested. Correct them by people's judgements "
+            message += "(adducir evaluate --set people=SHEET), leave `comparison` out, or set "
+            opening.planner.add((*opening.place, "qrels"), f"{message}`uncorrected: true`")
+        return alone or ""
 
     def _model(
         self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"

@@ -22,6 +22,7 @@ from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.tasks import Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.judges.costs import costs_for, read_costs
+from adducir.judges.notes import alone_note, answer_notes, circular_note
 from adducir.runs.run import Run
 from adducir.runs.write import part_of
 from adducir.statistics.comparison import Comparison, compare
@@ -77,6 +78,16 @@ def summarize(
             for name, facts_ in facts.items()
         }
     )
+    paths: dict[Path, str] = {
+        step.path: names.get(trial.system, trial.system) for trial, step in rows.items()
+    }
+    is_tested, by_model = recipe.comparison is not None, list[str]()
+    for topics_ in topic_sets.values():
+        if topics_.alone:
+            by_model.append(alone_note(topics_.alone, tested=is_tested))
+            by_model += circular_note(topics_.alone, topics_.judged_in, paths)
+        by_model += answer_notes(topics_.judged_in, {})
+    by_model += answer_notes((), paths)
     remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
     chosen: dict[str, dict[str, Mapping[str, float]]] = {}  # by run and fold
     topics = {name: facts_.hits for name, facts_ in facts.items()}
@@ -104,7 +115,7 @@ def summarize(
     )
     took = [COSTS_NOTE.format(names=", ".join(dict.fromkeys(recipe.costs)))] if recipe.costs else []
     layout = {
-        "notes": [*filter(None, remarks), *_tuned(steps, chosen, names), *notes, *took],
+        "notes": [*by_model, *filter(None, remarks), *_tuned(steps, chosen, names), *notes, *took],
         "sections": {name: row.group for name, row in recipe.systems.items() if row.group},
         "measure_names": measure_names,
         "material": material,

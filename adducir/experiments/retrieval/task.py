@@ -6,6 +6,7 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -348,6 +349,7 @@ class RetrievalStudy(Study):
 
     def result_tables(self, context: "Context") -> Sequence[StudyTable]:
         from adducir.experiments.retrieval.table import summarize
+        from adducir.judges.notes import titled
         from adducir.tables.build import build_table
 
         comparison, facts, values, costs = summarize(
@@ -355,4 +357,6 @@ class RetrievalStudy(Study):
         )
         values["notes"] = [*self.seed_notes(), *values["notes"]]
         layout = self.layout(self.provenance(facts, self.measures), **values)
+        alone = listed(sorted({topics.alone for topics in self.topic_sets.values()} - {""}))
+        layout = replace(layout, title=titled(layout.title, alone))
         return [StudyTable(build_table(comparison, layout, **costs), each="per-topic")]
