@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ProxyMakeSettings(RunReading, DocnoReading):
     conditions = {"docno_field": needs("corpus")}  # noqa: RUF012  (pydantic's class variable)
     run: Path = option("The run with the distractors, such as BM25's.")
-    output: Path = option("The judges' file, .csv.", "-o", writes=Writes("file", (".csv",)))
+    output: Path = option("The judges' file, .csv.", writes=Writes("file", (".csv",)))
     key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
     spans: Path | None = option("The contexts: masked spans with their gold items.", default=None)
     corpus: Annotated[str | None, needs("spans")] = option(
@@ -115,7 +115,6 @@ def annotations_proxy_make(settings: ProxyMakeSettings) -> None:
 class ProxyScoreSettings(Bootstrap, TableOptions):
     choices: tuple[Path, ...] = option(
         "The completed task file, one per judge, or one for all judges with a column rater.",
-        metavar="CHOICES",
         argument=True,
         default=(),
     )
@@ -172,7 +171,6 @@ def annotations_proxy_score(settings: ProxyScoreSettings) -> None:
 class AgreementSettings(Bootstrap, TableOptions):
     ratings: Path = option(
         "A CSV file with the columns item, rater, system, and rating or rank or both.",
-        metavar="RATINGS",
         argument=True,
     )
     level: Literal["nominal", "ordinal", "interval", "ratio"] = option(
@@ -184,7 +182,6 @@ class AgreementSettings(Bootstrap, TableOptions):
     mean_ranks: bool = option("Average tied ranks: 1, 1, 2 become 1.5, 1.5, 3.", default=False)
     baseline: tuple[str, ...] = option(
         "Test the means of all other systems against this one, paired over items; repeatable.",
-        "-b",
         default=(),
         metavar="SYSTEM",
     )

@@ -16,7 +16,6 @@ class Asking(Recipe):
     cache: Path | None = option(
         "The file with all answers.",
         default=None,
-        metavar="FILE",
         shown="the model's, or answers.sqlite beside the output",
         rare=True,
         flag=True,

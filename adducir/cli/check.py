@@ -23,11 +23,9 @@ _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 class CheckOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    topics: str | None = option("Topics: a file or an ir_datasets id.", "-t", default=None)
-    index: Path | None = option(
-        "The index, to find unknown documents.", "-i", metavar="FOLDER", default=None
-    )
-    measures: list[str] = option("Measures to compute from the runs later.", "-m", default=[])
+    topics: str | None = option("Topics: a file or an ir_datasets id.", default=None)
+    index: Path | None = option("The index, to find unknown documents.", default=None)
+    measures: list[str] = option("Measures to compute from the runs later.", default=[])
     format: Literal["terminal", "csv", "json"] = option(
         "How to print findings.", default="terminal"
     )

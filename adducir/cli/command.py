@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 _PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: ""}
+_METAVARS = {"index": "FOLDER", "model": "MODEL", "llm": "FILE"}
+_SHORT = {"baseline": "-b", "index": "-i", "llm": "-l", "measures": "-m", "output": "-o"}
+_SHORT |= {"topics": "-t"}
 _ATTEMPTS = 5
 _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
@@ -116,6 +119,8 @@ class Option:
         self.is_set = "--set" in self.flags
         if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
+        if name in _SHORT and _SHORT[name] not in self.flags:
+            self.flags.append(_SHORT[name])
         # Its values: a type or choices; one, several, or a fixed number.
         marks, kind = list(field.metadata), field.annotation
         if NoneType in get_args(kind):
@@ -150,6 +155,10 @@ class Option:
             metavar, meaning = self.name.upper(), f"{meaning} One of {', '.join(self.choices)}."
         elif metavar is None and self.writes:
             metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
+        elif metavar is None and (self.is_set or self.is_argument):
+            metavar = "KEY=VALUE" if self.is_set else self.name.upper()
+        elif metavar is None and self.name in _METAVARS:
+            metavar = _METAVARS[self.name]
         elif metavar is None:
             metavar = _PLACEHOLDERS.get(self.kind, "TEXT")
         is_long = self.is_several and not self.count

@@ -23,11 +23,10 @@ class CompareOptions(Tabled):
         "Values per topic: CSV of Adducir or PyTerrier, JSON of ranx or pytrec_eval, JSON lines, "
         "lines of ir_measures --by_query or trec_eval -q, AutoJudge's leaderboards; or a matrix of "
         "tasks and models.",
-        metavar="SCORES",
         argument=True,
     )
     measures: list[str] = option(
-        "Which measures of the files to compare.", "-m", default=[], shown="all", panel=MEASURING
+        "Which measures of the files to compare.", default=[], shown="all", panel=MEASURING
     )
     higher_is_better: list[str] = option(
         "Measures of the files on which higher values are better.",

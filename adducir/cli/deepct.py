@@ -18,7 +18,7 @@ Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m",
 
 
 class DeepCTEvaluateOptions(Recipe):
-    recipe: Path = option("The recipe, such as deepct/NAME.yaml.", metavar="RECIPE", argument=True)
+    recipe: Path = option("The recipe, such as deepct/NAME.yaml.", argument=True)
     model: Path | None = option(
         "The model.",
         "-m",

@@ -17,9 +17,7 @@ from adducir.models.machine import Precision
 
 class Doc2QueryOptions(Computing, CorpusReading):
     model: str = option(
-        "A sequence-to-sequence model: a folder, or a name on the Hugging Face Hub.",
-        "-m",
-        metavar="MODEL",
+        "A sequence-to-sequence model: a folder, or a name on the Hugging Face Hub.", "-m"
     )
     corpus: common.Corpus
     output: common.JsonLines

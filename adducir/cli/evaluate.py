@@ -23,9 +23,7 @@ MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated
 class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels
-    measures: list[str] = option(
-        MEASURES, "-m", default=[], shown="nDCG@10 AP R@100", panel=MEASURING
-    )
+    measures: list[str] = option(MEASURES, default=[], shown="nDCG@10 AP R@100", panel=MEASURING)
     skip_broken: bool = option("Skip unreadable runs, and list them.", default=False)
     per_topic: Annotated[
         bool, Needs("in HTML, which shows each topic anyway", lambda recipe: recipe.form != "html")

@@ -20,14 +20,13 @@ RUN = without("dry_run")
 
 class ExperimentOptions(Computing):
     conditions = dict.fromkeys(Computing.model_fields, RUN)
-    file: Path = option("The experiment file.", metavar="FILE", argument=True)
+    file: Path = option("The experiment file.", argument=True)
     dry_run: bool = option(
         "Check everything except missing and large data, print the plan and stop.", default=False
     )
     changes: tuple[str, ...] = option(
         "Override a key of the file, as in systems.BM25.k1=1.2; can be repeated.",
         "--set",
-        metavar="KEY=VALUE",
         default=(),
     )
     rebuild: common.Rebuild = False

@@ -15,7 +15,7 @@ from adducir.runs.reading import RunReading
 
 
 class FilterOptions(RunReading, QrelsReading):
-    run: Path = option("The run.", metavar="RUN", argument=True)
+    run: Path = option("The run.", argument=True)
     output: common.RunOutput
     fold: FoldName | None = option(
         "Fold passages to documents first: firstp, maxp, sump or avgp.", default=None

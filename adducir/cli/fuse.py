@@ -20,7 +20,6 @@ class FuseOptions(RunReading):
         "A hyperparameter of the method (`adducir kinds fusion` lists them), as in k=10; can be "
         "repeated.",
         "--set",
-        metavar="KEY=VALUE",
         default={},
     )
     depth: common.Depth = 1000

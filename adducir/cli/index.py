@@ -44,13 +44,12 @@ _OF_KINDS: Any = create_model("OfKinds", **_options())
 class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  # made from the kinds
     source: str | None = option(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
-        metavar="SOURCE",
         argument=True,
         default=None,
         shown="the file of --weights",
         reads=True,
     )
-    output: Path = option("The index's folder, such as indexes/NAME.", "-o", writes=common.FOLDER)
+    output: Path = option("The index's folder, such as indexes/NAME.", writes=common.FOLDER)
     engine: Annotated[str | None, INDEXES] = option(
         "Lucene, arrays in memory that rank as Lucene does, token weights, or vectors.",
         default=None,

@@ -27,7 +27,6 @@ class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them. Or the page, .html.",
-        "-o",
         writes=Writes("file", (".qrels", ".txt", ".html"), _written),
     )
     by_hand: bool = option(
@@ -35,13 +34,10 @@ class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
         default=False,
     )
     llm: Annotated[str | None, without("by_hand")] = option(
-        "The language model's file, or the folder or GGUF file with its weights.",
-        "-l",
-        metavar="FILE",
-        default=None,
+        "The language model's file, or the folder or GGUF file with its weights.", default=None
     )
     topics: Annotated[str | None, without("by_hand")] = option(
-        "An ir_datasets id, or a file with the topics.", "-t", default=None, reads=True
+        "An ir_datasets id, or a file with the topics.", default=None, reads=True
     )
     depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
     prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")

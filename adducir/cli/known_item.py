@@ -29,22 +29,17 @@ DEFAULT_BM25 = 0.5, 0.9
 
 class RetrieveSettings(Computing):
     model: str = option(
-        "An encoder, as for `adducir encode`, or `bm25:K1,B` (by default .5 and .9).",
-        "-m",
-        metavar="MODEL",
+        "An encoder, as for `adducir encode`, or `bm25:K1,B` (by default .5 and .9).", "-m"
     )
     output: Path = option(
         "The run to write; with --contexts a name ending in .json is a submission.",
-        "-o",
         writes=Writes("file"),
     )
     spans: tuple[Path, ...] = option(
-        "Masked spans, all of which are candidates; repeatable.", default=(), metavar="FILE"
+        "Masked spans, all of which are candidates; repeatable.", default=()
     )
     candidates: Annotated[tuple[Path, ...], needs("spans")] = option(
-        "With --spans: spans that are only candidates; repeatable.",
-        default=(),
-        metavar="FILE",
+        "With --spans: spans that are only candidates; repeatable.", default=()
     )
     contexts: common.Contexts = None
     key: Path | None = option(
@@ -233,11 +228,9 @@ class RougeSettings(Tabled):
         metavar="RUN",
         argument=True,
     )
-    spans: tuple[Path, ...] = option(
-        "The spans with their gold texts; can be repeated.", metavar="FILE"
-    )
+    spans: tuple[Path, ...] = option("The spans with their gold texts; can be repeated.")
     candidates: tuple[Path, ...] = option(
-        "Spans that are candidates only; can be repeated.", default=(), metavar="FILE"
+        "Spans that are candidates only; can be repeated.", default=()
     )
     depth: int = option("Add the best and the mean of this many candidates.", default=1, ge=1)
     stem: bool = option("Compare Porter stems.", default=False)

@@ -17,12 +17,9 @@ from adducir.encoders.settings import EncodingSettings
 
 
 class TrainOptions(Recipe):
-    recipe: Path = option(
-        "The recipe, such as encoders/NAME.yaml.", metavar="RECIPE", argument=True
-    )
+    recipe: Path = option("The recipe, such as encoders/NAME.yaml.", argument=True)
     output: Path | None = option(
         "The model's folder.",
-        "-o",
         default=None,
         shown="the recipe's name without suffix",
         writes=common.FOLDER,
@@ -92,9 +89,8 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
         "An encoder: its folder or recipe, 'minilm', a name on the Hub, or two of them, "
         "comma-separated (queries, documents).",
         "-m",
-        metavar="MODEL",
     )
-    output: Path = option("The folder of the vectors or weights.", "-o", writes=common.FOLDER)
+    output: Path = option("The folder of the vectors or weights.", writes=common.FOLDER)
     sparse: bool = option(
         "Token weights of a learned sparse encoder (such as SPLADE), instead of vectors.",
         default=False,
@@ -107,7 +103,7 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
         "With --spans: encode the contexts, or the spans themselves.", default="context", rare=True
     )
     topics: Annotated[str | None, needs("sparse")] = option(
-        "With --sparse: the queries of topics, instead of a corpus.", "-t", default=None
+        "With --sparse: the queries of topics, instead of a corpus.", default=None
     )
     fields: Annotated[common.Names, needs("corpus")] = option(
         "With --corpus: the fields to encode, comma-separated or repeated.",

@@ -17,7 +17,7 @@ STARTER = Path(__file__).parent / "starter"
 
 
 class NewOptions(Recipe):
-    folder: Path = option("A new or empty folder.", metavar="FOLDER", argument=True)
+    folder: Path = option("A new or empty folder.", argument=True)
     plugin: bool = option("Create a package for your own measures and rerankers.", default=False)
 
 

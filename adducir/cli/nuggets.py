@@ -40,7 +40,7 @@ FAILURES = option("The share of answers that may be unreadable.", default=0.01, 
 
 class NuggetsCreateOptions(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
-    output: Path = option("The nuggets, in nuggetizer's JSON lines.", "-o", writes=LINES)
+    output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=LINES)
     llm: str = LLM
     topics: common.Topics
     depth: int = option("How many top documents of each run are looked at.", default=10, ge=1)
@@ -59,7 +59,7 @@ class NuggetsAssignOptions(Asking, TextSources, RunReading):
         argument=True,
     )
     nuggets: Path = option("The nuggets: nuggetizer's or AutoJudge's.", "-n")
-    output: Path = option("The assignments, in nuggetizer's JSON lines.", "-o", writes=LINES)
+    output: Path = option("The assignments, in nuggetizer's JSON lines.", writes=LINES)
     llm: str = LLM
     depth: Annotated[int, needs("index", "corpus")] = option(
         "How many top documents of each run are looked at.", default=10, ge=1
@@ -75,7 +75,7 @@ class NuggetsResponsesOptions(Recipe):
         metavar="FILE",
         argument=True,
     )
-    output: Path = option("The reports.", "-o", writes=LINES)
+    output: Path = option("The reports.", writes=LINES)
     team: str = option("The team, for responses that do not say it.", default="unknown")
 
 
@@ -83,7 +83,6 @@ class NuggetsSampleOptions(Recipe):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
     output: Path = option(
         "The sheet for people.",
-        "-o",
         writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
     )
     size: int = option("How many nuggets of answers people judge.", "-n", ge=1)
@@ -93,7 +92,7 @@ class NuggetsSampleOptions(Recipe):
 class NuggetsScoreOptions(RunReading):
     assigned: tuple[Path, ...] = option("Assignments.", metavar="FILE", argument=True)
     output: Path = option(
-        "Values per topic, for `adducir compare`.", "-o", writes=Writes("file", (".csv",))
+        "Values per topic, for `adducir compare`.", writes=Writes("file", (".csv",))
     )
     nuggets: Path | None = option(
         "The nuggets: topics of theirs that nobody's texts were assigned to count 0.",

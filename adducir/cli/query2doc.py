@@ -10,14 +10,8 @@ from adducir.corpora.reading import QueryReading
 
 class Query2docOptions(Asking, QueryReading):
     topics: common.Topics
-    llm: str = option(
-        "The language model's file, or the folder or GGUF file with its weights.",
-        "-l",
-        metavar="FILE",
-    )
-    output: Path = option(
-        "The expanded topics.", "-o", writes=Writes("file", (".tsv",)), metavar="FILE"
-    )
+    llm: str = option("The language model's file, or the folder or GGUF file with its weights.")
+    output: Path = option("The expanded topics.", writes=Writes("file", (".tsv",)))
     dense: bool = option(
         "For vectors: the query once, [SEP], and the passage; otherwise the query repeated.",
         default=False,

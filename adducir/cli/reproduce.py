@@ -26,14 +26,10 @@ ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
 
 
 class ReproduceOptions(TableOptions, RunReading, QrelsReading):
-    original: Path = option(
-        "The original run, or its values per topic.", argument=True, metavar="ORIGINAL"
-    )
-    reproduced: Path = option(
-        "The run that reproduces it, or its values.", argument=True, metavar="REPRODUCED"
-    )
+    original: Path = option("The original run, or its values per topic.", argument=True)
+    reproduced: Path = option("The run that reproduces it, or its values.", argument=True)
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    measures: list[str] = option(MEASURES, "-m", default=[], shown=DEFAULT)
+    measures: list[str] = option(MEASURES, default=[], shown=DEFAULT)
     original_baseline: Annotated[Path | None, needs("new_baseline")] = option(
         "The baseline's run in the original experiment.", default=None, metavar="RUN"
     )

@@ -10,9 +10,9 @@ from adducir.runs.reading import RunReading
 
 
 class RequestsOptions(TextSources, QueryReading, RunReading):
-    run: Path = option("The run with the candidates.", metavar="RUN", argument=True)
+    run: Path = option("The run with the candidates.", argument=True)
     topics: common.Topics
-    output: Path = option("The requests.", "-o", writes=Writes("file", (".jsonl",)))
+    output: Path = option("The requests.", writes=Writes("file", (".jsonl",)))
     depth: int = option("Documents per topic.", default=100, ge=1)
 
 

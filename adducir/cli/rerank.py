@@ -22,7 +22,6 @@ class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, Q
         "A recipe (rerankers/NAME.yaml), a trained model's folder, or a pretrained model's folder "
         "or Hub name, with its kind if needed: maxsim:minilm.",
         "-m",
-        metavar="MODEL",
     )
     output: common.RunOutput
     depth: int = option("Documents per topic to rerank.", default=100, ge=1)
@@ -33,7 +32,6 @@ class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, Q
     costs: Path | None = option(
         "What a language model took per topic (requests, tokens, seconds, cost), for `compare`.",
         default=None,
-        metavar="FILE",
         rare=True,
         flag=True,
         writes=common.LINES,

@@ -26,7 +26,6 @@ class SampleOptions(TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Annotated[Path | None, without("widths")] = option(
         "The sheet for people.",
-        "-o",
         default=None,
         writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
     )
@@ -38,7 +37,7 @@ class SampleOptions(TextSources, QueryReading, RunReading):
         ge=3,
     )
     topics: str | None = option(
-        "An ir_datasets id, or a file with the topics.", "-t", default=None, reads=True
+        "An ir_datasets id, or a file with the topics.", default=None, reads=True
     )
     depth: int = option("How many top documents of each run are in the pool.", default=10, ge=1)
     extend: Annotated[Path | None, without("whole_topics")] = option(

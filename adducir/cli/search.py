@@ -36,11 +36,10 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
         argument=True,
         default=(),
     )
-    index: Path | None = option("The index.", "-i", default=None, metavar="FOLDER")
+    index: Path | None = option("The index.", default=None)
     query: str | None = option("The query.", default=None)
     topics: str | None = option(
         "The queries of a run: an ir_datasets id, a file, or '-' for standard input.",
-        "-t",
         default=None,
         reads=True,
     )
@@ -52,7 +51,6 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
     )
     output: Path | None = option(
         "The run to write, such as runs/X.trec.gz; '-' is standard output.",
-        "-o",
         default=None,
         writes=Writes("run"),
     )
@@ -67,7 +65,6 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
         "A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as "
         "in mu=500 or fb_docs=5; can be repeated.",
         "--set",
-        metavar="KEY=VALUE",
         default={},
     )
     show_expansion: Annotated[bool, needs("feedback"), needs("output")] = option(

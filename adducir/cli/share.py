@@ -12,13 +12,9 @@ from adducir.core.recipe import Recipe
 
 
 class ShareOptions(Recipe):
-    study: Path = option("The study's folder.", metavar="STUDY", argument=True)
+    study: Path = option("The study's folder.", argument=True)
     output: Path | None = option(
-        "The archive to write.",
-        "-o",
-        default=None,
-        shown="STUDY.zip",
-        writes=Writes("file", (".zip",)),
+        "The archive to write.", default=None, shown="STUDY.zip", writes=Writes("file", (".zip",))
     )
     largest: int = option("Leave out data files larger than this many MB.", default=100, ge=0)
 
@@ -52,11 +48,7 @@ def share(settings: ShareOptions) -> None:
 
 
 class VerifyOptions(Recipe):
-    archive: Path = option(
-        "An archive from adducir share, or the unpacked folder.",
-        metavar="ARCHIVE",
-        argument=True,
-    )
+    archive: Path = option("An archive from adducir share, or the unpacked folder.", argument=True)
 
 
 def verify(settings: VerifyOptions) -> int:
@@ -84,7 +76,7 @@ class SubmitOptions(Recipe):
         metavar="RUN",
         argument=True,
     )
-    output: Path = option("The folder to write.", "-o", writes=common.FOLDER)
+    output: Path = option("The folder to write.", writes=common.FOLDER)
     layout: Literal["tira", "longeval"] = option(
         "For whom: run.txt.gz, or a folder with it per snapshot, and ir-metadata.yml.",
         default="tira",
@@ -96,7 +88,6 @@ class SubmitOptions(Recipe):
         "Add or change a field of the metadata, as in method.indexing.stemmer=porter; can be "
         "repeated.",
         "--set",
-        metavar="KEY=VALUE",
         default=(),
     )
 

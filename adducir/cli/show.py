@@ -13,12 +13,10 @@ class ShowOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     topic: str | None = option("The topic; without it, a model.", metavar="QID", default=None)
     topics: str | None = option(
-        "The queries: a file or an ir_datasets id.", "-t", default=None, reads=True
+        "The queries: a file or an ir_datasets id.", default=None, reads=True
     )
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    index: Path | None = option(
-        "An index that stores the documents' texts.", "-i", default=None, metavar="FOLDER"
-    )
+    index: Path | None = option("An index that stores the documents' texts.", default=None)
     term: str | None = option("A term of an index: its documents.", default=None, rare=True)
     docno: str | None = option("A document of an index: its terms.", default=None, rare=True)
     depth: common.Depth = 10

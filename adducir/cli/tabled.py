@@ -94,7 +94,6 @@ class Tabled(Testing, TableOptions):
 
     baseline: tuple[str, ...] = option(
         "The system that all others are tested against, by name or file; can be repeated.",
-        "-b",
         metavar="SYSTEM",
         default=(),
         reads=True,

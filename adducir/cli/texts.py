@@ -19,7 +19,7 @@ class TextSources(DocnoReading):
     """Where the texts of documents come from."""
 
     conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
-    index: Path | None = option("The index with the texts.", "-i", metavar="FOLDER", default=None)
+    index: Path | None = option("The index with the texts.", default=None)
     corpus: str | None = option(
         "The corpus with the texts, instead of an index.",
         "-c",

@@ -24,7 +24,6 @@ class TuneOptions(QrelsReading, QueryReading):
     topics: list[str] = option(
         "An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL; can be repeated, each "
         "with its --qrels.",
-        "-t",
         reads=True,
     )
     qrels: common.Qrels
@@ -35,7 +34,7 @@ class TuneOptions(QrelsReading, QueryReading):
         "-g",
         metavar="NAME=VALUES",
     )
-    output: Path = option("The folder to write to.", "-o", writes=common.FOLDER)
+    output: Path = option("The folder to write to.", writes=common.FOLDER)
     folds: str | None = option(
         "The number of folds; 'topics': each source of topics is a fold; or a JSON file, a list of "
         "lists of qids, as in Anserini.",
@@ -53,12 +52,11 @@ class TuneOptions(QrelsReading, QueryReading):
         "Change anything else, with the keys of an experiment file: system.rm3.fb_docs=5, "
         "system.tune.folds.seed=7, topics.field=title, negative_grades=trec_eval; can be repeated.",
         "--set",
-        metavar="KEY=VALUE",
         default=(),
     )
     depth: common.Depth = 1000
     threads: common.Threads = None
-    index: Path = option("The index to search.", "-i", metavar="FOLDER", panel=SYSTEM)
+    index: Path = option("The index to search.", panel=SYSTEM)
     model: Annotated[str | None, MODELS] = option(
         "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
     )
