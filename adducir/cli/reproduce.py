@@ -75,8 +75,8 @@ def reproduce(settings: ReproduceOptions) -> None:
         scores, runs = _scores(settings, paths)
         baselines = None
         if settings.original_baseline is not None and settings.new_baseline is not None:
-            given = {"original": settings.original_baseline, "new": settings.new_baseline}
-            (first, second), _ = _scores(settings, given)
+            files = {"original": settings.original_baseline, "new": settings.new_baseline}
+            (first, second), _ = _scores(settings, files)
             baselines = first, second
         effects = compare_effects(scores[0], scores[1], baselines)
         comparison = compare(
@@ -127,17 +127,18 @@ def _scores(
     from adducir.cli.compare import chosen, directed, measure_names
     from adducir.evaluation.score_files import read_scores
 
-    found = []
+    scores = []
     for name, path in paths.items():
         values = read_scores(path, name)
         if len(values.systems) > 1:
             systems = f"{len(values.systems)} systems ({', '.join(values.systems[:3])})"
-            what = f"it has values of {systems}, where one is compared."
-            raise InputError(what, path=path, hint="Give a file for each, or runs and --qrels.")
-        found.append(directed([values.renamed(name)], (), ())[0])
-    shared = [one for one in found[0].measures if all(one in each.measures for each in found)]
+            message = f"it has values of {systems}, where one is compared."
+            raise InputError(message, path=path, hint="Give a file for each, or runs and --qrels.")
+        scores.append(directed([values.renamed(name)], (), ())[0])
+    original, reproduced = scores
+    shared = [measure for measure in original.measures if measure in reproduced.measures]
     names = measure_names(settings.measures) or shared
-    return [chosen(one, names) for one in found], []
+    return [chosen(values, names) for values in scores], []
 
 
 def _statistic(name: str, column: str, value: float | None, topics: int) -> "Figure":

@@ -96,21 +96,23 @@ def with_docnos(
     records: Iterable[tuple[int, dict[str, Any]]], path: Path, docno_field: str | None = None
 ) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """The line, docno and rest of each record; the first record determines the docno's field."""
-    each = iter(records)
-    first = list(islice(each, _SAMPLE))
+    following = iter(records)
+    first = list(islice(following, _SAMPLE))
     sample = [record for _, record in first]
     key = docno_field or (id_field(sample, DOCNO_FIELDS, path, "docno") if sample else None)
-    for number, record in chain(first, each):
+    for number, record in chain(first, following):
         docno = None if key is None else record.pop(key, None)
         if type(docno) is int:
             docno = str(docno)
         if type(docno) is not str:
-            what = f"this document does not have a docno: the field {key or _ANY_DOCNO} is missing."
+            message = (
+                f"this document does not have a docno: the field {key or _ANY_DOCNO} is missing."
+            )
             if docno is not None:
-                what = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
+                message = f"the docno in {key} is {docno!r}, which is neither text nor an integer."
             fields = ", ".join(record) or "no others"
             hint = f"Name its field: {worded('docno_field')}; the fields here are {fields}."
-            raise InputError(what, path=path, line=number, hint=hint)
+            raise InputError(message, path=path, line=number, hint=hint)
         check_docno(docno, path, number)
         yield number, docno, record
 
@@ -152,8 +154,8 @@ def tsv_records(
     The first row is a header if it names the column that the user gave, or by its shape.
     """
     ids, text_name = (DOCNO_FIELDS, "text") if kind == "docno" else (QID_FIELDS, "query")
-    each = iter(rows)
-    first = list(islice(each, _SAMPLE))
+    following = iter(rows)
+    first = list(islice(following, _SAMPLE))
     header: list[str] | None = None
     key = 0
     if first and (id_column or is_header([cells for _, cells in first], ids)):
@@ -163,24 +165,24 @@ def tsv_records(
         is_wrong = len(set(header)) < max(2, len(cells)) or (id_column and id_column not in named)
         if is_wrong:
             need = id_column or " or ".join(ids)
-            what = f"the header must name {need} and other columns, each once."
-            raise InputError(what, path=path, line=line)
+            message = f"the header must name {need} and other columns, each once."
+            raise InputError(message, path=path, line=line)
         key = named.index(id_column) if id_column else id_column_of(named, ids)
         if not id_column and named[key] not in ids:
-            what = f"the first line is a header, whose {kind} is {header[key]}"
-            progress().note_once(f"{path}: {what} ({worded(f'{kind}_field')} names another)")
-    for line, cells in chain(first, each):
+            message = f"the first line is a header, whose {kind} is {header[key]}"
+            progress().note_once(f"{path}: {message} ({worded(f'{kind}_field')} names another)")
+    for line, cells in chain(first, following):
         if header is not None:
             if len(cells) != len(header):
-                what = f"this line has {len(cells)} columns, but the header has {len(header)}."
+                message = f"this line has {len(cells)} columns, but the header has {len(header)}."
                 hint = f"If quotes enclose cells here, read it so: {worded('quotes', 'csv')}."
-                raise InputError(what, path=path, line=line, hint=hint)
+                raise InputError(message, path=path, line=line, hint=hint)
             fields = dict(zip(header, cells, strict=True))
             yield line, fields.pop(header[key]), fields
         elif len(cells) < 2:
-            what = f"the tab between {kind} and {text_name} is missing."
+            message = f"the tab between {kind} and {text_name} is missing."
             hint = f"Write: {kind}, a tab, {text_name}; or choose another format."
-            raise InputError(what, path=path, line=line, hint=hint)
+            raise InputError(message, path=path, line=line, hint=hint)
         else:
             yield line, cells[0], {text_name: "\t".join(cells[1:])}
 
@@ -220,8 +222,8 @@ class CACM(CorpusFormat):
         links = defaultdict[int, list[tuple[int, int]]](list)
         for line, document in documents:
             if not {"contents", "html_text"} <= document.fields.keys():
-                what = "documents in the format cacm have the fields contents and html_text."
-                raise InputError(what, path=path, line=line)
+                message = "documents in the format cacm have the fields contents and html_text."
+                raise InputError(message, path=path, line=line)
             page = _number(document.docno)
             for other, kind, _ in _LINK.findall(document.fields["html_text"]):
                 if int(other) != page:
@@ -231,8 +233,8 @@ class CACM(CorpusFormat):
             # The parser stopped at this character; a page without one is complete.
             if "<" in fields["contents"] and "<" not in fields["html_text"]:
                 paper = _number(document.docno)
-                own = [4 if other < paper else 6 for other, kind in links[paper] if kind == 5]
-                rows = [*links[paper], *((paper, kind) for kind in (5, 5, 5, *own))]
+                kinds = [4 if other < paper else 6 for other, kind in links[paper] if kind == 5]
+                rows = [*links[paper], *((paper, kind) for kind in (5, 5, 5, *kinds))]
                 table = "\n".join(f"{other}\t{kind}\t{paper}" for other, kind in rows)
                 fields = fields | {"html_text": f"{fields['contents']}\n\n{table}"}
             yield line, Document(document.docno, fields)

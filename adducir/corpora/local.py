@@ -59,7 +59,7 @@ class LocalCorpus:
         if self._reader.is_whole_file:  # pages have other fields than plain texts
             kinds = {suffix_of(path): path for path in reversed(self.paths)}
             first = replace(self, paths=tuple(kinds.values()))
-        return self._reader.usual_fields([one.fields for one in first])
+        return self._reader.usual_fields([document.fields for document in first])
 
     def identity(self) -> dict[str, Any]:
         names = [docno_of(path, self.folder) for path in self.paths]
@@ -78,15 +78,15 @@ class LocalCorpus:
         return len(self.paths) if self._reader.is_whole_file else None
 
     def places(self, docno: str) -> list[tuple[Path, int]]:
-        return [(path, line) for path, line, one in self._placed() if one.docno == docno]
+        return [(path, line) for path, line, document in self._placed() if document.docno == docno]
 
     def _placed(self) -> Iterator[tuple[Path, int, Document]]:
         for path in self.paths:
-            for found in self._reader.read(path, self.docno_field, self.folder):
-                is_pair = isinstance(found, tuple) and len(found) == 2
-                if not is_pair or not isinstance(found[1], Document):
-                    refuse(self._reader, "read", found, "a line and a Document")
-                yield path, *found
+            for placed in self._reader.read(path, self.docno_field, self.folder):
+                is_pair = isinstance(placed, tuple) and len(placed) == 2
+                if not is_pair or not isinstance(placed[1], Document):
+                    refuse(self._reader, "read", placed, "a line and a Document")
+                yield path, *placed
 
     @cached_property
     def _reader(self) -> CorpusFormat:
@@ -109,32 +109,32 @@ def open_local(
     """
     format = FORMATS.synonyms.get(format or "", format)  # noqa: A001
     if format is not None and FORMATS.kind(format).is_whole_file and docno_field is not None:
-        what = (
+        message = (
             f"{worded('docno_field')} has no effect on the format {format}, whose docnos are paths."
         )
-        raise UsageError(what)
+        raise UsageError(message)
     if path.is_dir():
         kind, chosen, skipped = choose_files(path, format)
         if skipped:
             progress().note(skipped_note(path, skipped, f"not in the format {kind}"))
         missing = {end for end, package in PACKAGES.items() if find_spec(package) is None}
-        readable = [one for one in chosen if suffix_of(one) not in missing]
+        readable = [file for file in chosen if suffix_of(file) not in missing]
         if 0 < len(readable) < len(chosen):
-            lacking = [one for one in chosen if suffix_of(one) in missing]
+            lacking = [file for file in chosen if suffix_of(file) in missing]
             progress().note(skipped_note(path, lacking, f"they need {installing('files')}"))
             chosen = readable
         files, folder, named = tuple(chosen), path, kind
     elif not path.is_file():
-        what = "this is a pipe or a device and cannot be read twice."
-        raise InputError(what, path=path, hint="Write the documents to a file first.")
+        message = "this is a pipe or a device and cannot be read twice."
+        raise InputError(message, path=path, hint="Write the documents to a file first.")
     else:
         files, folder, named = (path,), path.parent, format or _format_of(path) or ""
         is_vague = named == "text" and suffix_of(path) not in PACKAGES and not is_cut
         if is_vague and format is None:
-            what = "a text file is a single document."
+            message = "a text file is a single document."
             hint = f"Cut it ({worded('passages', '150')}), give its folder, or "
             hint += f"{worded('format', 'text')}."
-            raise InputError(what, path=path, hint=hint)
+            raise InputError(message, path=path, hint=hint)
         if not named:
             raise InputError("its name does not show the format.", path=path, hint=_formats())
     if quotes and "quotes" not in FORMATS.kind(named).model_fields:
@@ -142,13 +142,13 @@ def open_local(
     return LocalCorpus(source, files, named, docno_field, folder, quotes)
 
 
-def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], list[Path]]:
+def choose_files(folder: Path, format_named: str | None) -> tuple[str, list[Path], list[Path]]:
     """A folder's format, its files in that format, and those that are ignored."""
     files = sorted(files_below(folder))
     beir = {path.name.partition(".")[0]: path for path in files if path.parent == folder}
-    if wanted in (None, "jsonl") and {"corpus", "queries"} <= beir.keys():
-        what = "this folder has BEIR's layout, whose queries are not documents."
-        raise InputError(what, path=folder, hint=f"Name the corpus: {beir['corpus']}")
+    if format_named in (None, "jsonl") and {"corpus", "queries"} <= beir.keys():
+        message = "this folder has BEIR's layout, whose queries are not documents."
+        raise InputError(message, path=folder, hint=f"Name the corpus: {beir['corpus']}")
     by_format: dict[str, list[Path]] = {}
     for file in files:
         if kind := _format_of(file):
@@ -157,18 +157,18 @@ def choose_files(folder: Path, wanted: str | None) -> tuple[str, list[Path], lis
     texts = sum(len(by_format[kind]) for kind in by_format if kind not in usual)
     if 2 * texts > sum(map(len, by_format.values())):  # more than a README beside the others
         usual = list(by_format)
-    if wanted is None and len(usual) > 1:
+    if format_named is None and len(usual) > 1:
         examples = ", ".join(f"{kind} ({by_format[kind][0].name})" for kind in usual)
-        what = f"the folder holds files of several formats: {examples}."
+        message = f"the folder holds files of several formats: {examples}."
         hint = f"Read one, such as {worded('format', usual[-1])}, or name a file."
-        raise InputError(what, path=folder, hint=hint)
-    kind = wanted or next(iter(usual or by_format), "")
+        raise InputError(message, path=folder, hint=hint)
+    kind = format_named or next(iter(usual or by_format), "")
     chosen = by_format.get(kind, [])
-    if wanted and not chosen:
-        chosen = [file for file in files if FORMATS.make(wanted).accepts(file)]
+    if format_named and not chosen:
+        chosen = [file for file in files if FORMATS.make(format_named).accepts(file)]
     if not chosen:
-        what = f"none of the {len(files)} files in this folder can be read."
-        raise InputError(what, path=folder, hint=_formats())
+        message = f"none of the {len(files)} files in this folder can be read."
+        raise InputError(message, path=folder, hint=_formats())
     return kind, chosen, sorted({*files} - {*chosen})
 
 
@@ -210,7 +210,7 @@ def files_below(folder: Path) -> Iterable[Path]:
 def _format_of(path: Path) -> str | None:
     suffix = suffix_of(path)
     if not path.is_file() or (suffix and not suffix[1:].isdigit()):  # fr940104.0 of TREC's disks
-        kinds = [name for name, one in FORMATS.kinds().items() if suffix in one.suffixes]
+        kinds = [name for name, format_ in FORMATS.kinds().items() if suffix in format_.suffixes]
         return next((kind for kind in kinds if FORMATS.make(kind).accepts(path)), None)
     try:
         head = next(blocks(path), b"").decode("utf-8", "ignore")
@@ -222,7 +222,7 @@ def _format_of(path: Path) -> str | None:
 
 
 def _formats() -> str:
-    endings = dict.fromkeys(end for one in FORMATS.kinds().values() for end in one.suffixes)
+    endings = dict.fromkeys(end for format_ in FORMATS.kinds().values() for end in format_.suffixes)
     return (
         f"Names may end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
         f"format: {', '.join(FORMATS)}."

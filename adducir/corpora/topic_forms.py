@@ -86,7 +86,7 @@ def read_forms(path: Path, qid_field: str | None, quotes: Quotes | None) -> list
 
         documents = trec_documents(lines, path, qid_field)
         return [RawTopic(*document, line, is_tagged=True) for line, document in documents]
-    return _from_lines([one for one in lines if one[1].strip()], path, qid_field, quotes)
+    return _from_lines([line for line in lines if line[1].strip()], path, qid_field, quotes)
 
 
 def _from_lines(
@@ -145,8 +145,8 @@ def _from_json(path: Path, qid_field: str | None) -> list[RawTopic]:
     if len(records) == 1:
         line, record = records[0]
         lists = [value for value in record.values() if isinstance(value, list) and value]
-        if len(record) == 1 and lists and all(isinstance(one, dict) for one in lists[0]):
-            records = [(line, one) for one in lists[0]]  # {"topics": [..]}
+        if len(record) == 1 and lists and all(isinstance(item, dict) for item in lists[0]):
+            records = [(line, item) for item in lists[0]]  # {"topics": [..]}
         elif (
             not qid_field
             and record.keys().isdisjoint((*QID_FIELDS, *TEXT_NAMES))
@@ -158,7 +158,7 @@ def _from_json(path: Path, qid_field: str | None) -> list[RawTopic]:
         return list(_turns(records, path, qid_field))
     if records and is_request(records[0][1]):
         requests = [(candidate_list(record, path, line), line) for line, record in records]
-        return [RawTopic(each.qid, {"query": each.query}, line) for each, line in requests]
+        return [RawTopic(request.qid, {"query": request.query}, line) for request, line in requests]
     return _from_records(records, path, qid_field)
 
 
@@ -197,19 +197,21 @@ def _utterances(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[RawTop
         elif tab and turn.isdecimal():
             yield RawTopic(f"{conversation}_{turn}", {"raw_utterance": utterance, **fields}, line)
         elif text.strip():
-            what = "this is neither a turn (its number, a tab, the utterance) nor a new `Number:`."
-            raise InputError(what, path=path, line=line)
+            message = (
+                "this is neither a turn (its number, a tab, the utterance) nor a new `Number:`."
+            )
+            raise InputError(message, path=path, line=line)
 
 
 def _from_records(
     records: Iterable[tuple[int, Any]], path: Path, qid_field: str | None
 ) -> list[RawTopic]:
-    found = list(records)
-    sample = [record for _, record in found if isinstance(record, dict)]
+    rows = list(records)
+    sample = [record for _, record in rows if isinstance(record, dict)]
     key = qid_field or (id_field(sample, QID_FIELDS, path, "qid") if sample else None)
-    if key is None and found and all(_is_question(record) for record in sample):
-        return _without_qids([(fields_of(record), line) for line, record in found], path)
-    return [_json_topic(record, path, line, key) for line, record in found]
+    if key is None and rows and all(_is_question(record) for record in sample):
+        return _without_qids([(fields_of(record), line) for line, record in rows], path)
+    return [_json_topic(record, path, line, key) for line, record in rows]
 
 
 def _is_question(record: Mapping[str, Any]) -> bool:
@@ -218,8 +220,8 @@ def _is_question(record: Mapping[str, Any]) -> bool:
 
 
 def _json_topic(record: dict[str, Any], path: Path, line: int, key: str | None) -> RawTopic:
-    own = key if key in record else next((name for name in QID_FIELDS if name in record), None)
-    qid = as_text(record.pop(own)) if own else None
+    field = key if key in record else next((name for name in QID_FIELDS if name in record), None)
+    qid = as_text(record.pop(field)) if field else None
     if qid is None:
         hint = (
             f"Add it as one of {', '.join(QID_FIELDS)}, or name its field: {worded('qid_field')}."
@@ -307,5 +309,5 @@ def without_operators(text: str, topic: RawTopic, source: str | Path) -> str:
     if operator[1] == "combine" and (words := _WORDS_ALONE.fullmatch(text)):
         progress().note_once(f"{source}: #combine(...) is read as its words")
         return words[1].strip()
-    what = f"the query of topic {topic.qid} has Indri's operator #{operator[1]}."
-    raise InputError(what, path=source, line=topic.line, hint="Write its words alone.")
+    message = f"the query of topic {topic.qid} has Indri's operator #{operator[1]}."
+    raise InputError(message, path=source, line=topic.line, hint="Write its words alone.")
