@@ -24,7 +24,7 @@ from adducir.evaluation.scores import Scores
 from adducir.families import family as family_of
 from adducir.families import meaning, recipe_of
 from adducir.indexes.candidates import CandidateSet
-from adducir.indexes.feedback import Document, FeedbackMethod
+from adducir.indexes.feedback import FeedbackDoc, FeedbackMethod
 from adducir.runs.run import Run
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import PairFamily
@@ -183,7 +183,7 @@ def _model(model: Any) -> Checks:
 
 def _feedback(method: Any) -> Checks:
     if type(method).expanded is not FeedbackMethod.expanded:
-        documents = [Document(2.0, {"cats": 1, "dogs": 2}), Document(1.0, {"birds": 1})]
+        documents = [FeedbackDoc(2.0, {"cats": 1, "dogs": 2}), FeedbackDoc(1.0, {"birds": 1})]
         collection: Any = SimpleNamespace(
             documents=30, frequency=lambda _: 1, occurrences=lambda _: 2
         )

@@ -65,7 +65,7 @@ class CandidateSet:
         ids: TermIds,
         vocabulary: Vocabulary,
         threads: int | None = None,
-        collection: "Collection | None" = None,
+        collection: "CollectionCounts | None" = None,
     ) -> None:
         self._vocabulary, self._collection = vocabulary, collection
         self._threads = threads or default_threads()
@@ -203,7 +203,7 @@ def rank_parts(
     def ids(first: int) -> TermIds:
         return vocabulary.of_texts(texts[first : first + size], grow=True)
 
-    collection = Collection() if len(firsts) > 1 else None
+    collection = CollectionCounts() if len(firsts) > 1 else None
     if collection is not None:
         for first in firsts:
             collection.add(*Segment.invert(*ids(first)))
@@ -239,7 +239,7 @@ class Best:
         self.ranking = new
 
 
-class Collection:
+class CollectionCounts:
     """Counts over all parts of a collection, by term numbers of one vocabulary."""
 
     def __init__(self) -> None:

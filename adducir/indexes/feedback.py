@@ -27,14 +27,14 @@ _COMMON = np.float32(0.1)
 _LEAST_NORM = np.float32(0.001)
 
 
-class Document(NamedTuple):
+class FeedbackDoc(NamedTuple):
     """A retrieved document: its score, and its terms with their frequencies."""
 
     score: float
     terms: Mapping[str, int]
 
 
-class Vectors(NamedTuple):
+class TermVectors(NamedTuple):
     """The n feedback documents of q queries and their P terms."""
 
     counts: Array  # (q,) documents of each query
@@ -98,7 +98,7 @@ class FeedbackMethod(Kind):
         return self.fb_docs
 
     def expanded(
-        self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
+        self, query: Mapping[str, int], documents: Sequence[FeedbackDoc], collection: Collection
     ) -> Weights:
         """The terms of the new query with their weights, 0 or more.
 
@@ -109,13 +109,13 @@ class FeedbackMethod(Kind):
         raise NotImplementedError
 
     def in_bulk(
-        self, queries: Sequence[Counter[str]], found: Vectors, terms: Terms
+        self, queries: Sequence[Counter[str]], found: TermVectors, terms: Terms
     ) -> list[Weights]:
         """The new queries, terms by descending weight, ties alphabetical."""
         names = terms.names.gather(found.terms).to_list()
         pairs = iter(zip(names, found.tfs.tolist(), strict=True))
         documents = iter(
-            Document(score, dict(islice(pairs, size)))
+            FeedbackDoc(score, dict(islice(pairs, size)))
             for score, size in zip(found.scores.tolist(), found.sizes.tolist(), strict=True)
         )
         known = dict(zip(names, terms.frequencies[found.terms].tolist(), strict=True))
@@ -158,7 +158,7 @@ class RM3(FeedbackMethod):
     )
 
     def in_bulk(
-        self, queries: Sequence[Counter[str]], found: Vectors, terms: Terms
+        self, queries: Sequence[Counter[str]], found: TermVectors, terms: Terms
     ) -> list[Weights]:
         rows = np.repeat(np.arange(len(found.sizes)), found.sizes)
         kept = terms.eligible[found.terms]
@@ -219,7 +219,7 @@ class Rocchio(FeedbackMethod):
     beta: float = Field(default=0.75, ge=0, description="Weight of the best documents.")
 
     def expanded(
-        self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
+        self, query: Mapping[str, int], documents: Sequence[FeedbackDoc], collection: Collection
     ) -> Weights:
         sums: dict[str, np.float32] = {}
         for document in documents:
@@ -269,7 +269,7 @@ class Bo1(FeedbackMethod):
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
 
     def expanded(
-        self, query: Mapping[str, int], documents: Sequence[Document], collection: Collection
+        self, query: Mapping[str, int], documents: Sequence[FeedbackDoc], collection: Collection
     ) -> Weights:
         counts, holders = Counter[str](), Counter[str]()
         for document in documents:

@@ -412,10 +412,10 @@ class Index(ABC):
         scores: Array,
         feedback: "FeedbackMethod",
     ) -> "list[Weights]":
-        from adducir.indexes.feedback import Vectors
+        from adducir.indexes.feedback import TermVectors
 
         terms, *vectors = self._vectors(docs)
-        return feedback.in_bulk(queries, Vectors(counts, scores, *vectors), terms)
+        return feedback.in_bulk(queries, TermVectors(counts, scores, *vectors), terms)
 
     def _rank(
         self,

@@ -68,7 +68,7 @@ def _order(scratch: Scratch, count: Any) -> None:
         scratch.scores[n], scratch.docs[n] = best[n], docs[places[n]]
 
 
-class Terms(NamedTuple):
+class Clauses(NamedTuple):
     """A query of m terms, those with the largest possible contribution first."""
 
     numbers: Array  # (m, 4) float64: the formula's kind and constant, each term's weight and mass
@@ -81,7 +81,7 @@ class Terms(NamedTuple):
 
 
 @inner
-def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
+def _term(postings: Postings, formula: Formula, query: Clauses, t: Any) -> Term:
     numbers, table = query.numbers[t], query.tables[t, : query.cells[t]]
     docs, tfs, codes, norms = postings.docs, postings.tfs, postings.codes, postings.norms
     return Term(docs, tfs, codes, norms, formula.parts, formula.factors, numbers, table)
@@ -91,7 +91,7 @@ def _term(postings: Postings, formula: Formula, query: Terms, t: Any) -> Term:
 def _window(
     postings: Postings,
     formula: Formula,
-    query: Terms,
+    query: Clauses,
     scratch: Scratch,
     places: Array,
     needed: Any,
@@ -168,7 +168,7 @@ def _in_order(marks: Array, found: Array, count: Any) -> Any:
 def _rank(
     postings: Postings,
     formula: Formula,
-    query: Terms,
+    query: Clauses,
     scratch: Scratch,
     depth: Any,
     estimate: Any,
@@ -207,7 +207,7 @@ def _rank(
 
 @inner
 def _estimate(
-    postings: Postings, formula: Formula, query: Terms, scratch: Scratch, depth: Any, samples: Any
+    postings: Postings, formula: Formula, query: Clauses, scratch: Scratch, depth: Any, samples: Any
 ) -> Any:
     """A score that ``depth`` documents probably exceed, from some samples; 0 if unknown."""
     documents = postings.documents
@@ -222,7 +222,9 @@ def _estimate(
 
 
 @kernel
-def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, whole: bool) -> Terms:
+def _ask(
+    postings: Postings, formula: Formula, queries: Queries, query: Any, whole: bool
+) -> Clauses:
     """A prepared query; ``whole``: all documents with a term are requested, without bounds."""
     begin = queries.starts[query]
     size = queries.starts[query + 1] - begin
@@ -256,7 +258,7 @@ def _ask(postings: Postings, formula: Formula, queries: Queries, query: Any, who
                 factor = formula.factors[norm]
                 value = contribution(formula.kind, 0.0, weight, mass, factor, tf, ZERO)
                 tables[n, code] = value
-    return Terms(numbers, tables, cells, starts, ends, rows, suffix_bounds)
+    return Clauses(numbers, tables, cells, starts, ends, rows, suffix_bounds)
 
 
 @inner
