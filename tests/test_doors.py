@@ -1,10 +1,10 @@
 """The shell, an experiment file and Python give one index, one run, or all refuse."""
 
-import gzip
 import inspect
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,13 +106,19 @@ def of_file(study: Path, entry: dict[str, Any], passages: int | None) -> str:
     return plan.study.index("x").fingerprint
 
 
-def of_shell(entry: dict[str, Any], passages: int | None) -> str:
-    options = options_of(IndexOptions)
-    words = ["docs.jsonl", "-o", "x"] + ([f"--passages={passages}"] if passages else [])
+def words_of(recipe: Any, entry: dict[str, Any]) -> list[str]:
+    options, words = options_of(recipe), list[str]()
     for key, value in entry.items():
-        text = ",".join(value) if isinstance(value, list) else str(value).lower()
-        text = value if isinstance(value, str) else text
-        words += ["--set", f"{key}={text}"] if options[key].is_rare else [f"--{key}", text]
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        text = text.lower() if isinstance(value, bool) else text
+        is_option = key in options and options[key].has_flag
+        words += [str(options[key]), text] if is_option else ["--set", f"{key}={text}"]
+    return words
+
+
+def of_shell(entry: dict[str, Any], passages: int | None) -> str:
+    words = ["docs.jsonl", "-o", "x"] + ([f"--passages={passages}"] if passages else [])
+    words += words_of(IndexOptions, entry)
     stated = load_command("index").make_context("index", words).obj
     return stated.settings.fingerprint(stated.opened("docs.jsonl"))
 
@@ -126,16 +132,26 @@ def of_python(entry: dict[str, Any], passages: int | None) -> str:
     return made.fingerprint(ad.open_corpus("docs.jsonl", passages=passages))
 
 
-def result(door: Any, *arguments: Any) -> str:
+def result(door: Any, *arguments: Any) -> Any:
     try:
-        found: str = door(*arguments)
+        return door(*arguments)
     except AdducirError:
         return "refused"
     except Exception as error:
         if "click" in type(error).__module__:  # a wrong choice of an option
             return "refused"
         raise
-    return found
+
+
+def is_index_of_all(study: Path, entry: dict[str, Any], passages: int | None) -> bool:
+    """Whether all doors take the settings of an index, which has one fingerprint."""
+    made = {
+        "file": result(of_file, study, entry, passages),
+        "shell": result(of_shell, entry, passages),
+        "Python": result(of_python, entry, passages),
+    }
+    assert len(set(made.values())) == 1, (entry, made)
+    return made["file"] != "refused"
 
 
 @st.composite
@@ -155,12 +171,7 @@ def entries(draw: st.DrawFn) -> dict[str, Any]:
 @given(entry=entries(), passages=st.sampled_from([None, 2, 100]))
 def test_the_doors_agree(study: Path, entry: Any, passages: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(study)
-    made = {
-        "file": result(of_file, study, entry, passages),
-        "shell": result(of_shell, entry, passages),
-        "Python": result(of_python, entry, passages),
-    }
-    assert len(set(made.values())) == 1, (entry, made)
+    is_index_of_all(study, entry, passages)
 
 
 EXAMPLES: list[tuple[dict[str, Any], bool]] = [
@@ -185,14 +196,7 @@ def test_what_the_doors_used_to_disagree_on(
     study: Path, entry: dict[str, Any], is_accepted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(study)
-    own = entry | ({"engine": "weights"} if "weights" in entry else {})
-    made = {
-        result(of_file, study, entry, 2),
-        result(of_shell, entry, 2),
-        result(of_python, own, 2),
-    }
-    assert len(made) == 1, made
-    assert (made != {"refused"}) is is_accepted
+    assert is_index_of_all(study, entry, 2) is is_accepted
 
 
 @pytest.mark.parametrize("name", list(CLASSES))
@@ -366,36 +370,6 @@ def test_each_door_names_a_setting_in_its_own_words(
         assert re.search(rf"`([\w.]+\.)?{name}\b", message), message
 
 
-def test_one_tag_is_one_run(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(study)
-    data = {
-        "corpora": {"c": {"source": "docs.jsonl"}},
-        "indexes": {"x": {"corpus": "c", "engine": "memory", "fields": ["text", "notes"]}},
-        "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
-        "systems": {"S": {"index": "x", "k1": 1.2, "rm3": {"fb_docs": 1}}},
-        "depth": 5,
-        "measures": ["RR"],
-    }
-    Path("experiments/runs.yaml").write_text(yaml.safe_dump(data))
-    assert ad.experiment("experiments/runs.yaml").table.rows[0].system == "S"
-    index = ["index", "docs.jsonl", "--engine", "memory", "--fields", "text,notes"]
-    assert main([*index, "-o", "shell/x"]) == 0
-    search = ["search", "-i", "shell/x", "-t", "topics.tsv", "--k1", "1.2", "--feedback", "rm3"]
-    more = ["--set", "fb_docs=1", "--depth", "5", "--tag", "S", "-o", "shell.trec.gz"]
-    assert main([*search, *more]) == 0
-    own = ad.MemorySettings(fields=["text", "notes"])
-    opened = ad.build_index(ad.open_corpus("docs.jsonl"), "python/x", own)
-    model, feedback = ad.BM25(k1=1.2), ad.RM3(fb_docs=1)
-    run = ad.search(opened, "topics.tsv", model, feedback=feedback, depth=5, tag="S")
-    ad.write_run(run, "python.trec.gz")
-    files = [Path("runs/runs/S.t.trec.gz"), Path("shell.trec.gz"), Path("python.trec.gz")]
-    assert len({file.read_bytes() for file in files}) == 1
-    assert gzip.decompress(files[0].read_bytes()).count(b"\n") >= 2
-    shell, python = (read_metadata(file) for file in files[1:])
-    assert read_metadata(files[0])["method"] == shell["method"] == python["method"]
-    assert shell["data"] == python["data"]
-
-
 SEARCHES: dict[str, list[Any]] = {
     "model": ["bm25", "qld", "impact", "bm52"],
     "feedback": ["rm3", "bo1", "rm4"],
@@ -420,143 +394,116 @@ FUSIONS: dict[str, list[Any]] = {
 def ranked(study: Path) -> Path:
     """The study with an index of passages, and two runs of it."""
     corpus = ad.open_corpus(str(study / "docs.jsonl"), passages=3)
-    index = ad.build_index(corpus, study / "passages", ad.MemorySettings(fields=["notes", "text"]))
+    index = ad.build_index(corpus, study / "parts", ad.MemorySettings(fields=["notes", "text"]))
     for model in ("bm25", "qld"):
         run = ad.search(index, study / "topics.tsv", model, tag=model)
         ad.write_run(run, study / f"{model}.trec")
     return study
 
 
-def run_of_file(entry: dict[str, Any], depth: int = 2) -> bytes:
-    given = {name: {"run": f"{name}.trec"} for name in ("bm25", "qld")}
-    data = {
-        "corpora": {"c": {"source": "docs.jsonl", "passages": 3}},
-        "indexes": {"p": {"corpus": "c", "engine": "memory", "fields": ["notes", "text"]}},
-        "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
-        "systems": {**given, "S": entry},
-        "depth": depth,
-        "measures": ["RR"],
-    }
-    Path("experiments/doors.yaml").write_text(yaml.safe_dump(data))
-    ad.experiment("experiments/doors.yaml", threads=1)
-    return Path("runs/doors/S.t.trec.gz").read_bytes()
-
-
-def run_of_shell(name: str, words: list[str], entry: dict[str, Any]) -> bytes:
-    command = load_command(name)
-    options = options_of(command.recipe)
-    for key, value in entry.items():
-        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        is_option = key in options and options[key].has_flag
-        words += [str(options[key]), text] if is_option else ["--set", f"{key}={text}"]
-    words += ["--tag", "S", "-o", "shell.trec.gz", "--force"]
-    with command.make_context(name, words) as context:
-        command.invoke(context)
-    return Path("shell.trec.gz").read_bytes()
-
-
-def run_of_python(make: Any, *arguments: Any, **settings: Any) -> bytes:
-    ad.write_run(make(*arguments, tag="S", **settings), "python.trec.gz")
-    return Path("python.trec.gz").read_bytes()
-
-
-def with_objects(entry: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `ad.search`, whose hyperparameters are those of objects."""
-    stated = {"model": "bm25", **entry}
+def search(*, model: str = "bm25", feedback: str | None = None, **stated: Any) -> ad.Run:
+    """A search in Python, whose hyperparameters are those of objects."""
+    kinds: dict[str, Any] = {"model": model, "feedback": feedback}
     for name, family in {"feedback": FEEDBACK, "model": MODELS}.items():
-        keys = keys_of(family, stated.get(name, ""))
-        of_kind = {key: stated.pop(key) for key in [*stated] if key in keys}
-        if of_kind:
-            stated[name] = family.kind(stated[name])(**of_kind)
-    if beside := stated.keys() - inspect.signature(ad.search).parameters.keys():
+        keys = keys_of(family, kinds[name]) if kinds[name] else ()
+        if of_kind := {key: stated.pop(key) for key in [*stated] if key in keys}:
+            kinds[name] = family.kind(kinds[name])(**of_kind)
+    if beside := stated.keys() - {"fold", "tag"}:
         raise UsageError(f"of another kind: {beside}")
-    return stated
+    return ad.search("parts", "topics.tsv", depth=2, **kinds, **stated)
 
 
-def some_of(values: dict[str, list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+MODEL = "maxsim:minilm"
+RUNS: dict[str, tuple[str, dict[str, Any], Callable[..., ad.Run]]] = {
+    "search": ("-i parts -t topics.tsv --depth 2", {"index": "parts"}, search),
+    "fuse": (
+        "bm25.trec qld.trec --depth 2",
+        {"fuse": ["bm25", "qld"]},
+        partial(ad.fuse, ["bm25.trec", "qld.trec"], depth=2),
+    ),
+    "rerank": (
+        f"-r bm25.trec -t topics.tsv -i parts -m {MODEL}",
+        {"rerank": "bm25", "by": MODEL, "texts": "parts"},
+        partial(ad.rerank, "bm25.trec", "topics.tsv", "parts", MODEL),
+    ),
+}
+"""Of each command, its words, an entry of a file that does the same, and a function."""
+
+
+def is_accepted_by_all(name: str, settings: dict[str, Any]) -> bool:
+    """Whether all doors take settings and make one run of them, or all refuse them."""
+    words, entry, call = RUNS[name]
+
+    def of_file() -> Path:
+        data = {
+            "corpora": {"c": {"source": "docs.jsonl", "passages": 3}},
+            "indexes": {"parts": {"corpus": "c", "engine": "memory", "fields": ["notes", "text"]}},
+            "topics": {"t": {"source": "topics.tsv", "qrels": "qrels.txt"}},
+            "systems": {"S": {**entry, **settings}},
+            "depth": 100 if name == "rerank" else 2,
+            "measures": ["RR"],
+        }
+        data["systems"] |= {name: {"run": f"{name}.trec"} for name in ("bm25", "qld")}
+        Path("experiments/doors.yaml").write_text(yaml.safe_dump(data))
+        ad.experiment("experiments/doors.yaml", threads=1)
+        return Path("runs/doors/S.t.trec.gz")
+
+    def of_shell() -> Path:
+        command = load_command(name)
+        options = [*words.split(), *words_of(command.recipe, settings)]
+        options += ["--tag", "S", "-o", "shell.trec.gz", "--force"]
+        with command.make_context(name, options) as context:
+            command.invoke(context)
+        return Path("shell.trec.gz")
+
+    def of_python() -> Path:
+        ad.write_run(call(tag="S", **settings), "python.trec.gz")
+        return Path("python.trec.gz")
+
+    paths = [result(door) for door in (of_file, of_shell, of_python)]
+    made = [path if path == "refused" else path.read_bytes() for path in paths]
+    assert len(set(made)) == 1, (name, settings, made)
+    if name == "search" and "refused" not in paths:
+        file, shell, python = map(read_metadata, paths)
+        assert file["method"] == shell["method"] == python["method"]
+        assert shell["data"] == python["data"]
+    return "refused" not in paths
+
+
+def some_of(name: str, values: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
     optional = {key: st.sampled_from(choices) for key, choices in values.items()}
-    return st.fixed_dictionaries({}, optional=optional).filter(lambda entry: len(entry) < 5)
-
-
-def agree(doors: dict[str, Callable[[], bytes]], entry: dict[str, Any]) -> bool:
-    """Whether all doors take the settings; each makes the same run, or refuses them."""
-    runs = {name: result(door) for name, door in doors.items()}
-    assert len(set(runs.values())) == 1, (entry, runs)
-    return runs["Python"] != "refused"
-
-
-def searched(entry: dict[str, Any]) -> bool:
-    words = ["-i", "passages", "-t", "topics.tsv", "--depth", "2"]
-    doors: dict[str, Callable[[], bytes]] = {
-        "file": lambda: run_of_file({"index": "p", **entry}),
-        "shell": lambda: run_of_shell("search", words, entry),
-        "Python": lambda: run_of_python(
-            ad.search, "passages", "topics.tsv", depth=2, **with_objects(entry)
-        ),
-    }
-    return agree(doors, entry)
-
-
-def fused(entry: dict[str, Any]) -> bool:
-    runs = ["bm25.trec", "qld.trec"]
-    doors: dict[str, Callable[[], bytes]] = {
-        "file": lambda: run_of_file({"fuse": ["bm25", "qld"], **entry}),
-        "shell": lambda: run_of_shell("fuse", [*runs, "--depth", "2"], entry),
-        "Python": lambda: run_of_python(ad.fuse, runs, depth=2, **entry),
-    }
-    return agree(doors, entry)
-
-
-def reranked(entry: dict[str, Any]) -> bool:
-    model = "maxsim:minilm"
-    words = ["-r", "bm25.trec", "-t", "topics.tsv", "-i", "passages", "-m", model]
-    doors: dict[str, Callable[[], bytes]] = {
-        "file": lambda: run_of_file({"rerank": "bm25", "by": model, "texts": "p", **entry}, 100),
-        "shell": lambda: run_of_shell("rerank", list(words), entry),
-        "Python": lambda: run_of_python(
-            ad.rerank, "bm25.trec", "topics.tsv", "passages", model, **entry
-        ),
-    }
-    return agree(doors, entry)
+    drawn = st.fixed_dictionaries({}, optional=optional)
+    return st.tuples(st.just(name), drawn.filter(lambda settings: len(settings) < 5))
 
 
 @pytest.mark.slow
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(
-    drawn=st.one_of(
-        some_of(SEARCHES).map(lambda entry: (searched, entry)),
-        some_of(FUSIONS).map(lambda entry: (fused, entry)),
-    )
-)
+@given(drawn=st.one_of(some_of("search", SEARCHES), some_of("fuse", FUSIONS)))
 def test_the_doors_make_one_run(ranked: Path, drawn: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(ranked)
-    make, entry = drawn
-    make(entry)
+    is_accepted_by_all(*drawn)
 
 
 @pytest.mark.parametrize(
-    ("make", "entry", "is_accepted"),
+    ("name", "settings", "is_accepted"),
     [
-        (searched, {"model": "qld", "mu": 10.0, "feedback": "rm3", "fb_docs": 1}, True),
-        (searched, {"fold": "SUMP", "k1": 1.5}, True),
-        (searched, {"fb_docs": 1}, False),
-        (searched, {"mu": 10.0}, False),
-        (searched, {"k1": "much"}, False),
-        (fused, {"method": "combsum", "weights": [1, 2], "normalise": "sum"}, True),
-        (fused, {"weights": [0, 0]}, False),
-        (fused, {"normalise": "max"}, False),
-        (reranked, {"depth": 2, "fold": "maxp", "fields": ["notes"]}, True),
-        (reranked, {"fields": ["nosuch"]}, False),
-        (reranked, {"depth": 0}, False),
+        ("search", {"model": "qld", "mu": 10.0, "feedback": "rm3", "fb_docs": 1}, True),
+        ("search", {"fold": "SUMP", "k1": 1.5}, True),
+        ("search", {"fb_docs": 1}, False),
+        ("search", {"k1": "much"}, False),
+        ("fuse", {"method": "combsum", "weights": [1, 2], "normalise": "sum"}, True),
+        ("fuse", {"normalise": "max"}, False),
+        ("rerank", {"depth": 2, "fold": "maxp", "fields": ["notes"]}, True),
+        ("rerank", {"fields": ["nosuch"]}, False),
     ],
 )
 def test_runs_that_all_doors_make_or_refuse(
-    ranked: Path, make: Any, entry: Any, is_accepted: bool, monkeypatch: Any
+    ranked: Path, name: str, settings: Any, is_accepted: bool, monkeypatch: Any
 ) -> None:
     monkeypatch.chdir(ranked)
-    assert make(entry) is is_accepted
+    assert is_accepted_by_all(name, settings) is is_accepted
 
 
 def test_every_setting_of_a_search_is_an_option_a_key_and_an_argument() -> None:
