@@ -6,8 +6,9 @@ bytes. Queries are from ``encode --sparse --topics``; "10" takes their 10 heavie
 the queries with as many, both quantised to bytes ("integers"), or as they are ("reals", which PISA
 and BMP cannot score exactly). Every peer has one thread and an index of its own kind; hits of exact
 peers must have our scores before any time is reported, Seismic's recall of our hits is printed
-beside its time. Times are processor time per query; a system's first query is the clock's, after
-opening. PISA is the fastest of its algorithms. Peers that are not installed are left out:
+beside its time. Times are processor time per query until a system has its own kind of result; a
+system's first query is the clock's, after opening. PISA is the fastest of its algorithms. Peers
+that are not installed are left out:
 
     python benchmarks/impacts.py DOCUMENTS.jsonl.gz QUERIES.jsonl.gz [--passages 100000]
         [--queries 200] [--depths 10 1000] [--rounds 3] [--peers-python .peers/bin/python]
@@ -30,8 +31,10 @@ import scipy.sparse as sp
 from peers import in_turn, report, run_apart
 
 Vectors = list[dict[str, float]]
-Search = Callable[[Vectors], tuple[Any, Any]]
-"""Queries to docnos and scores, a row or list per query."""
+Search = Callable[[Vectors], Any]
+"""Queries to what a system returns, which is timed."""
+Split = Callable[[Any], tuple[Any, Any]]
+"""That to docnos and scores, a row or list per query."""
 PEERS = {"splade-index": "splade_index", "pisa": "pyterrier_pisa", "bmp": "bmp"}
 PEERS["seismic"] = "seismic"
 KINDS = ("10 integers", "10 reals", "30-60 integers", "30-60 reals")
@@ -100,7 +103,7 @@ def vectors(folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
         yield f"d{row:08}", dict(zip(named, matrix.data[part].tolist(), strict=True))
 
 
-def adducir(folder: Path, depth: int) -> Search:
+def adducir(folder: Path, depth: int) -> tuple[Search, Split]:
     from adducir.corpora.documents import Document
     from adducir.indexes.engines import build_index, open_index
     from adducir.indexes.memory.build import Arrived
@@ -137,16 +140,15 @@ def adducir(folder: Path, depth: int) -> Search:
     size = sum((path / name).stat().st_size for name in IMPACT_FILES.values())
     print(f"{size / matrix.nnz:.2f} bytes a posting", file=sys.stderr)
 
-    def search(queries: Vectors) -> tuple[Any, Any]:
-        hits = index.search(queries, Impact(), depth=depth, threads=1)
+    def split(hits: Any) -> tuple[Any, Any]:
         ends = np.cumsum(hits.counts)
         parts = [slice(end - count, end) for end, count in zip(ends, hits.counts, strict=True)]
         return [hits.docnos[part] for part in parts], [hits.scores[part] for part in parts]
 
-    return search
+    return lambda queries: index.search(queries, Impact(), depth=depth, threads=1), split
 
 
-def splade_index(folder: Path, depth: int) -> Search:
+def splade_index(folder: Path, depth: int) -> tuple[Search, Split]:
     from splade_index.numba.retrieve_utils import _retrieve_numba_functional
 
     matrix = sp.load_npz(folder / "matrix.npz").tocsc()
@@ -163,7 +165,7 @@ def splade_index(folder: Path, depth: int) -> Search:
         found = _retrieve_numba_functional(ids, weights, scores, k=depth, show_progress=False)
         return docnos[found[0]], found[1]
 
-    return search
+    return search, tuple
 
 
 def write_pisa(folder: Path) -> None:
@@ -192,7 +194,7 @@ def write_pisa(folder: Path) -> None:
     (out / "pt_meta.json").write_text(json.dumps(about | {"stemmer": "none"}))
 
 
-def pisa(folder: Path, depth: int) -> Search:
+def pisa(folder: Path, depth: int) -> tuple[Search, Split]:
     import pandas as pd
     from pyterrier_pisa import PisaIndex
 
@@ -204,22 +206,24 @@ def pisa(folder: Path, depth: int) -> Search:
         settings = {"threads": 1, "toks_scale": 1.0, "query_algorithm": algorithm}
         retrieve = index.quantized(num_results=depth, **settings)
 
-        def search(queries: Vectors) -> tuple[Any, Any]:
+        def search(queries: Vectors) -> Any:
             qids = [str(number) for number in range(len(queries))]
-            found = retrieve(pd.DataFrame({"qid": qids, "query_toks": queries}))
-            ends = np.cumsum(found.groupby("qid", sort=False).size().to_numpy())[:-1]
-            docnos, scores = found["docno"].to_numpy(), found["score"].to_numpy()
-            return np.split(docnos, ends), np.split(scores, ends)
+            return retrieve(pd.DataFrame({"qid": qids, "query_toks": queries}))
 
         return search
+
+    def split(found: Any) -> tuple[Any, Any]:
+        ends = np.cumsum(found.groupby("qid", sort=False).size().to_numpy())[:-1]
+        docnos, scores = found["docno"].to_numpy(), found["score"].to_numpy()
+        return np.split(docnos, ends), np.split(scores, ends)
 
     kinds = json.loads((folder / "queries.json").read_text())
     algorithms = ("maxscore", "block_max_maxscore", "block_max_wand")
     some = kinds[KINDS[2]][:20]
-    return min(map(searching, algorithms), key=lambda search: seconds(search, some))
+    return min(map(searching, algorithms), key=lambda search: seconds(search, some)), split
 
 
-def bmp(folder: Path, depth: int) -> Search:
+def bmp(folder: Path, depth: int) -> tuple[Search, Split]:
     from bmp import Indexer, Searcher
 
     path = folder / "bmp"
@@ -234,10 +238,10 @@ def bmp(folder: Path, depth: int) -> Search:
         found = [searcher.search(query, k=depth, alpha=1.0, beta=1.0) for query in queries]
         return [docnos for docnos, _ in found], [scores for _, scores in found]
 
-    return search
+    return search, tuple
 
 
-def seismic(folder: Path, depth: int) -> Search:
+def seismic(folder: Path, depth: int) -> tuple[Search, Split]:
     """The fastest of some settings whose recall of the matrix product's best is .95."""
     from seismic import SeismicDataset, SeismicIndex, get_seismic_string
 
@@ -278,7 +282,7 @@ def seismic(folder: Path, depth: int) -> Search:
         )
         if recall >= 0.95:
             fit.append((seconds(searching(*setting), some), setting))
-    return searching(*min(fit)[1] if fit else settings[-1])
+    return searching(*min(fit)[1] if fit else settings[-1]), tuple
 
 
 SYSTEMS = {"adducir": adducir, "splade-index": splade_index, "pisa": pisa, "bmp": bmp}
@@ -293,7 +297,7 @@ def seconds(search: Search, queries: Vectors) -> float:
 
 
 def measure(system: str, folder: Path, depth: int) -> dict[str, float]:
-    search = SYSTEMS[system](folder, depth)
+    search, split = SYSTEMS[system](folder, depth)
     kinds, figures = json.loads((folder / "queries.json").read_text()), {}
     started = time.perf_counter()
     search(kinds[KINDS[0]][:1])
@@ -301,7 +305,7 @@ def measure(system: str, folder: Path, depth: int) -> dict[str, float]:
     for kind, queries in kinds.items():
         if system in ("pisa", "bmp") and "reals" in kind:
             continue
-        docnos, scores = search(queries)
+        docnos, scores = split(search(queries))
         rows = [
             [list(map(str, d)), list(map(float, s))] for d, s in zip(docnos, scores, strict=True)
         ]

@@ -32,7 +32,7 @@ _INSIDE = np.uint64(WINDOW - 1)
 _PLACES = 1 << 16  # of sums, more than a window's, so that any place is inside
 _AHEAD = 192  # postings of the next term that are fetched while a term is added
 _TOP, _BITS = 31, 8  # the highest bit of a sum; how many bits of a first threshold are found
-_CHUNK = 64  # sums scanned at a time
+_PART = 256  # sums scanned at a time
 _OTHERS = 64
 _FEW = 8  # documents of a window that are looked up among a term's places one by one
 
@@ -46,6 +46,12 @@ class Scratch(NamedTuple):
     terms: Array
     multipliers: Array
     cursors: Array
+
+
+@inner
+def _set_two(sums: Array, a: Array, b: Array, x: Any, y: Any) -> None:
+    for place in range(len(sums)):
+        sums[place] = U32(U32(x * U32(a[place])) + U32(y * U32(b[place])))
 
 
 @inner
@@ -65,14 +71,19 @@ def _add_four(
 
 
 @inner
-def _add_columns(sums: Array, columns: Array, multipliers: Array, cursors: Array) -> None:
-    """Add an even number of columns, several at a time: sums are read and written less often."""
+def _set_columns(sums: Array, columns: Array, multipliers: Array, cursors: Array) -> None:
+    """Sum an even number of columns, several at a time: sums are read and written less often."""
     width, size, n = U(len(sums)), U(len(cursors)), U(0)
+    if size == U(0):
+        for place in range(width):
+            sums[place] = U32(0)
     while n < size:
         i, j, x, y = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
         a, b = columns[i : i + width], columns[j : j + width]
         n += U(2)
-        if n == size:
+        if n == U(2):
+            _set_two(sums, a, b, x, y)
+        elif n == size:
             _add_two(sums, a, b, x, y)
         else:
             i, j, z, w = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
@@ -90,33 +101,36 @@ def _add_postings(sums: Array, places: Array, weights: Array, multiplier: Any) -
 
 
 @inner
+def _greatest(sums: Array, start: Any, end: Any) -> Any:
+    greatest: Any = U32(0)
+    for place in range(start, end):
+        greatest = max(greatest, sums[place])
+    return greatest
+
+
+@inner
 def _collect(
     sums: Array, width: Any, base: Any, threshold: Any, docs: Array, found: Array, count: Any
 ) -> Any:
-    """Append the window's documents whose sum exceeds the threshold; returns how many there are.
-
-    Sums are left zero.
-    """
-    for chunk in range(U(0), width, U(_CHUNK)):
-        bits = exceeding(sums, chunk, threshold)
-        while bits != U(0):
-            lowest = bits & (~bits + U(1))
-            place = chunk + place_of(lowest)
-            docs[count], found[count] = base + place, sums[place]
-            count += U(place < width)
-            bits ^= lowest
-        for place in range(chunk, chunk + U(_CHUNK)):
-            sums[place] = U32(0)
+    """Append the window's documents whose sum exceeds the threshold; returns how many there are."""
+    for part in range(U(0), width, U(_PART)):
+        if _greatest(sums, part, part + U(_PART)) <= threshold:
+            continue
+        for chunk in range(part, min(part + U(_PART), width), U(64)):
+            bits = exceeding(sums, chunk, threshold)
+            while bits != U(0):
+                lowest = bits & (~bits + U(1))
+                place = chunk + place_of(lowest)
+                docs[count], found[count] = base + place, sums[place]
+                count += U(place < width)
+                bits ^= lowest
     return count
 
 
 @inner
 def _threshold(sums: Array, width: Any, rank: Any, slack: Any) -> Any:
     """A sum that at least ``rank`` of the window's documents exceed, or 0."""
-    greatest: Any = U32(0)
-    for place in range(width):
-        greatest = max(greatest, sums[place])
-    top = _TOP
+    top, greatest = _TOP, _greatest(sums, U(0), width)
     while top > _BITS and U32(greatest >> U32(top)) == U32(0):
         top -= 1
     least = np.int64(lower_bound(sums, width, rank, top, _BITS)) - max(slack, np.int64(0))
@@ -165,13 +179,14 @@ def _find(
         base = window * U(WINDOW)
         width = min(U(WINDOW), documents - base)
         columns = scratch.multipliers[:wide], cursors[:wide]
-        _add_columns(sums[:width], impacts.columns, *columns)
+        _set_columns(sums[:width], impacts.columns, *columns)
         for t in range(wide, n):
             term, multiplier, first = scratch.terms[t], scratch.multipliers[t], cursors[t]
-            for ahead in range(U(0), U(_AHEAD) if t + U(1) < n else U(0), U(64)):
-                fetch(impacts.places, cursors[t + U(1)] + ahead)
-                fetch(impacts.places, cursors[t + U(1)] + ahead + U(32))
-                fetch(impacts.bytes, cursors[t + U(1)] + ahead)
+            following = cursors[t + U(1) if t + U(1) < n else wide]
+            for ahead in range(following, following + U(_AHEAD), U(64)):
+                fetch(impacts.places, ahead)
+                fetch(impacts.places, ahead + U(32))
+                fetch(impacts.bytes, ahead)
             if term < shape.placed:
                 edge = U(term - shape.columns) * (windows + U(1)) + window + U(1)
                 last = U(impacts.offsets[term] - shape.in_columns) + U(impacts.edges[edge])
@@ -307,11 +322,13 @@ def search(
     A query's hits, best first, are written to int32 ``out_docs`` and float64 ``out_scores`` from
     ``out_starts`` (q + 1,) on, and their number to ``out_counts`` (q,) int64.
     """
-    longest, space = 1, impacts.shape.documents + _CHUNK
+    longest, space, slot_count = 1, impacts.shape.documents + 64, 0
     for query in range(first, last):
+        if plan.slacks[query] >= 0:
+            slot_count = _PLACES
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
     scratch = Scratch(
-        np.zeros(_PLACES, dtype=np.uint32),
+        np.empty(_PLACES, dtype=np.uint32),
         np.empty(space, dtype=np.int32),
         np.empty(space, dtype=np.uint32),
         np.empty(longest + 1, dtype=np.int64),
@@ -319,8 +336,8 @@ def search(
         np.empty(longest + 1, dtype=np.uint64),
     )
     docs, found = scratch.docs, scratch.found
-    slots, added = np.empty(_PLACES, dtype=np.uint16), np.zeros(WINDOW + _OTHERS)
-    for place in range(_PLACES):
+    slots, added = np.empty(slot_count, dtype=np.uint16), np.empty(WINDOW + _OTHERS)
+    for place in range(slot_count):
         slots[place] = place & (_OTHERS - 1)
     for query in range(first, last):
         start, end = queries.starts[query], queries.starts[query + 1]
