@@ -42,12 +42,8 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
     kept: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(kept, "_source_stamp"):
         stats = [Path(source).stat() for source in sorted(sources)]
-        numbers = [
-            (name, value)
-            for source in sorted(sources)
-            for name, value in sorted(_GLOBALS[source].items())
-            if type(value) in (int, float)
-        ]
+        values = [pair for source in sorted(sources) for pair in _GLOBALS[source].items()]
+        numbers = [pair for pair in values if type(pair[1]) in (int, float)]
         kept._source_stamp = (*((stat.st_mtime, stat.st_size) for stat in stats), *numbers)
     return cast("_Function", compiled)
 

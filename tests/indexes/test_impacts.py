@@ -126,22 +126,18 @@ def test_three_windows(
     hold(*large, data.draw(st.lists(queries, min_size=1, max_size=3)), depth)
 
 
-def test_ties_at_the_cut_go_to_the_lower_docno(tmp_path: Path) -> None:
-    matrix = np.ones((DOCUMENTS, 2), dtype=np.float32)
+def test_ties_go_to_the_lower_docno_and_the_first_window_may_suggest_too_much(
+    tmp_path: Path,
+) -> None:
+    matrix = np.ones((DOCUMENTS, 3), dtype=np.float32)
     matrix[5::2, 1] = 2
+    matrix[:900, 2] = 50 + np.arange(900) % 200
     index = index_of(matrix, tmp_path)
-    for weight in (1.0, 0.3):
-        for depth in (3, 40, 9_999):
+    for depth in (3, 40, 9_999):
+        for weight in (1.0, 0.3):
             hold(index, matrix, [{0: weight}, {1: weight, 0: weight}], depth)
-
-
-def test_a_first_window_that_suggests_too_much(tmp_path: Path) -> None:
-    matrix = np.ones((DOCUMENTS, 2), dtype=np.float32)
-    matrix[:900, 0] = 50 + np.arange(900) % 200
-    index = index_of(matrix, tmp_path)
-    queries: list[Query] = [{0: 1.0}, {1: 0.3, 0: 1.0}, {0: 3.0, 1: 2.0**24}]
     for depth in (899, 900, 901, 1500):
-        hold(index, matrix, queries, depth)
+        hold(index, matrix, [{2: 1.0}, {0: 0.3, 2: 1.0}, {2: 3.0, 0: 2.0**24}], depth)
 
 
 def test_numbers_from_other_files_are_compiled_anew(tmp_path: Path, monkeypatch: Any) -> None:
