@@ -103,7 +103,7 @@ def of_file(study: Path, entry: dict[str, Any], passages: int | None) -> str:
     }
     file.write_text(yaml.safe_dump(data))
     plan: Any = plan_experiment(file)
-    return plan.study.index("x").fingerprint
+    return plan.study.indexes["x"].fingerprint
 
 
 def words_of(recipe: Any, entry: dict[str, Any]) -> list[str]:
@@ -250,70 +250,54 @@ def test_paths_are_texts_in_python(study: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 ONE_TWO = {"1": {"a": 1.0, "b": 0.5}}
-FAULTS: dict[str, tuple[str, dict[str, Any], Any]] = {  # a shell's words, a file's entries, Python
-    "docno_field": (
-        "index nodocno.jsonl -o x",
-        {"corpora": {"c": {"source": "nodocno.jsonl"}}},
-        lambda: ad.build_index("nodocno.jsonl", "x"),
-    ),
-    "format": (
-        "index several -o x",
-        {"corpora": {"c": {"source": "several"}}},
-        lambda: ad.open_corpus("several"),
-    ),
-    "passages": (
-        "index stop.txt -o x",
-        {"corpora": {"c": {"source": "stop.txt"}}},
-        lambda: ad.open_corpus("stop.txt"),
-    ),
-    "quotes": (
-        "index docs.jsonl --quotes csv -o x",
-        {"corpora": {"c": {"source": "docs.jsonl", "quotes": "csv"}}},
-        lambda: ad.open_corpus("docs.jsonl", quotes="csv"),
-    ),
-    "positions": (
-        "index docs.jsonl --engine memory --set positions=false -o x",
-        {"indexes": {"x": {"corpus": "c", "engine": "memory", "positions": False}}},
-        lambda: ad.MemorySettings(positions=False),  # type: ignore[call-arg]
-    ),
-    "pooling": (
-        "index docs.jsonl --engine dense --encoder decoder -o x",
-        {"indexes": {"x": {"corpus": "c", "engine": "dense", "encoder": "decoder"}}},
-        lambda: ad.build_index("docs.jsonl", "x", ad.DenseSettings(encoder="decoder")),
-    ),
-    "qid_field": (
-        "search -i built -t notopics.jsonl -o x.trec",
-        {"topics": {"t": {"source": "notopics.jsonl", "qrels": "qrels.txt"}}},
-        lambda: ad.load_topics("notopics.jsonl"),
-    ),
-    "query_field": (
-        "search -i built -t unclear.jsonl -o x.trec",
-        {"topics": {"t": {"source": "unclear.jsonl", "qrels": "qrels.txt"}}},
-        lambda: ad.load_topics("unclear.jsonl"),
-    ),
-    "duplicates": (
-        "evaluate run.trec -q twice.txt",
-        {"topics": {"t": {"source": "topics.tsv", "qrels": "twice.txt"}}},
-        lambda: ad.evaluate(ONE_TWO, "twice.txt"),
-    ),
-    "qrels_columns": (
-        "evaluate run.trec -q three.csv",
-        {"topics": {"t": {"source": "topics.tsv", "qrels": "three.csv"}}},
-        lambda: ad.load_qrels("three.csv"),
-    ),
-    "k1": (
-        "search -i built -t topics.tsv --k1 -1 -o x.trec",
-        {"systems": {"S": {"index": "x", "k1": -1}}},
-        lambda: ad.BM25(k1=-1),
-    ),
-    "mu": (
-        "search -i built -t topics.tsv --set mu=9 -o x.trec",
-        {"systems": {"S": {"index": "x", "mu": 9}}},
-        lambda: ad.BM25(mu=9),  # type: ignore[call-arg]
-    ),
+Fault = tuple[str, dict[str, Any], Callable[[], Any]]  # words of the shell, a file's keys, Python
+
+
+def bad_corpus(source: str, **reading: Any) -> Fault:
+    words = [f"--{key}={value}" for key, value in reading.items()]
+    entries = {"corpora": {"c": {"source": source, **reading}}}
+    build = lambda: ad.build_index(ad.open_corpus(source, **reading), "x")  # noqa: E731
+    return " ".join(["index", source, "-o x", *words]), entries, build
+
+
+def bad_index(words: str, kind: type[Any], **values: Any) -> Fault:
+    entries = {"indexes": {"x": {"corpus": "c", "engine": kind.engine, **values}}}
+    build = lambda: ad.build_index("docs.jsonl", "x", kind(**values))  # noqa: E731
+    return f"index docs.jsonl --engine {kind.engine} {words} -o x", entries, build
+
+
+def bad_topics(source: str) -> Fault:
+    entries = {"topics": {"t": {"source": source, "qrels": "qrels.txt"}}}
+    return f"search -i built -t {source} -o x.trec", entries, lambda: ad.load_topics(source)
+
+
+def bad_qrels(source: str) -> Fault:
+    entries = {"topics": {"t": {"source": "topics.tsv", "qrels": source}}}
+    return f"evaluate run.trec -q {source}", entries, lambda: ad.load_qrels(source)
+
+
+def bad_model(words: str, **values: Any) -> Fault:
+    entries = {"systems": {"S": {"index": "x", **values}}}
+    return f"search -i built -t topics.tsv {words} -o x.trec", entries, lambda: ad.BM25(**values)
+
+
+FUSED = {"S": {"index": "x"}, "T": {"index": "x"}, "F": {"fuse": ["S", "T"], "k": -1}}
+FAULTS: dict[str, Fault] = {
+    "docno_field": bad_corpus("nodocno.jsonl"),
+    "format": bad_corpus("several"),
+    "passages": bad_corpus("stop.txt"),
+    "quotes": bad_corpus("docs.jsonl", quotes="csv"),
+    "positions": bad_index("--set positions=false", ad.MemorySettings, positions=False),
+    "pooling": bad_index("--encoder decoder", ad.DenseSettings, encoder="decoder"),
+    "qid_field": bad_topics("notopics.jsonl"),
+    "query_field": bad_topics("unclear.jsonl"),
+    "duplicates": bad_qrels("twice.txt"),
+    "qrels_columns": bad_qrels("three.csv"),
+    "k1": bad_model("--k1 -1", k1=-1),
+    "mu": bad_model("--set mu=9", mu=9),
     "k": (
         "fuse run.trec built.trec --set k=-1 -o x.trec",
-        {"systems": {"S": {"index": "x"}, "T": {"index": "x"}, "F": {"fuse": ["S", "T"], "k": -1}}},
+        {"systems": FUSED},
         lambda: ad.fuse([ONE_TWO, ONE_TWO], k=-1),
     ),
 }

@@ -22,7 +22,7 @@ from adducir.corpora.topics import load_topics
 from adducir.corpora.trec import TREC
 from adducir.deepct.terms import stop_words
 from adducir.evaluation.gold_ranks import read_ranks
-from adducir.experiments.tuning.design import JudgedTopics, Pool, from_file
+from adducir.experiments.tuning.design import JudgedTopics, TopicPool, from_file
 from adducir.runs.check import check
 from adducir.runs.read import read_run
 from adducir.runs.write import read_metadata
@@ -60,7 +60,9 @@ def _folds(path: Path) -> object:
     topics, qrels = path.with_name("judged.tsv"), path.with_name("judged.qrels")
     topics.write_text("q1\tcats\n2\tdogs\nq3\tbirds\n")
     qrels.write_text("q1 0 d1 1\n2 0 d1 1\nq3 0 d1 1\n")
-    return from_file(Pool.of([JudgedTopics("t", load_topics(topics), load_qrels(qrels))]), path)
+    return from_file(
+        TopicPool.of([JudgedTopics("t", load_topics(topics), load_qrels(qrels))]), path
+    )
 
 
 def _check(path: Path) -> object:

@@ -8,6 +8,7 @@ from adducir.core.recipe import Recipe
 
 if TYPE_CHECKING:
     from adducir.judges.answers import Answering
+LLM = "The language model's file, or the folder or GGUF file with its weights."
 
 
 class Asking(Recipe):

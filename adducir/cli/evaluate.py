@@ -6,18 +6,21 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
 from adducir.core.errors import InputError, UsageError
-from adducir.core.recipe import Keyed, Needs, without
+from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
+
+
+Sheets = Annotated[tuple[Path, ...], BeforeValidator(common.items), without("model_qrels")]
 
 
 class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
@@ -55,7 +58,7 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
         rare=True,
     )
     pool_seeds: common.PoolSeeds = False
-    model_qrels: str | None = option(
+    model_qrels: Annotated[str | None, needs("judge")] = option(
         "A model's judgements of the topics of --qrels and of others, for prediction-powered means "
         "and differences.",
         default=None,
@@ -67,7 +70,7 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
         default=None,
         rare=True,
     )
-    people: Annotated[tuple[Path, ...], BeforeValidator(common.items)] = option(
+    people: Sheets = option(
         "The sheets of `adducir sample` with people's grades, or what its page saved, to correct "
         "the model's.",
         default=(),
@@ -77,14 +80,6 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
     uncorrected: Annotated[bool, without("people")] = option(
         "Test differences on the word of a model alone.", default=False, rare=True
     )
-
-    @model_validator(mode="after")
-    def _go_together(self) -> "EvaluateOptions":
-        if self.model_qrels and not self.judge:
-            raise ValueError(Keyed("{} has no effect without {}", "model_qrels", "judge"))
-        if self.model_qrels and self.people:
-            raise ValueError(Keyed("{} has no effect with {}", "people", "model_qrels"))
-        return self
 
 
 def evaluate(settings: EvaluateOptions) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
@@ -33,9 +33,7 @@ class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
         "Write a page on which people judge a sheet of `adducir sample`, given as RUN.",
         default=False,
     )
-    llm: Annotated[str | None, without("by_hand")] = option(
-        "The language model's file, or the folder or GGUF file with its weights.", default=None
-    )
+    llm: Annotated[str | None, without("by_hand")] = option(LLM, default=None)
     topics: Annotated[str | None, without("by_hand")] = option(
         "An ir_datasets id, or a file with the topics.", default=None, reads=True
     )

@@ -98,7 +98,9 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
     corpus: str | None = option(
         "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", default=None, reads=True
     )
-    spans: Path | None = option("Masked spans, instead of a corpus.", default=None)
+    spans: Annotated[Path | None, without("sparse")] = option(
+        "Masked spans, instead of a corpus.", default=None
+    )
     side: Annotated[Literal["context", "span"], needs("spans")] = option(
         "With --spans: encode the contexts, or the spans themselves.", default="context", rare=True
     )
@@ -131,8 +133,6 @@ def encode(settings: EncodeOptions) -> None:
     """
     if (settings.corpus, settings.spans, settings.topics).count(None) != 2:
         raise UsageError("give exactly one of --corpus, --spans and --topics.")
-    if settings.sparse and settings.spans is not None:
-        raise UsageError("--sparse encodes a corpus or topics, not spans.")
 
     from adducir.cli.console import near, note, open_progress
     from adducir.encoders.encoding import encode as encode_items

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from adducir.judges.nuggets import Assigned, Bank, Nugget
 
 LINES = Writes("file", (".jsonl",))
-LLM = option(
-    "The language model's file, or the folder or GGUF file with its weights.",
-    "-l",
-    metavar="FILE",
-)
 OWN_PROMPTS = option(
     "A folder with create.yaml, importance.yaml and assign.yaml, instead of the bundled ones.",
     default=None,
@@ -41,7 +36,7 @@ FAILURES = option("The share of answers that may be unreadable.", default=0.01, 
 class NuggetsCreateOptions(Asking, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=LINES)
-    llm: str = LLM
+    llm: str = option(LLM)
     topics: common.Topics
     depth: int = option("How many top documents of each run are looked at.", default=10, ge=1)
     window: int = option("Documents that are looked at together.", default=5, ge=1)
@@ -60,7 +55,7 @@ class NuggetsAssignOptions(Asking, TextSources, RunReading):
     )
     nuggets: Path = option("The nuggets: nuggetizer's or AutoJudge's.", "-n")
     output: Path = option("The assignments, in nuggetizer's JSON lines.", writes=LINES)
-    llm: str = LLM
+    llm: str = option(LLM)
     depth: Annotated[int, needs("index", "corpus")] = option(
         "How many top documents of each run are looked at.", default=10, ge=1
     )

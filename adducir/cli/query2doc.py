@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
+from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
 from adducir.corpora.reading import QueryReading
 
 
 class Query2docOptions(Asking, QueryReading):
     topics: common.Topics
-    llm: str = option("The language model's file, or the folder or GGUF file with its weights.")
+    llm: str = option(LLM)
     output: Path = option("The expanded topics.", writes=Writes("file", (".tsv",)))
     dense: bool = option(
         "For vectors: the query once, [SEP], and the passage; otherwise the query repeated.",

@@ -1,6 +1,6 @@
 """``adducir reproduce``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -16,7 +16,6 @@ from adducir.corpora.reading import QrelsReading
 from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
-    from adducir.evaluation.reproduction import Reproduced
     from adducir.evaluation.scores import Scores
     from adducir.runs.run import Run
     from adducir.tables.build import Figure
@@ -67,7 +66,7 @@ def reproduce(settings: ReproduceOptions) -> None:
         overlap_of_runs,
     )
     from adducir.statistics.comparison import compare
-    from adducir.tables.build import build_table
+    from adducir.tables.build import Figure, build_table
     from adducir.tables.table import Column
 
     with open_progress():
@@ -83,7 +82,13 @@ def reproduce(settings: ReproduceOptions) -> None:
             scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
         count, about = len(scores[0].qids), ""
-        figures = list(_agreement(effects, count))
+        figures = list[Figure]()
+        for measure, effect in effects.items():
+            values: dict[str, float | None] = {"RMSE": effect.rmse, "nRMSE": effect.nrmse}
+            if effect.effect_ratio is not None:
+                values |= {"Effect ratio": effect.effect_ratio}
+                values |= {"Delta relative improvement": effect.delta_improvement}
+            figures += [_statistic(name, measure, value, count) for name, value in values.items()]
         if runs:
             depth, p = settings.depth, settings.persistence
             overlap, topics = overlap_of_runs(*runs, depth=depth, p=p)
@@ -100,8 +105,12 @@ def reproduce(settings: ReproduceOptions) -> None:
             f"Agreement: {about}root mean square error per topic, and "
             "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
             "same) and delta relative improvement (0: the same).",
-            *_unchanged(effects, count),
         ]
+        if same := [measure for measure, effect in effects.items() if effect.rmse == 0]:
+            notes.append(
+                f"All {count:,} topics have the same values in both: {', '.join(same)}. "
+                "Equivalence is not tested when so few topics differ."
+            )
         layout = settings.layout(notes=notes, runs=digests(paths.values()))
         names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
         columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
@@ -146,22 +155,3 @@ def _statistic(name: str, column: str, value: float | None, topics: int) -> "Fig
 
     defined = value is not None and isfinite(value)
     return Figure("", name, column, value if defined else None, topics, rates=False)
-
-
-def _agreement(effects: "dict[str, Reproduced]", topics: int) -> "Iterator[Figure]":
-    for measure, effect in effects.items():
-        values: dict[str, float | None] = {"RMSE": effect.rmse, "nRMSE": effect.nrmse}
-        if effect.effect_ratio is not None:
-            values |= {"Effect ratio": effect.effect_ratio}
-            values |= {"Delta relative improvement": effect.delta_improvement}
-        for name, value in values.items():
-            yield _statistic(name, measure, value, topics)
-
-
-def _unchanged(effects: "dict[str, Reproduced]", topics: int) -> Iterator[str]:
-    same = [measure for measure, effect in effects.items() if effect.rmse == 0]
-    if same:
-        yield (
-            f"All {topics:,} topics have the same values in both: {', '.join(same)}. "
-            "Equivalence is not tested when so few topics differ."
-        )

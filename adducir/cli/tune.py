@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import Recipe, number_in
 from adducir.core.texts import sentence
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -141,7 +141,7 @@ def _system(settings: TuneOptions) -> tuple[Said, Any]:
         )
     folds: Any = settings.folds or ("topics" if len(settings.topics) > 1 else "5")
     if folds != "topics":
-        folds = {"k": int(folds)} if folds.isdecimal() else {"file": folds}
+        folds = {"file" if number_in(folds) is None else "k": folds}
     entry: dict[str, Any] = {"index": "index", "tune": {"grid": grid, "folds": folds}}
     if settings.measure is not None:
         entry["tune"]["objective"] = settings.measure

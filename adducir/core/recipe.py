@@ -31,7 +31,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from adducir.core.errors import Keyed as Keyed
 from adducir.core.errors import UsageError, said
-from adducir.core.texts import closest, nearest
+from adducir.core.texts import closest, nearest, sentence
 
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
@@ -173,7 +173,7 @@ class Kind(Recipe):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                raise UsageError(f"{type(self).__name__}: {told(error)}.") from error
+                raise UsageError(sentence(f"{type(self).__name__}: {told(error)}")) from error
 
         __init__.__pydantic_base_init__ = True  # validation does not call it
 
@@ -329,12 +329,17 @@ def _as_in_files(value: Any, types: Collection[Any]) -> Any:
         return value if all(map(is_, items, value)) else items
     if isinstance(value, PurePath):
         return str(value) if str in types and Path not in types else value
-    if isinstance(value, str) and _NUMBERS.issuperset(types):
-        if _OCTAL_OR_HEXADECIMAL.fullmatch(value):
-            return int(value, 0)
-        if not value.strip().isdecimal() and _DECIMAL.fullmatch(value):
-            return float(value)
-    return value
+    number = number_in(value) if isinstance(value, str) and _NUMBERS.issuperset(types) else None
+    return value if number is None else number
+
+
+def number_in(text: str) -> float | None:
+    """The number that a text would be in a file, such as 12, 0x10 or 1e3; None for other texts."""
+    if _OCTAL_OR_HEXADECIMAL.fullmatch(text):
+        return int(text, 0)
+    if not _DECIMAL.fullmatch(text):
+        return None
+    return float(text) if {*".eE"}.intersection(text) else int(text)
 
 
 def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[KeyPath, str]]:

@@ -140,7 +140,7 @@ class Family(Generic[K]):
         try:
             return cast("K", kind.model_validate(settings))
         except ValidationError as error:
-            raise UsageError(f"{name}: {told(error)}.") from error
+            raise UsageError(sentence(f"{name}: {told(error)}")) from error
 
     def chosen(self, kind: object, hyperparameters: Mapping[str, Any] | None = None) -> K:
         """The kind of a name, or a kind itself, with hyperparameters that are given beside it."""

@@ -22,16 +22,12 @@ RARE: Any = {"rare": True, "flag": True}
 
 
 def split_names(value: Any) -> Any:
-    """Names of columns in one text, separated by commas."""
-    return [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+    """Names of columns in texts, separated by commas."""
+    texts = [value] if isinstance(value, str) else value
+    return [name.strip() for text in texts for name in text.split(",")]
 
 
-def _split_each(value: Any) -> Any:
-    parts = [value] if isinstance(value, str) else value
-    return [name for part in parts for name in split_names(part)]
-
-
-ColumnNames = Annotated[tuple[str, ...], BeforeValidator(_split_each)]
+ColumnNames = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class TableReading(Recipe):

@@ -129,7 +129,11 @@ def here(tmp_path, monkeypatch):
         (f"submit large.trec -o s {OURS} --set a=[", 2, "--set a=["),
         ("verify pets.jsonl", 3, "this is not a complete ZIP file"),
         ("new my-Ümlaut --plugin", 2, "cannot be a package's name"),
-        ("encode -m minilm --spans pets.jsonl --sparse -o v", 2, "not spans"),
+        (
+            "encode -m minilm --spans pets.jsonl --sparse -o v",
+            2,
+            "--spans has no effect with --sparse",
+        ),
         ("deepct expand -m no -c pets.jsonl -o -", 2, "--weights"),
         (f"deepct evaluate {DEMO} --set held_out.test=0 --set held_out.share=0", 2, "not hold out"),
         ("annotations agreement neither.csv", 3, "neither.csv:1: the columns rating and rank"),

@@ -248,7 +248,7 @@ def test_a_fusion_method_is_an_option_with_its_hyperparameters(study: Path) -> N
     fusion = read_metadata(study / "f.run")["method"]["fusion"]
     assert (fusion["method"], fusion["bonus"]) == ("points", 1.0)
     assert (fusion["package"], fusion["version"]) == ("newcomers", "1.2")
-    assert "`bonus` is not a hyperparameter of rrf" in shown
+    assert "--set bonus is not a hyperparameter of rrf" in shown
 
 
 def test_all_of_them_in_experiment_files(study: Path) -> None:
