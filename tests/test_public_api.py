@@ -119,6 +119,12 @@ def test_frames_dicts_and_records_are_taken_alike_and_given_back(kind: Any, valu
     assert [*expected.to_pandas().columns] == expected.to_polars().columns
 
 
+def test_what_a_run_gives_keeps_the_order_of_equal_scores() -> None:
+    run = Run.ranked(pl.DataFrame(ROWS | {"score": [1.0, 1.0, 1.0]}), "t", ties="ascending")
+    for given in (run.to_dict(), run.to_polars(), run.to_pandas()):
+        assert Run.of(given, "t").frame["docno"].equals(run.frame["docno"])
+
+
 PETS = [{"docno": "a", "text": "cats"}, {"docno": "b", "text": "dogs"}]
 TAKEN: dict[str, tuple[dict[str, Any], Callable[[Any], Any]]] = {
     "search topics": (

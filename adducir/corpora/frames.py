@@ -58,7 +58,7 @@ class FramedByTopic(Framed):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The number of each document by topic: ``{qid: {docno: number}}``."""
-        return as_dict(self.frame)
+        return as_dict(self.to_polars()[:, :3])
 
 
 def as_pandas(frame: pl.DataFrame) -> "pd.DataFrame":

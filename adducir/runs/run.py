@@ -136,7 +136,8 @@ class Run(FramedByTopic):
 
     Attributes:
         frame: Columns qid (String), docno (String), score (Float64, finite): topics in order of
-            first appearance, scores not increasing within a topic.
+            first appearance, scores not increasing within a topic. Elsewhere equal scores may
+            change places: give :meth:`to_polars` or :meth:`to_dict` to other tools.
         tag: The system's name, the last column of a TREC run.
         path: The file it was read from.
         metadata: How it was made: sections of the metadata that are written beside it.
