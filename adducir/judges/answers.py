@@ -356,6 +356,10 @@ def converse(
     return conversation.results, record
 
 
+def _talk(requests: Sequence[Request]) -> Talk:
+    return (yield requests)
+
+
 def ask(
     model: "Answerer",
     requests: Sequence[Request],
@@ -364,11 +368,7 @@ def ask(
     transport: Any = None,
 ) -> Asked:
     """Answer requests, which do not depend on each other's answers; see :func:`converse`."""
-
-    def talk() -> Talk:
-        return (yield requests)
-
-    (answers,), record = converse(model, [talk()], cache, transport=transport)
+    (answers,), record = converse(model, [_talk(requests)], cache, transport=transport)
     record.answers = list(answers)
     return record
 
@@ -402,11 +402,7 @@ def fitted(
 
 def plan(model: "Answerer", requests: Sequence[Request], cache: AnswerCache) -> str:
     """What asking would take, in a sentence, before anything is sent."""
-
-    def talk() -> Talk:
-        return (yield requests)
-
-    return plan_talks(model, [talk()], [requests], cache)
+    return plan_talks(model, [_talk(requests)], [requests], cache)
 
 
 def plan_talks(

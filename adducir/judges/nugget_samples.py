@@ -12,14 +12,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import writing_text
 from adducir.corpora.frames import topic_numbers
 from adducir.judges.by_hand import FACT
 from adducir.judges.correction import Sampled
 from adducir.judges.nuggets import ASSIGNMENTS, FAILED, SCORES, VITAL, Assigned, Nugget
-from adducir.judges.sheets import Design
+from adducir.judges.sheets import Design, write_rows
 
 _AGAIN = "Draw a sample of these assignments: adducir nuggets sample."
 
@@ -61,13 +59,9 @@ def nugget_pairs(items: Sequence[Assigned]) -> pl.DataFrame:
 
 def write_nugget_sheet(design: Design, pairs: pl.DataFrame, sheet: Path) -> None:
     """Write the drawn pairs, in random order, and the design; a page shows facts above texts."""
-    design.write(sheet)
-    drawn = pairs.filter(design.pairs["drawn"]).sample(fraction=1.0, shuffle=True, seed=design.seed)
-    with writing_text(sheet) as file:
-        writer = CsvWriter(file)
-        writer.row(("qid", FACT, "description", "docno", "text", "grade"))
-        for row in drawn.iter_rows(named=True):
-            writer.row((row["qid"], row["fact"], row["query"], row["docno"], row["text"], ""))
+    names = ("qid", FACT, "description", "docno", "text")
+    drawn = pairs.filter(design.pairs["drawn"]).select("qid", "fact", "query", "docno", "text")
+    write_rows(design, sheet, names, drawn.rows())
 
 
 def corrected_scores(

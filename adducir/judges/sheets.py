@@ -232,16 +232,25 @@ def write_sheet(
         rows: The pairs to judge (qid, docno), by default all drawn.
     """
     drawn = design.drawn if rows is None else rows
-    shuffled = drawn.sample(fraction=1.0, shuffle=True, seed=design.seed)
     more = [name for name in ABOUT if any(name in one for one in (about or {}).values())]
+    cells = []
+    for qid, docno in drawn.iter_rows():
+        topic = (about or {}).get(qid, {})
+        said = [queries.get(qid, ""), *(topic.get(name, "") for name in more)]
+        cells.append((qid, *said, docno, texts.get(docno, "")))
+    write_rows(design, sheet, (*COLUMNS[:2], *more, *COLUMNS[2:-1]), cells)
+
+
+def write_rows(
+    design: Design, sheet: Path, columns: Sequence[str], rows: Sequence[Sequence[str]]
+) -> None:
+    """Write a sheet's rows in random order, with the column for grades, and its design."""
+    places = pl.Series(range(len(rows))).sample(fraction=1.0, shuffle=True, seed=design.seed)
     design.write(sheet)
     with writing_text(sheet) as file:
         writer = CsvWriter(file)
-        writer.row((*COLUMNS[:2], *more, *COLUMNS[2:]))
-        for qid, docno in shuffled.iter_rows():
-            topic = (about or {}).get(qid, {})
-            said = [queries.get(qid, ""), *(topic.get(name, "") for name in more)]
-            writer.row((qid, *said, docno, texts.get(docno, ""), ""))
+        writer.row((*columns, COLUMNS[-1]))
+        writer.rows((*rows[place], "") for place in places)
 
 
 GRADES = {
