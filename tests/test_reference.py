@@ -18,8 +18,8 @@ PETS = [
 ]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_an_example_of_each_function_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("name", ad.__all__)
+def test_an_example_of_each_name_runs(name: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     ad.build_index(PETS, "pets", "memory")
     run = ad.search("pets", {"1": "cats"}, tag="cats")

@@ -1,5 +1,7 @@
 """A user's script, which `make lint` checks with every expression typed."""
 
+from pathlib import Path
+
 import adducir as ad
 
 
@@ -13,8 +15,22 @@ def main() -> None:
     table = ad.build_table(comparison)
     frames = [table.to_polars(), comparison.to_polars(), fused.to_polars(), scores[0].to_polars()]
     print(sum(frame.height for frame in frames), table.to_pandas().size, fused.to_pandas().size)
+    print(
+        ad.MemorySettings(stemmer="krovetz"), ad.LuceneSettings(fields=("text",)), ad.RM3(fb_docs=5)
+    )
+    print(ad.DenseSettings(encoder="minilm"), ad.TokenWeightSettings(weights=Path("w.jsonl")))
     best: str = comparison.best(comparison.measures[0])
     print(table.render("markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
+
+
+def wrong() -> None:
+    """Each line is an error that the type checker must find, or the comment would be one."""
+    ad.search("pets", {"1": "cats"}, dept=5)  # type: ignore[call-arg]
+    ad.search("pets", {"1": "cats"}, depth="5")  # type: ignore[arg-type]
+    ad.BM25(k2=1.2)  # type: ignore[call-arg]
+    ad.MemorySettings(stemmer=5)  # type: ignore[arg-type]
+    ad.LexicalRetriever("pets").serach("cats")  # type: ignore[attr-defined]
+    ad.Run.of({"1": {"a": "high"}}, tag="one")  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

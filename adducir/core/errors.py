@@ -141,6 +141,13 @@ class AdducirError(Exception):
 
     ``line`` is 1-based; ``what`` and ``hint`` are one sentence each; ``absent``: the only problem
     is that something is not available (a file, a download, an optional package).
+
+    Example:
+        >>> try:
+        ...     ad.open_index("nowhere")
+        ... except ad.AdducirError as error:
+        ...     print(type(error).__name__)
+        ArtifactError
     """
 
     exit_code = EXIT_INTERNAL

@@ -70,6 +70,10 @@ class Qrels(FramedByTopic):
     """Judgements: a frame ``qid``, ``docno``, ``grade`` (Int64), unique pairs in file order.
 
     ``subtopics``: each judgement of diversity qrels, a frame with ``subtopic``, too.
+
+    Example:
+        >>> ad.Qrels.of({"1": {"x": 2, "y": 0}}).to_dict()
+        {'1': {'x': 2, 'y': 0}}
     """
 
     frame: pl.DataFrame

@@ -50,6 +50,10 @@ class Topics(Framed):
         field: The field or fields (``title+description``) of the queries.
         vectors: Token weights, one mapping per topic, searched instead of the queries; or words
             with weights (:class:`WeightedWords`).
+
+    Example:
+        >>> ad.Topics.of({"1": "cats", "2": "dogs"}).qids
+        ['1', '2']
     """
 
     qids: list[str]

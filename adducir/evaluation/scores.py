@@ -68,6 +68,10 @@ class Scores(Framed):
             (seeds).
         measures: The measures by name.
         evaluations: Facts about each evaluated run.
+
+    Example:
+        >>> ad.evaluate(run, {"1": {"x": 1}}, "P@1").to_polars().columns
+        ['set', 'system', 'run', 'qid', 'measure', 'value']
     """
 
     frame: pl.DataFrame

@@ -23,7 +23,12 @@ EXACT = "Flat"
 
 
 class DenseSettings(IndexSettings, EncodingSettings):
-    """Vectors of an encoder, searched by FAISS."""
+    """Vectors of an encoder, searched by FAISS.
+
+    Example:
+        >>> ad.DenseSettings(encoder="minilm", kind="HNSW32").kind
+        'HNSW32'
+    """
 
     model_config = ConfigDict(defer_build=False)  # which its second base would defer
     engine: ClassVar[str] = "dense"
@@ -43,17 +48,17 @@ class DenseSettings(IndexSettings, EncodingSettings):
     )
     encoder: str = Field(json_schema_extra={"metavar": "MODEL"})
     """The encoder's folder or recipe, 'minilm', or a name on the Hub."""
-    kind: str = Field(EXACT, json_schema_extra=RARE)
+    kind: str = Field(default=EXACT, json_schema_extra=RARE)
     """FAISS's description (``index_factory``): Flat compares all vectors, exactly; HNSW32 is a
     graph of neighbours (Malkov and Yashunin, 2020), IVF1024,PQ48x8 lists of compressed vectors
     (Jégou et al., 2011). These are not exact, so recall is measured."""
-    parameters: str = Field("", json_schema_extra=RARE)
+    parameters: str = Field(default="", json_schema_extra=RARE)
     """FAISS's build and search parameters, such as efConstruction=200,efSearch=64 or nprobe=16."""
-    sample: int = Field(200, ge=1, json_schema_extra=RARE)
+    sample: int = Field(default=200, ge=1, json_schema_extra=RARE)
     """How many vectors to measure recall against Flat with."""
-    seed: int = Field(0, ge=0, lt=1 << 63, json_schema_extra=RARE)
+    seed: int = Field(default=0, ge=0, lt=1 << 63, json_schema_extra=RARE)
     """The seed that draws them."""
-    precision: Precision = Field("float32", json_schema_extra=RARE)
+    precision: Precision = Field(default="float32", json_schema_extra=RARE)
     """Numeric precision; bfloat16 is coarser and usually faster."""
 
     @field_validator("kind")

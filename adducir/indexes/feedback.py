@@ -150,6 +150,10 @@ class RM3(FeedbackMethod):
 
     Both cuts break ties alphabetically. If every feedback document scores 0, Anserini divides by 0
     and fails; here they contribute nothing, nor do negative scores, which Lucene never produces.
+
+    Example:
+        >>> ad.search("pets", {"1": "cats"}, feedback=ad.RM3(fb_docs=5)).tag
+        'bm25-rm3'
     """
 
     fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")

@@ -127,6 +127,11 @@ class Index(ABC):
         analysis: How documents and queries become terms.
         fields: The fields that are indexed, joined.
         default_model: The name of the default model; empty if its encoder is the model.
+
+    Example:
+        >>> hits = ad.open_index("pets").search(["cats", "dogs"], "bm25", depth=1)
+        >>> hits.counts.tolist(), [*hits.to_dict()]
+        ([1, 1], ['1', '2'])
     """
 
     default_model: str = "bm25"

@@ -131,6 +131,10 @@ class BM25(LuceneModel):
     byte, exactly up to 40 and coarser beyond: the variant ``lucene``. An index built with accurate
     lengths is scored with exact ones: ``lucene-accurate``, both in single precision. Candidate sets
     compute ``lucene-accurate`` in doubles. The defaults are Anserini's.
+
+    Example:
+        >>> ad.search("pets", {"1": "cats"}, ad.BM25(k1=1.2, b=0.75)).tag
+        'bm25'
     """
 
     # Lucene computes in single precision.
@@ -166,6 +170,10 @@ class QLD(LuceneModel):
     With mu 0, Lucene's formula is infinity minus infinity, which it treats as 0: every document
     with a query term scores 0, and only docnos order them. This is kept, so that a grid may begin
     at 0.
+
+    Example:
+        >>> ad.search("pets", {"1": "cats"}, ad.QLD(mu=500)).tag
+        'qld'
     """
 
     mu: float = Field(

@@ -158,6 +158,11 @@ class DenseRetriever(_Retriever):
     Input columns: ``qid`` and ``query``; with ``docno``, exactly those documents are scored.
     Output: at most ``depth`` rows per query, with ``docno``, ``score`` and ``rank`` (from 0). The
     encoder of a folder runs on ``device``.
+
+    Example:
+        >>> index = ad.build_index(pets, "vectors", ad.DenseSettings(encoder="minilm"))
+        >>> ad.DenseRetriever(index, depth=1)({"1": "a kitten"})["docno"].to_list()
+        ['x']
     """
 
     _is_dense = True
@@ -197,6 +202,11 @@ class LexicalRetriever(_Retriever):
         feedback: A feedback method or its name, to search twice in one step.
         depth: Maximum hits per query; None for all documents with a query term.
         hyperparameters: The model's; they become attributes.
+
+    Example:
+        >>> bm25 = ad.LexicalRetriever("pets", "bm25", k1=1.2)
+        >>> sorted(bm25({"1": "cats"})["docno"])
+        ['x', 'z']
     """
 
     def __init__(
@@ -246,6 +256,11 @@ class QueryExpansion(_OverIndex):
     Args:
         feedback: A feedback method or its name.
         hyperparameters: The method's; they become attributes.
+
+    Example:
+        >>> rm3 = ad.QueryExpansion("pets", "rm3", fb_docs=2)
+        >>> rm3.feedback.fb_docs
+        2
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class IndexSettings(Kind):
     _folder: Path = PrivateAttr(default=Path())
     _has_defaults: bool = PrivateAttr(default=False)  # whether the fields are a corpus's
 
-    fields: tuple[str, ...] = Field((), json_schema_extra={"shown": "the corpus's texts"})
+    fields: tuple[str, ...] = Field(default=(), json_schema_extra={"shown": "the corpus's texts"})
     """The fields to index, joined."""
 
     @field_validator("fields", "separate", mode="before", check_fields=False)
@@ -189,14 +189,14 @@ class IndexSettings(Kind):
 class TextSettings(IndexSettings):
     """Settings of all indexes of terms."""
 
-    language: Annotated[str, LANGUAGES] = Field("en", json_schema_extra={"metavar": "CODE"})
+    language: Annotated[str, LANGUAGES] = Field(default="en", json_schema_extra={"metavar": "CODE"})
     """The language of documents and queries, such as de, fr or zh; of token weights
     pretokenized by default: they are searched without analysis."""
-    stemmer: str = Field("", json_schema_extra={"shown": "the language's; English: porter"})
+    stemmer: str = Field(default="", json_schema_extra={"shown": "the language's; English: porter"})
     """One of the language's stemmers; English: porter, krovetz or none."""
     stopwords: str | tuple[str, ...] = "lucene"
     """'lucene', 'none', or a file with one stop word per line; in Python also the words."""
-    accurate_length: bool = Field(False, json_schema_extra=RARE)
+    accurate_length: bool = Field(default=False, json_schema_extra=RARE)
     """Whether BM25 uses exact document lengths instead of Lucene's one byte."""
 
     @model_validator(mode="after")
@@ -255,17 +255,22 @@ class TextSettings(IndexSettings):
 
 
 class LuceneSettings(TextSettings):
-    """Lucene's inverted index, which Anserini and Pyserini can read."""
+    """Lucene's inverted index, which Anserini and Pyserini can read.
+
+    Example:
+        >>> ad.LuceneSettings(fields=["title", "text"], positions=False).fields
+        ('title', 'text')
+    """
 
     engine: ClassVar[str] = "lucene"
     artifact: ClassVar[str] = "lucene-index"
     writer: ClassVar[str] = "adducir.indexes.lucene:write"
-    positions: bool = Field(True, json_schema_extra=RARE)
+    positions: bool = Field(default=True, json_schema_extra=RARE)
     """Whether to store positions of terms, for phrase queries."""
-    vectors: bool = Field(True, json_schema_extra=RARE)
+    vectors: bool = Field(default=True, json_schema_extra=RARE)
     """Whether to store documents' terms, for feedback."""
     separate: tuple[str, ...] = Field(
-        (), exclude_if=lambda names: not names, json_schema_extra={**RARE, "shown": "none"}
+        default=(), exclude_if=lambda names: not names, json_schema_extra={**RARE, "shown": "none"}
     )
     """Fields to index by themselves, too, so that a search can weigh them by `boosts`."""
 
@@ -287,7 +292,12 @@ class LuceneSettings(TextSettings):
 
 
 class MemorySettings(TextSettings):
-    """Arrays in memory that rank as Lucene does; documents' terms are always stored."""
+    """Arrays in memory that rank as Lucene does; documents' terms are always stored.
+
+    Example:
+        >>> len(ad.build_index(pets, "krovetz", ad.MemorySettings(stemmer="krovetz")))
+        3
+    """
 
     engine: ClassVar[str] = "memory"
     artifact: ClassVar[str] = "memory-index"
@@ -300,12 +310,19 @@ class MemorySettings(TextSettings):
 
 
 class TokenWeightSettings(MemorySettings):
-    """Token weights that a model computed, instead of texts; searched without analysis."""
+    """Token weights that a model computed, instead of texts; searched without analysis.
+
+    Example:
+        >>> ad.TokenWeightSettings(weights="weights.jsonl").default_model
+        'impact'
+    """
 
     runs_with: ClassVar[Collection[str]] = ()
     weights: Path
     """A file or folder of token weights (JSON lines), which replace the documents' texts."""
-    language: Annotated[str, LANGUAGES] = Field(PRETOKENIZED, json_schema_extra={"metavar": "CODE"})
+    language: Annotated[str, LANGUAGES] = Field(
+        default=PRETOKENIZED, json_schema_extra={"metavar": "CODE"}
+    )
     """The language by which the weights' tokens are analysed, if they are words."""
 
     @property

@@ -141,6 +141,11 @@ class Run(FramedByTopic):
         tag: The system's name, the last column of a TREC run.
         path: The file it was read from.
         metadata: How it was made: sections of the metadata that are written beside it.
+
+    Example:
+        >>> run = ad.Run.of({"1": {"x": 1.0, "y": 2.0}}, tag="mine")
+        >>> run.frame["docno"].to_list(), run.depth
+        (['y', 'x'], 2)
     """
 
     frame: pl.DataFrame

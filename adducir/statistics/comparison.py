@@ -326,6 +326,11 @@ class Comparison(Framed):
             equivalence), constant (whether the difference is the same on every topic).
         designs: By set and measure, how many topics detect a difference of ``topics_for``, or why
             that is unknown.
+
+    Example:
+        >>> comparison = ad.compare(ad.evaluate([run], {"1": {"x": 1}}, "RR"))
+        >>> comparison.best("RR")
+        'cats'
     """
 
     scores: Scores

@@ -210,6 +210,11 @@ class ResultTable(Layout, Framed):
         below: Lines that every format prints below the table.
         comparison: The source of the figures, if systems were compared.
         places: The section and the group of columns of each of its topic sets.
+
+    Example:
+        >>> table = ad.build_table(ad.compare(ad.evaluate([run], {"1": {"x": 1}}, "RR")))
+        >>> table.to_polars()["system"].to_list()
+        ['cats']
     """
 
     columns: Sequence[Column]
