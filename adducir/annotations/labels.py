@@ -67,7 +67,7 @@ def annotation_table(frame: pl.DataFrame, columns: AnnotatedColumns, layout: Lay
     if len(rows) != 1:
         rows[ALL] = frame
     valid = frame.filter(pl.col("valid"))
-    values = {name: _values(valid, name) for name in columns.labels}
+    values = {name: sorted({*valid[f"column {name}"]} - {""}) for name in columns.labels}
     for name, of_label in values.items():
         for value in of_label:
             rows[f"{name}: {value}"] = frame.filter(pl.col(f"column {name}") == value)
@@ -88,11 +88,6 @@ def annotation_table(frame: pl.DataFrame, columns: AnnotatedColumns, layout: Lay
 
 def _column(name: str, group: str) -> Column:
     return Column(name, group, descriptive=True)
-
-
-def _values(frame: pl.DataFrame, name: str) -> list[str]:
-    column = frame[f"column {name}"]
-    return sorted({value for value in column if value})
 
 
 def _cells(

@@ -1,4 +1,4 @@
-"""The proxy task of literary evidence: choose the gold item among a few candidates.
+"""Multiple-choice (proxy) tasks for people: choose the gold item among a few candidates.
 
 People cannot judge thousands of candidates. RELiC (Thai et al., 2022, section 4) lets them choose
 among three: the gold item and BM25's two best other candidates, in random order, so that string
@@ -31,7 +31,7 @@ from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.ranking import SpanTask
-from adducir.statistics.agreement import estimated, fleiss_kappa
+from adducir.statistics.agreement import estimated, fleiss_kappa, most_common_count
 from adducir.statistics.settings import Bootstrap
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
@@ -316,12 +316,10 @@ def _notes(key: Key, judges: Sequence[Choices], drawing: Bootstrap) -> list[str]
         [(votes == option).sum(axis=1) for option in range(1, key.options + 1)], axis=1
     )
     counts = counts[counts.any(axis=1)]
-    numbers, often = np.unique(counts.sum(axis=1), return_counts=True)
-    usual = int(numbers[often == often.max()].max())
+    usual, is_usual = most_common_count(counts.astype(float))
     if usual < 2:
         return [*notes, "Most items have one answer, so agreement cannot be measured."]
-    table = counts[counts.sum(axis=1) == usual]
-
+    table = counts[is_usual]
     shown = "undefined"
     drawn = drawing.samples, drawing.seed, drawing.confidence
     if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), *drawn):

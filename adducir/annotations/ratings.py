@@ -33,6 +33,7 @@ from adducir.statistics.agreement import (
     estimated,
     fleiss_kappa,
     krippendorffs_alpha,
+    most_common_count,
 )
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Bootstrap, Testing
@@ -187,12 +188,8 @@ def agreement_of(
     frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
     counts = counted(Ratings(frame, ratings.path), kind, level)
     votes_per_unit = counts.table.sum(axis=1)
-    numbers, often = np.unique(votes_per_unit, return_counts=True)
-    usual = int(numbers[often == often.max()].max()) if len(numbers) else 0
-    several, same = (
-        counts.where(votes_per_unit >= 2),
-        counts.where((votes_per_unit == usual) & (votes_per_unit >= 2)),
-    )
+    (usual, is_usual), is_several = most_common_count(counts.table), votes_per_unit >= 2
+    several, same = counts.where(is_several), counts.where(is_usual & is_several)
     figures: dict[str, float | None] = {}
 
     def add(name: str, statistic: Statistic, items: Integers) -> None:

@@ -100,7 +100,7 @@ class ContextReader(Kind):
         raise NotImplementedError
 
 
-CONTEXTS = Family("contexts", ContextReader, {}, what="reader of contexts")
+CONTEXTS = Family("contexts", ContextReader, {}, what="kind of contexts")
 
 
 def task_among(spans: Sequence[MaskedSpan], candidates: Iterable[MaskedSpan]) -> SpanTask:

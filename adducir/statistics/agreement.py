@@ -22,6 +22,14 @@ Statistic = Callable[[Floats], Floats]
 """Gives the (B,) values of samples that contain each unit ``weights`` (B, U) times, or NaN."""
 
 
+def most_common_count(table: Floats) -> tuple[int, NDArray[np.bool_]]:
+    """The number of ratings that most of (U, C) units have, and which units those are."""
+    ratings = table.sum(axis=1)
+    numbers, often = np.unique(ratings, return_counts=True)
+    usual = int(numbers[often == often.max()].max()) if len(numbers) else 0
+    return usual, ratings == usual
+
+
 def fleiss_kappa(table: Floats) -> Statistic:
     """Fleiss' kappa of (N, C) counts, each row of the same sum."""
     raters = table.sum(axis=1)

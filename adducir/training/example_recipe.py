@@ -1,10 +1,10 @@
 """A recipe's part ``examples``, the same for all rankers."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import Several
+from adducir.core.recipe import Several, needs
 from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
 from adducir.training.data import CorpusPart, Seed
 from adducir.training.example_files import Named
@@ -22,6 +22,12 @@ class LeaksPart(WithoutPart):
 
 class ExamplesPart(TopicReading, QrelsReading):
     """Judged topics with runs, documents only, or files; see docs/training.md for its keys."""
+
+    conditions: ClassVar = {
+        **dict.fromkeys(("format", "columns", "ids"), needs("files")),
+        **{"teacher": needs("qrels"), "skip": needs("runs")},
+        **{"margin": needs("teacher", "files"), "most": needs("query_field", "files")},
+    }
 
     files: Several = ()  # of examples, as others publish them
     format: FileFormat | None = None  # of files that do not show it
@@ -52,27 +58,16 @@ class ExamplesPart(TopicReading, QrelsReading):
         if self.files and (self.query_field is not None or stated):
             other = "query_field" if self.query_field is not None else stated[0]
             raise ValueError(f"`{other}` has no effect with `files`")
-        of_files = {"format": self.format, "columns": self.columns, "ids": self.ids}
-        if stated := [name for name, value in of_files.items() if value and not self.files]:
-            raise ValueError(f"`{stated[0]}` needs `files`")
         if self.ids in ("queries", "all") and self.topics is None:
             raise ValueError(f"`ids: {self.ids}` needs `topics`")
         if self.ids in ("documents", "all") and self.corpus is None:
             raise ValueError(f"`ids: {self.ids}` needs the `corpus`")
-        if self.teacher and not self.qrels:
-            raise ValueError("`teacher` has no effect without `qrels`")
-        if self.query_field is None and not self.files and self.most is not None:
-            raise ValueError("`most` has no effect without `query_field` or `files`")
         if self.query_field is None and not self.files and not (self.topics and self.qrels):
             raise ValueError("give `files`, `topics` and `qrels`, or `query_field`")
         if not self.files and self.corpus is None:
             raise ValueError("give the `corpus` with the documents' texts")
-        if self.skip and not self.runs:
-            raise ValueError("`skip` has no effect without `runs`")
         if self.skip >= self.depth:
             raise ValueError("`skip` leaves nothing of the runs' `depth`")
-        if self.margin is not None and not (self.teacher or self.files):
-            raise ValueError("`margin` has no effect without `teacher`")
         if self.files and self.corpus is None and self.without.of_documents:
             raise ValueError("`without` names documents, whose texts need a `corpus`")
         return self

@@ -235,9 +235,9 @@ def _chosen(value: Any) -> Any:
     return hyperparameters(kind, name, {k: v for k, v in stated.items() if k != "kind"}, ("kind",))
 
 
-def _stated(loss: Loss | None) -> Any:
-    return None if loss is None else LOSSES.settings(loss, "kind")
-
-
-LossKey = Annotated[Loss | None, BeforeValidator(_chosen), PlainSerializer(_stated)]
+LossKey = Annotated[
+    Loss | None,
+    BeforeValidator(_chosen),
+    PlainSerializer(lambda loss: None if loss is None else LOSSES.settings(loss, "kind")),
+]
 """A recipe's key ``loss``: ``margin-mse``, or ``{kind: kl-divergence, temperature: 2}``."""

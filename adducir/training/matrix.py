@@ -8,7 +8,7 @@ against the candidates of all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -101,34 +101,19 @@ def packed(
     )
 
 
+@dataclass(eq=False)
 class MatrixLoss(CachedLossMixin):
-    """A loss of the matrix of a batch, computed at once or in pieces.
+    """A loss of the matrix of a batch, computed at once or in pieces."""
 
-    Args:
-        embed: Vectors of features of a few texts, as ``{"sentence_embedding": (n, ...)}``.
-        score: (Q, C) scores of the queries' and the candidates' vectors, with gradient.
-        loss: The loss.
-        temperature: What divides the scores unless the loss has its own temperature.
-        tokens: The tokens of a piece; None for all at once.
-        by_length: Whether pieces have texts of similar lengths, so that little is padding.
-        regulariser: A penalty of the queries' and the candidates' vectors, such as FLOPS.
-    """
-
-    def __init__(
-        self,
-        embed: Callable[[Features], Any],
-        score: Callable[[torch.Tensor, torch.Tensor], torch.Tensor],
-        loss: Loss,
-        *,
-        temperature: float = 1.0,
-        tokens: int | None = None,
-        by_length: bool = False,
-        regulariser: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
-    ) -> None:
-        self.model, self.score, self.loss, self.temperature = embed, score, loss, temperature
-        self.mini_batch_size, self.mini_batch_num_tokens = 1, tokens
-        self.regulariser, self.by_length = regulariser, by_length
-        self._orders: list[torch.Tensor] = []
+    model: Callable[[Features], Any]  # vectors of some texts, as {"sentence_embedding": (n, ...)}
+    score: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # (Q, C), with gradient
+    loss: Loss
+    temperature: float = 1.0  # divides the scores unless the loss has its own
+    mini_batch_num_tokens: int | None = None  # of a piece; None: all at once
+    by_length: bool = False  # whether pieces have texts of similar lengths
+    regulariser: Callable[[torch.Tensor, torch.Tensor], Any] | None = None  # of vectors, added
+    mini_batch_size: int = 1
+    _orders: list[torch.Tensor] = field(default_factory=list)
 
     def __call__(
         self, queries: Features, texts: Features, candidates: CandidateFacts
@@ -139,7 +124,10 @@ class MatrixLoss(CachedLossMixin):
         if self.by_length:
             lengths = [side["attention_mask"].sum(1) for side in sides]
             self._orders = [length.argsort(descending=True, stable=True) for length in lengths]
-            sides = [_picked(*pair) for pair in zip(sides, self._orders, strict=True)]
+            sides = [
+                {k: v[order] if isinstance(v, torch.Tensor) else v for k, v in side.items()}
+                for side, order in zip(sides, self._orders, strict=True)
+            ]
         if self.mini_batch_num_tokens is not None:
             return self.forward_cached(sides, known)
         return self.calculate_loss([self._embedded(side) for side in sides], known)
@@ -225,13 +213,6 @@ def similar(lengths: Sequence[int], least: int) -> list[tuple[int, int]]:
         if 5 * length < 4 * longest and (place - starts[-1]) * longest >= least:
             starts.append(place)
     return [*pairwise([*starts, len(lengths)])]
-
-
-def _picked(features: Features, order: torch.Tensor) -> Features:
-    return {
-        name: value[order] if isinstance(value, torch.Tensor) else value
-        for name, value in features.items()
-    }
 
 
 def _joined(parts: Sequence[torch.Tensor]) -> torch.Tensor:

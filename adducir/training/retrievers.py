@@ -198,7 +198,7 @@ class RetrieverTraining(Trainable[R]):
             self.score,
             self.criterion,
             temperature=self.temperature,
-            tokens=self.recipe.batches.mini_batch_num_tokens,
+            mini_batch_num_tokens=self.recipe.batches.mini_batch_num_tokens,
             by_length=self.recipe.batches.padding == "pieces",
             regulariser=self.regulariser,
         )
