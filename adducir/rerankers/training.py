@@ -33,7 +33,8 @@ from adducir.rerankers.cross_encoder import (
     PairReader,
 )
 from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
-from adducir.training.examples import Example, ExampleSource, examples_line
+from adducir.training.example_recipe import examples_line
+from adducir.training.examples import Example, ExampleSource
 from adducir.training.leaks import TrainedOn
 from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe

@@ -1,10 +1,12 @@
-"""A recipe's part ``examples``, the same for all rankers."""
+"""A recipe's part ``examples``, the same for all rankers, and what became of its sources."""
 
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import Several, needs
+from adducir.core.texts import counted
 from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
 from adducir.training.data import CorpusPart, Seed
 from adducir.training.example_files import Named
@@ -71,3 +73,23 @@ class ExamplesPart(TopicReading, QrelsReading):
         if self.files and self.corpus is None and self.without.of_documents:
             raise ValueError("`without` names documents, whose texts need a `corpus`")
         return self
+
+
+_LOST = (
+    ("without_positive", "example", " without the texts that the loss needs"),
+    ("missing", "document", " without a text"),
+    ("without_score", "document", " without a teacher's score"),
+    ("false_negatives", "false negative", ""),
+    ("repeated", "repeated text", ""),
+)
+
+
+def examples_line(counts: Mapping[str, int]) -> str:
+    """What became of the sources, in words."""
+    lost = [f"{counted(counts[name], noun)}{rest}" for name, noun, rest in _LOST if counts[name]]
+    return (
+        f"{counts['queries']:,} queries with {counts['positives']:,} positives and "
+        f"{counts['negatives']:,} negatives, {counts['left_out_queries']:,} queries and "
+        f"{counts['left_out_documents']:,} documents left out by leak control"
+        f"{'; not used: ' if lost else ''}{', '.join(lost)}"
+    )

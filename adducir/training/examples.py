@@ -25,7 +25,7 @@ from adducir.core.many_texts import TextFile
 from adducir.core.planning import may_download, reads
 from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
-from adducir.core.texts import counted, listed, same_text
+from adducir.core.texts import listed, same_text
 from adducir.corpora.documents import Corpus, refuse_absent, text_of
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.corpora.sources import file_path, source_path
@@ -44,13 +44,6 @@ _COUNTED = [
     *("positives", "negatives", "unjudged_negatives", "false_negatives", "without_score"),
     "repeated",
 ]
-_LOST = (
-    ("without_positive", "example", " without the texts that the loss needs"),
-    ("missing", "document", " without a text"),
-    ("without_score", "document", " without a teacher's score"),
-    ("false_negatives", "false negative", ""),
-    ("repeated", "repeated text", ""),
-)
 _TRIES = 50
 """Documents tried for a negative before giving up."""
 _LATER = ("skip", "margin", "columns", "ids")
@@ -435,17 +428,6 @@ class ExampleSource:
             own, *rest = (text_of_docno(docnos[n]) or "" for n in (number, *others))
             query = query_of(docnos[number]) or ""
             yield Example(query, (own,), tuple(rest), group=same_text(query))
-
-
-def examples_line(counts: Mapping[str, int]) -> str:
-    """What became of the sources, in words."""
-    lost = [f"{counted(counts[name], noun)}{rest}" for name, noun, rest in _LOST if counts[name]]
-    return (
-        f"{counts['queries']:,} queries with {counts['positives']:,} positives and "
-        f"{counts['negatives']:,} negatives, {counts['left_out_queries']:,} queries and "
-        f"{counts['left_out_documents']:,} documents left out by leak control"
-        f"{'; not used: ' if lost else ''}{', '.join(lost)}"
-    )
 
 
 def _texts(

@@ -21,8 +21,8 @@ from adducir.models.folders import Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
-from adducir.training.example_recipe import ExamplesPart
-from adducir.training.examples import ExampleSource, examples_line
+from adducir.training.example_recipe import ExamplesPart, examples_line
+from adducir.training.examples import ExampleSource
 from adducir.training.leaks import TrainedOn
 from adducir.training.losses import InBatchNegatives, Loss, LossKey
 from adducir.training.recipe import ModelRecipe, TrainingRecipe

@@ -35,6 +35,7 @@ def hub(folder: Path) -> Path:
         (monobert / name).unlink(missing_ok=True)
     _pickled(monobert)
     _pickled(tiny_t5(_place(folder, "castorini/monot5-3b-msmarco")))
+    tiny_bert(_place(folder, "naver/splade-v3-doc"), kind="BertForMaskedLM")
     for name in ("doc2query-t5-base", "monot5-base"):
         tiny_t5(_place(folder, f"castorini/{name}-msmarco"))
     lit5 = tiny_t5(_place(folder, "castorini/LiT5-Distill-base"))

@@ -230,7 +230,7 @@ def hindsight_nlgen(study: Path) -> None:
 
 
 def cacm(study: Path) -> None:
-    """Abstracts with topics and judgements, and a run as of the commands in the study's file."""
+    """Abstracts with topics and judgements, and documents' token weights."""
     draw, folder = random.Random(7), study / "collections/cacm"
     documents = [
         {"docno": f"{n}", "title": text(draw, 1, 4), "abstract": text(draw, 2)} for n in range(70)
@@ -240,9 +240,8 @@ def cacm(study: Path) -> None:
     (folder / "topics.tsv").write_text("".join(lines), encoding="utf-8")
     judged = [f"{qid} 0 {qid * 3 + n} 1\n" for qid in range(6) for n in range(3)]
     (folder / "qrels.cacm.padded.txt").write_text("".join(judged))
-    run = [f"{qid} Q0 {n} {n + 1} {30 - n} splade\n" for qid in range(6) for n in range(30)]
-    (study / "runs").mkdir()
-    (study / "runs/splade-doc.trec.gz").write_bytes(gzip.compress("".join(run).encode()))
+    weights = [{"id": f"{n}", "vector": {"cat": 1 + n % 3, "dog": 1.5}} for n in range(70)]
+    _lines(study / "weights/documents/weights.jsonl", weights)
 
 
 def touche(study: Path) -> None:

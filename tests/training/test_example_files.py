@@ -9,8 +9,8 @@ from pydantic import ValidationError
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
 from adducir.training.example_files import ExampleFile
-from adducir.training.example_recipe import ExamplesPart
-from adducir.training.examples import ExampleSource, examples_line
+from adducir.training.example_recipe import ExamplesPart, examples_line
+from adducir.training.examples import ExampleSource
 from adducir.training.losses import LOSSES
 
 TEXTS = {"0": "cats run fast", "1": "dogs run slow", "2": "nuclear energy"}

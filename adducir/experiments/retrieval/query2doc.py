@@ -8,7 +8,7 @@ from pydantic import Field
 
 from adducir.corpora.sources import expanded
 from adducir.experiments.retrieval.runs import RunOpening, RunStep
-from adducir.experiments.retrieval.search import Queries, Searching
+from adducir.experiments.retrieval.search import SearchedTopics, Searching
 from adducir.experiments.sections import Name
 from adducir.experiments.step import Step
 from adducir.indexes.index import Index
@@ -60,7 +60,7 @@ class Query2docSearch(Searching):
             "repeats": self.repeats,
         }
 
-    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
+    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
         writer: Writer = step.opened
         longer = expand(
             step.topics,
@@ -72,7 +72,7 @@ class Query2docSearch(Searching):
             failures=self.failures,
             beside=step.path,
         )
-        return Queries(longer.topics, {"query2doc": longer.facts}, costs=longer.costs)
+        return SearchedTopics(longer.topics, {"query2doc": longer.facts}, costs=longer.costs)
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:
         (index,) = step.parts.values()

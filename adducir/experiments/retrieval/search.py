@@ -200,7 +200,7 @@ class TunedStep(RunStep):
 
 
 @dataclass(frozen=True)
-class Queries:
+class SearchedTopics:
     """What is searched for topics: their texts, longer ones, or token weights."""
 
     topics: Topics
@@ -250,9 +250,9 @@ class Searching(SearchSettings, TunableSystem):
             **({"fold": self.fold} if self.fold else {}),
         }
 
-    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
+    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
         """What is searched for the topics of a step."""
-        return Queries(step.topics)
+        return SearchedTopics(step.topics)
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         from adducir.indexes.building import engine_versions
@@ -387,7 +387,7 @@ class IndexSearch(Searching):
         encoder = {"encoder": source.identity(as_read=False)} if source else {}
         return {**super().identity(step), **encoder}
 
-    def queries(self, step: RunStep, index: Index, context: "Context") -> Queries:
+    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
         source: EncoderSource | None = step.opened
         if source is None:
             return super().queries(step, index, context)
@@ -396,4 +396,4 @@ class IndexSearch(Searching):
         with using_threads(context.threads):
             topics, seconds = weighted_topics(source, step.topics, context.running())
         about = {"encoder": {"name": source.name, "model": source.identity(as_read=False)}}
-        return Queries(topics, about, seconds)
+        return SearchedTopics(topics, about, seconds)
