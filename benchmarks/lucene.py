@@ -5,9 +5,9 @@ checks the documents, which are cut into eight files, and keeps their texts besi
 Lucene index has positions and document vectors: Anserini is run with the same options, without and
 with stored raw text (pyserini's usual index). Its memory index has document vectors and no
 positions: Anserini is run without both, and with vectors. The JVM's start is not counted for either
-(but in the processor time of all threads, which depends less on what else the machine does). The
-memory is the most that the process, its JVM included, held at any moment (resident set). With
---anserini the peer is another jar of Anserini than pyserini's.
+(but in the processor time of all threads, which depends less on what else the machine does), and
+our memory index does not need one. The memory is the most that the process, its JVM included, held
+at any moment (resident set). With --anserini the peer is another jar of Anserini than pyserini's.
 
 ``search``: hits a second to depth 1,000 into a run file, against pyserini's ``batch_search`` on its
 usual index and its own run writer. The order of the documents is compared line by line.
@@ -47,8 +47,9 @@ def index(peer: str, source: Path, target: Path, options: argparse.Namespace) ->
 
     if options.anserini is not None and peer != OURS:
         jvm.anserini_jar = lambda: options.anserini
-    jvm.start()
     engine, threads = options.engine, options.threads
+    if peer != OURS or engine == "lucene":
+        jvm.start()
     started = time.perf_counter()
     if peer == OURS:
         build_index(open_corpus(source), target, engine, threads=threads)
