@@ -22,7 +22,7 @@ LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 def items(values: Any) -> Any:
     texts = [values] if isinstance(values, str) else values
-    return [item.strip() for text in texts for item in text.split(",") if item.strip()]
+    return [item.strip() for text in texts for item in str(text).split(",") if item.strip()]
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(items)]

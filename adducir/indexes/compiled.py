@@ -5,6 +5,7 @@ neither is writable, every process compiles again.
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -45,7 +46,16 @@ def kernel(function: _Function, *, allocates: bool = True) -> _Function:
         values = [pair for source in sorted(sources) for pair in _GLOBALS[source].items()]
         numbers = [pair for pair in values if type(pair[1]) in (int, float)]
         kept._source_stamp = (*((stat.st_mtime, stat.st_size) for stat in stats), *numbers)
+        kept._load_index = partial(_index_of, kept._load_index)
     return cast("_Function", compiled)
+
+
+def _index_of(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """What is cached: nothing if other code wrote it, whose classes may have other names."""
+    try:
+        return load()
+    except Exception:  # noqa: BLE001  (whatever unpickling may raise)
+        return {}
 
 
 def inner(function: _Function) -> _Function:

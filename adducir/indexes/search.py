@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from pydantic import ValidationError
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.recipe import told
 from adducir.core.texts import sentence
 from adducir.corpora.topics import Topics
@@ -58,7 +58,8 @@ def takes_weights(index: Index) -> bool:
 def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
     """Words with weights; token weights if the index has such terms; otherwise texts."""
     if topics.weighs_words and not index.default_model:
-        message = "word weights (--word-weights) have no effect on an index of vectors."
+        weights = worded("word_weights", "true")
+        message = f"word weights ({weights}) have no effect on an index of vectors."
         raise UsageError(message, hint="Search an index of texts, or read the topics without them.")
     is_weighted = topics.vectors and (topics.weighs_words or takes_weights(index))
     return topics.vectors if topics.vectors and is_weighted else topics.texts

@@ -151,6 +151,20 @@ def test_numbers_from_other_files_are_compiled_anew(tmp_path: Path, monkeypatch:
         assert importlib.import_module("adducir_loops").size() == size
 
 
+def test_what_other_code_cached_is_compiled_anew(tmp_path: Path, monkeypatch: Any) -> None:
+    """Names of arguments' classes are in the cache: those of an older version may be gone."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("Older", "Newer"):
+        (tmp_path / "adducir_pairs.py").write_text(
+            "from typing import NamedTuple\nfrom adducir.indexes.compiled import inner\n"
+            f"class {name}(NamedTuple):\n    first: int\n"
+            f"pair = {name}(2)\n@inner\ndef first(pair):\n    return pair.first\n"
+        )
+        sys.modules.pop("adducir_pairs", None)
+        pairs = importlib.import_module("adducir_pairs")
+        assert pairs.first(pairs.pair) == 2
+
+
 def test_queries_of_more_terms_than_sums_are_accurate_for(tmp_path: Path) -> None:
     matrix = np.ones((3, 17_000), dtype=np.float32)
     matrix[1, :9000] = 0

@@ -161,12 +161,12 @@ def test_what_cannot_be_read_or_searched_is_refused(indexes, tmp_path, tiny, cap
     settings = DenseSettings(encoder=str(tiny), pooling="mean", similarity="dot")
     dense = ad.build_index(rows, tmp_path / "dense", settings)
     topics = Topics.of({"1": "cats^2"}, word_weights=True)
-    with pytest.raises(UsageError, match="--word-weights"):
+    with pytest.raises(UsageError, match="word_weights=True"):
         ad.search(dense, topics)
     path.write_text('{"qid": "1", "query": {"school": 2}}\n')
     with pytest.raises(UsageError) as refused:
         ad.search(indexes["memory"], path)
-    assert "--word-weights" in str(refused.value.hint)
+    assert "word_weights=True" in str(refused.value.hint)
     place = str(indexes["memory"].path)
     assert main(["search", place, "cats", "-t", str(path), "--word-weights"]) == 2
     assert "word" in capsys.readouterr().err
