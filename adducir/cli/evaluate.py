@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled, digests
+from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
@@ -106,24 +106,8 @@ def evaluate(settings: EvaluateOptions) -> None:
         parse_measures,
     )
     from adducir.evaluation.scores import Scores, system_of
-    from adducir.judges.agreement import agreement_of
-    from adducir.judges.corrected import (
-        CORRECTED_MEASURES,
-        CorrectedEvaluator,
-        outside,
-        whole_topics,
-        whole_topics_measures,
-    )
-    from adducir.judges.notes import (
-        alone_note,
-        answer_notes,
-        circular_note,
-        corrected_notes,
-        judge_of,
-        titled,
-        whole_topics_note,
-    )
-    from adducir.judges.sheets import read_grades, settled
+    from adducir.judges.notes import alone_note, answer_notes, circular_note, judge_of, titled
+    from adducir.judges.people import PeoplesEvaluator
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
@@ -146,27 +130,21 @@ def evaluate(settings: EvaluateOptions) -> None:
                 hint="Let people judge a sample (adducir sample), and give it with "
                 "--set people=SHEET; or use --set uncorrected=true.",
             )
-        design, grades = read_grades(settings.people) if settings.people else (None, None)
-        is_whole = design is not None and design.topics is not None
-        default: Sequence[str] = CORRECTED_MEASURES if settings.people else DEFAULT_MEASURES
-        if design is not None and is_whole:
-            default = whole_topics_measures(design)
-        negative, measures = settings.negative_grades, settings.measures or default
+        negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
         read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
         judged = read(settings.qrels)
         by_model = read(settings.model_qrels) if settings.model_qrels else None
-        agreement = agreement_of(judged, grades) if grades is not None else None
-        if is_whole and design is not None and grades is not None:
-            judged, by_model = whole_topics(design, settled(grades), judged, measures)
+        evaluator: Evaluator | PeoplesEvaluator
+        if settings.people:
+            people = settings.people, judged, str(judge), settings.measures
+            evaluator = PeoplesEvaluator.of(*people, negative=negative)
+            judged, by_model = evaluator.qrels, evaluator.model_qrels or by_model
+        else:
+            evaluator = Evaluator(judged, measures, negative=negative)
         if by_model is not None:
             check_judged(judged, by_model, str(judge))
         topics = settings.read_topics(settings.topics) if settings.topics else None
-        evaluator: Evaluator | CorrectedEvaluator
-        if design is not None and grades is not None and not is_whole:
-            evaluator = CorrectedEvaluator.of(judged, design, settled(grades), measures)
-        else:
-            evaluator = Evaluator(judged, measures, negative=negative)
-        model = Evaluator(by_model, measures, negative=negative) if by_model else None
+        model = Evaluator(by_model, evaluator.measures, negative=negative) if by_model else None
         queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
         facts = RunFacts(
             judged,
@@ -177,7 +155,7 @@ def evaluate(settings: EvaluateOptions) -> None:
             model=model,
             judge=str(judge),
         )
-        scores_of_runs, by_model_alone = [], dict[str, dict[str, float]]()
+        scores_of_runs = []
         for path, system in systems.items():
             try:
                 # A search may find nothing; metadata beside a run show that this was intended.
@@ -192,13 +170,7 @@ def evaluate(settings: EvaluateOptions) -> None:
                     raise
                 note(f"left out: {error}")
                 continue
-            if is_whole and design is not None:
-                top = run.top(design.depth).frame.select("qid", "docno")
-                drawn = top.join(design.drawn.select("qid").unique(), on="qid", how="semi")
-                outside(design, drawn, system, design.depth)
             scores_of_runs.append(evaluator.score(run, system=system))
-            if isinstance(evaluator, CorrectedEvaluator):
-                by_model_alone[system] = evaluator.by_model(run)
             facts.add(run, system, system_of(system) if settings.pool_seeds else system)
         if not scores_of_runs:
             raise UsageError("none of the runs can be read.")
@@ -212,12 +184,8 @@ def evaluate(settings: EvaluateOptions) -> None:
         )
         names = _shown(settings.names, comparison.systems)
         by_whom: list[str] = []
-        if isinstance(evaluator, CorrectedEvaluator) and agreement is not None:
-            words = by_model_alone, agreement, names, settings.style
-            by_whom = [*corrected_notes(evaluator, str(judge), *words)]
-        elif design is not None and agreement is not None:
-            said = agreement.sentence(str(judge), settings.style)
-            by_whom = [whole_topics_note(design, str(judge)), said]
+        if isinstance(evaluator, PeoplesEvaluator):
+            by_whom = [*evaluator.notes(names, settings.style)]
         elif judge and is_alone:
             by_whom = [alone_note(judge, tested=settings.uncorrected)]
         if judge:
@@ -228,8 +196,7 @@ def evaluate(settings: EvaluateOptions) -> None:
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
             **({"judge": judge} if judge else {}),
-            **({"people": digests(settings.people)} if settings.people else {}),
-            **({"agreement": agreement.facts} if agreement is not None else {}),
+            **(evaluator.facts if isinstance(evaluator, PeoplesEvaluator) else {}),
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
                 for path, name in systems.items()

@@ -36,7 +36,7 @@ from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.retrieval.runs import GivenRun
 from adducir.experiments.step import ModelStep
 from adducir.judges.answers import CACHE, answers_copy, using_shared
-from adducir.judges.files import judgements_for
+from adducir.judges.files import design_for, judgements_for
 from adducir.models.sources import RECIPES
 from adducir.runs.read import read_run
 from adducir.runs.write import SUFFIX, metadata_for, part_of, read_metadata
@@ -80,7 +80,9 @@ _LOGS = (".sqlite-wal", ".sqlite-shm")
 
 
 def _beside(path: Path) -> Iterator[Path]:
-    """What belongs to a file that a language model's answers made."""
+    """What belongs to a sheet of a sample, or to a file that a language model's answers made."""
+    if (design := design_for(path)).is_file() and design != path:
+        yield design
     if metadata_for(path).is_file():
         others = (metadata_for(path), judgements_for(path), path.with_name(CACHE))
         yield from (other for other in others if other.is_file())

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from ir_measures import Measure
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import Keyed, UsageError
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
@@ -25,10 +25,11 @@ from adducir.runs.run import Run
 CORRECTED_MEASURES = ("P@10",)
 """The measures of a corrected table, by default."""
 LINEAR = "P@10, RBP(p=0.8,rel=1)@10, DCG@10, SDCG(max_rel=3)@10"
-EXTEND = (
+EXTEND = Keyed(
     "Let people judge some of the new ones, too: adducir sample RUN --extend SHEET -n 20 -o "
-    "more.csv (with -t and -c, as before); then give both sheets, --set people=SHEET,more.csv, and "
-    "let the model judge all runs again."
+    "more.csv (with -t and -c, as before); then give both sheets, {}, and let "
+    "the model judge all runs again.",
+    ("people", "SHEET,more.csv"),
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
 
+from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 from adducir.evaluation.evaluator import evaluate
@@ -81,3 +82,48 @@ def test_judgements_of_a_model_bounds_and_topics_needed(given: Study) -> None:
     ):
         with pytest.raises(InputError, match=f"`{key}"):
             given.plan(*asked, wrong)
+
+
+@pytest.mark.parametrize("is_whole", [False, True], ids=["documents", "topics"])
+def test_people_correct_a_model_in_a_file_as_in_evaluate(
+    given: Study, is_whole: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data, qids = given.folder / "data", [f"q{number}" for number in range(8)]
+    for name, order in (("a", "xyz"), ("b", "yzx"), ("A", "xyz"), ("B", "yzx")):
+        given.write(f"{name}.run", *run_lines({qid: " ".join(order) for qid in qids}))
+    given.write("qrels.txt", *(f"{qid} 0 {doc} {'xz'.count(doc)}" for qid in qids for doc in "xyz"))
+    given.write("topics.tsv", *(f"{qid}\ta query" for qid in qids))
+    given.write("texts.jsonl", *(f'{{"docno": "{doc}", "text": "{doc}"}}' for doc in "xyz"))
+    runs = [str(data / "A.run"), str(data / "B.run")]
+    size = ["--whole-topics", "5"] if is_whole else ["-n", "12"]
+    sources = ["-t", str(data / "topics.tsv"), "-c", str(data / "texts.jsonl")]
+    sheet = data / "people.csv"
+    assert main(["sample", *runs, *sources, *size, "--depth", "3", "-o", str(sheet)]) == 0
+    header, *rows = sheet.read_text().splitlines()
+    given.write("people.csv", header, *(f"{row}{n % 2}" for n, row in enumerate(rows)))
+    said = "qrels: data/qrels.txt, judge: Judge 1, people: data/people.csv"
+    given.change("qrels: data/qrels.txt", said)
+    given.change("[nDCG@3, P@1]", "[P@2, DCG@2]")
+    outcome = given.run()
+    values = ["--set", "judge=Judge 1", "--set", f"people={sheet}", "-m", "P@2 DCG@2", "-b", "A"]
+    capsys.readouterr()
+    told = [*runs, str(given.path("A+B")), "-q", str(data / "qrels.txt"), *values]
+    assert main(["evaluate", *told, "-o", str(data / "t.csv")]) == 0
+    assert outcome.files["csv"].read_text() == (data / "t.csv").read_text().replace("A+B.t", "A+B")
+    footer = notes_of(outcome.table)
+    assert "Judge 1 judged all" in footer if is_whole else "corrected by 12" in footer
+    assert "People and Judge 1" in footer
+    archive = given.folder / "study.zip"
+    assert main(["share", str(given.folder), "-o", str(archive)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(archive)]) == 0
+    assert "are the same evaluated again" in capsys.readouterr().out
+    for wrong, key in (
+        ("topics.t.uncorrected=true", "uncorrected"),
+        ("topics.t.model_qrels=data/qrels.txt", "people"),
+        ("topics.t.judge=", "judge"),
+        ("topics.t.people=data/a.run", "a.design.json"),
+        ("measures=[P@9]", "P@9"),
+    ):
+        with pytest.raises(InputError, match=key):
+            given.plan(wrong)

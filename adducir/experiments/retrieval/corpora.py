@@ -12,7 +12,7 @@ from ir_measures import Measure
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, gathering
-from adducir.core.recipe import KeyPath, Several, as_tuple
+from adducir.core.recipe import KeyPath, Several, as_tuple, without
 from adducir.core.registry import Family
 from adducir.corpora.documents import Corpus
 from adducir.corpora.kinds import FORMATS
@@ -28,6 +28,8 @@ from adducir.evaluation.measures import needs_subtopics
 from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
+from adducir.judges.notes import judge_of
+from adducir.judges.people import PeoplesEvaluator
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
@@ -207,11 +209,15 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class OpenedTopics(JudgedTopics):
-    evaluator: Evaluator
+    evaluator: Evaluator | PeoplesEvaluator
     model: Evaluator | None = None  # with the judgements of a model, named ``judge``
     judge: str = ""
     alone: str = ""  # the model that made all judgements
     judged_in: Sequence[str | Path] = ()
+
+    @property
+    def people(self) -> PeoplesEvaluator | None:
+        return None if isinstance(self.evaluator, Evaluator) else self.evaluator
 
     def identity(self) -> dict[str, str]:
         return {**self.topics.identity(), **self.qrels.identity()}
@@ -224,7 +230,8 @@ class OpenedTopics(JudgedTopics):
             "number of topics": len(self.topics),
             "topics sha256": self.topics.identity()["topics"],
             "qrels": recipe.qrels,
-            **(model if recipe.judge else {}),
+            **(model if recipe.model_qrels else {}),
+            **({"judge": self.judge, **self.people.facts} if self.people is not None else {}),
             "number of judged topics": len(self.qrels.qids),
             "number of judgements": len(self.qrels),
             "qrels sha256": self.qrels.identity()["qrels"],
@@ -241,13 +248,17 @@ class TopicsRecipe(QrelsReading, TopicReading):
     # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
     judge: str = ""  # name and version of the model
-    uncorrected: bool = False  # test differences on the word of a model alone
+    # the sheets of `adducir sample` with people's grades, which correct qrels by a model
+    people: Annotated[Several, without("model_qrels")] = ()
+    uncorrected: Annotated[bool, without("people")] = (
+        False  # test differences on the word of a model alone
+    )
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
         if self.field and self.query_field:
             raise ValueError("`field` and `query_field` mean the same: give one of them")
-        if bool(self.model_qrels) != bool(self.judge.strip()):
+        if self.model_qrels and not self.judge.strip():
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
 
@@ -273,29 +284,42 @@ class TopicsRecipe(QrelsReading, TopicReading):
             return None
         if scoring.is_compared and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
-        evaluator = planner.opening((*place, "qrels"), partial(scoring.evaluator, qrels))
-        model = None
+        paths = [source_path(name, folder) for name in as_tuple(self.qrels)]
+        judge = self.judge.strip() or judge_of(paths) or ""
+        model, alone = None, ""
+        evaluator: Evaluator | PeoplesEvaluator | None
+        if self.people:
+            load_people = partial(self._by_people, qrels, judge, folder, scoring)
+            evaluator = people = planner.opening((*place, "people"), load_people)
+            if people is not None:
+                qrels = people.qrels
+                model = scoring.evaluator(people.model_qrels) if people.model_qrels else None
+        else:
+            evaluator = planner.opening((*place, "qrels"), partial(scoring.evaluator, qrels))
+            alone = "" if self.model_qrels else judge
         if self.model_qrels:
             load_model = partial(self._model, topics, qrels, opening, scoring)
             model = planner.opening((*place, "model_qrels"), load_model)
-        paths = [source_path(name, folder) for name in as_tuple(self.qrels)]
-        alone = self._alone(paths, opening, scoring)
-        if evaluator is None:
-            return None
-        models = model, self.judge, alone, paths
-        return OpenedTopics(opening.name, topics, qrels, evaluator, *models)
-
-    def _alone(self, paths: Sequence[str], opening: Opening, scoring: "Scoring") -> str:
-        """The model whose judgements stand alone; an error if differences are tested on them."""
-        from adducir.judges.notes import judge_of
-
-        alone = None if self.model_qrels else judge_of(paths)
         if alone and scoring.is_compared and not self.uncorrected:
             message = f"all judgements are by {alone}: differences on a model's word alone are "
-            message += "often wrong, and are not tested. Correct them by people's judgements "
-            message += "(adducir evaluate --set people=SHEET), leave `comparison` out, or set "
-            opening.planner.add((*opening.place, "qrels"), f"{message}`uncorrected: true`")
-        return alone or ""
+            message += "often wrong, and are not tested. Correct them by the `people` of `adducir "
+            message += "sample`, leave `comparison` out, or set `uncorrected: true`"
+            planner.add((*place, "qrels"), message)
+        if evaluator is None:
+            return None
+        return OpenedTopics(opening.name, topics, qrels, evaluator, model, judge, alone, paths)
+
+    def _by_people(
+        self, qrels: Qrels, judge: str, folder: Path, scoring: "Scoring"
+    ) -> PeoplesEvaluator:
+        if not judge:
+            raise InputError(
+                "`people` correct a model's judgements, but `qrels` do not say who judged.",
+                hint="Name the model: `judge: NAME, VERSION`.",
+            )
+        sheets = [Path(source_path(name, folder)) for name in as_tuple(self.people)]
+        measures = scoring.measures or None
+        return PeoplesEvaluator.of(sheets, qrels, judge, measures, negative=scoring.negative)
 
     def _model(
         self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"

@@ -82,10 +82,14 @@ def summarize(
         step.path: names.get(trial.system, trial.system) for trial, step in rows.items()
     }
     is_tested, by_model = recipe.comparison is not None, list[str]()
-    for topics_ in topic_sets.values():
+    for name, topics_ in topic_sets.items():
         if topics_.alone:
             by_model.append(alone_note(topics_.alone, tested=is_tested))
-            by_model += circular_note(topics_.alone, topics_.judged_in, paths)
+        elif topics_.people is not None:
+            said = topics_.people.notes(names, recipe.table.style)
+            by_model += [f"{name}: {note}" if several else note for note in said]
+        if topics_.judge:
+            by_model += circular_note(topics_.judge, topics_.judged_in, paths)
         by_model += answer_notes(topics_.judged_in, {})
     by_model += answer_notes((), paths)
     remarks = [system.remark(name, names) for name, system in recipe.systems.items()]

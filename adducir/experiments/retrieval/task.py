@@ -358,5 +358,6 @@ class RetrievalStudy(Study):
         values["notes"] = [*self.seed_notes(), *values["notes"]]
         layout = self.layout(self.provenance(facts, self.measures), **values)
         alone = listed(sorted({topics.alone for topics in self.topic_sets.values()} - {""}))
-        layout = replace(layout, title=titled(layout.title, alone))
+        corrected = any(topics.people is not None for topics in self.topic_sets.values())
+        layout = replace(layout, title=titled(layout.title, alone), evaluated=not corrected)
         return [StudyTable(build_table(comparison, layout, **costs), each="per-topic")]
