@@ -33,7 +33,7 @@ PAGES = {
 RELATED = (
     "adducir.corpora.documents.Document",
     "adducir.corpora.documents.Corpus",
-    "adducir.indexes.index.Hits",
+    "adducir.indexes.hits.Hits",
     "adducir.core.artifacts.Manifest",
     "adducir.experiments.experiment.Outcome",
     "adducir.indexes.models.Model",

@@ -17,7 +17,7 @@ from adducir import Qrels, Run, Topics, open_corpus
 from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
 from adducir.indexes.candidates import CandidateSet
-from adducir.indexes.index import Hits
+from adducir.indexes.hits import Hits
 from adducir.indexes.models import BM25
 from adducir.indexes.settings import MemorySettings
 from adducir.rerankers.rerank import texts_of

@@ -15,7 +15,8 @@ from adducir.core.texts import counted, visible
 from adducir.corpora.documents import Document, text_of
 
 if TYPE_CHECKING:
-    from adducir.indexes.index import Hits, Index
+    from adducir.indexes.hits import Hits
+    from adducir.indexes.index import Index
 
 WIDEST = 96
 WORDS = 45

@@ -21,7 +21,8 @@ from adducir.indexes.search_settings import SearchSettings
 if TYPE_CHECKING:
     from adducir.corpora.topics import Topics
     from adducir.indexes.feedback import FeedbackMethod
-    from adducir.indexes.index import Hits, Index
+    from adducir.indexes.hits import Hits
+    from adducir.indexes.index import Index
     from adducir.indexes.models import Model
 
 

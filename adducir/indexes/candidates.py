@@ -17,7 +17,14 @@ from adducir.core.progress import progress
 from adducir.core.texts import refuse_text
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
-from adducir.indexes.memory.exhaustive import Impacts, Matrix, count, order_rows, score, weighed
+from adducir.indexes.memory.exhaustive import (
+    Matrix,
+    WeighedSegment,
+    count,
+    order_rows,
+    score,
+    weighed,
+)
 from adducir.indexes.memory.scoring import Queries
 from adducir.indexes.memory.segment import Segment
 from adducir.indexes.models import Model, Statistics
@@ -70,7 +77,7 @@ class CandidateSet:
         self._vocabulary, self._collection = vocabulary, collection
         self._threads = threads or default_threads()
         self.segment, self._rows = Segment.invert(*ids)
-        self._applied: tuple[Model, Impacts] | None = None
+        self._applied: tuple[Model, WeighedSegment] | None = None
 
     @classmethod
     def of_texts(
@@ -165,7 +172,7 @@ class CandidateSet:
         rows = self._rows[np.minimum(queries.terms, len(self._rows) - 1)]
         return queries._replace(terms=rows)
 
-    def _impacts(self, model: Model) -> Impacts:
+    def _impacts(self, model: Model) -> WeighedSegment:
         if not isinstance(model, Model) or "memory" not in model.engines() or model.by_field:
             raise UsageError(f"candidate sets cannot be ranked with {model!r}.")
         applied = self._applied  # of this thread, whatever another one sets

@@ -62,7 +62,8 @@ from adducir.indexes.building import new_dense_index
 from adducir.indexes.dense_settings import EXACT, DenseSettings
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.index import Hits, Index, Query, Ranked, Scored
+from adducir.indexes.hits import Hits
+from adducir.indexes.index import Index, Query, Ranked, Scored
 from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
 from adducir.models.folders import Side

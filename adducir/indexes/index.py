@@ -25,12 +25,10 @@ from adducir.core.texts import (
 from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.words import WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
+from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from adducir.corpora.frames import Nested, Tabular
     from adducir.indexes.documents import DocumentStore
     from adducir.indexes.feedback import FeedbackMethod, Terms, Weights
     from adducir.indexes.models import Model
@@ -59,45 +57,6 @@ class TermFacts:
 
 
 _MOST_SCORES = 1 << 26  # held at once
-
-
-@dataclass(frozen=True)
-class Hits:
-    """The rankings of q queries with n hits in all; queries have qids in frames and dicts alone."""
-
-    counts: np.ndarray  # (q,) int32: how many hits each query has
-    docnos: pl.Series  # (n,) query after query, best first
-    scores: np.ndarray  # (n,) float32 or float64, by the model; not increasing within a query
-    passages: pl.Series | None = None  # (n,) folded documents' best (or first) passages
-
-    @classmethod
-    def of(cls, data: "Tabular | Nested") -> "Hits":
-        """Make hits from what :meth:`adducir.Run.of` makes a run from; qids are not kept."""
-        from adducir.runs.run import Run
-
-        run = Run.of(data, "hits")
-        scores = run.frame["score"].to_numpy()
-        return cls(run.lengths.astype(np.int32), run.frame["docno"], scores)
-
-    def to_polars(self, qids: Sequence[str] | None = None) -> pl.DataFrame:
-        """The columns qid, docno and score; ``qids`` names the queries, by default 1, 2, ..."""
-        if qids is None:
-            qids = [str(number) for number in range(1, len(self.counts) + 1)]
-        rows = np.repeat(np.arange(len(qids)), self.counts)
-        names = pl.Series(qids, dtype=pl.String).gather(rows)
-        scores = pl.Series(self.scores).cast(pl.Float64)
-        return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
-
-    def to_pandas(self, qids: Sequence[str] | None = None) -> "pd.DataFrame":
-        from adducir.corpora.frames import as_pandas
-
-        return as_pandas(self.to_polars(qids))
-
-    def to_dict(self, qids: Sequence[str] | None = None) -> dict[str, dict[str, float]]:
-        """The scores of documents by query: ``{qid: {docno: score}}``."""
-        from adducir.corpora.frames import as_dict
-
-        return as_dict(self.to_polars(qids))
 
 
 class _AnalysisSettings(TypedDict, total=False):

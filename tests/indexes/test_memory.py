@@ -18,7 +18,7 @@ from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.engines import build_index, open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
-from adducir.indexes.index import Hits
+from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import VERSIONS
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex

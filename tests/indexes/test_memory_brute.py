@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from memory_corpus import byte_length, weighted_index
 
-from adducir.indexes.index import Hits
+from adducir.indexes.hits import Hits
 from adducir.indexes.models import BM25, QLD, Model
 
 DOCUMENTS = 66_000  # two whole windows of documents and a part of one

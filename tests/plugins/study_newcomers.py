@@ -19,7 +19,8 @@ from adducir.experiments.known_item.system import RankingSystem, gold_ranks
 from adducir.experiments.retrieval.corpora import CorpusRecipe, OpenedCorpus
 from adducir.experiments.step import ArtifactStep
 from adducir.experiments.tasks import Study, StudyTable, Task, Trial
-from adducir.indexes.index import Hits, Index
+from adducir.indexes.hits import Hits
+from adducir.indexes.index import Index
 from adducir.indexes.settings import IndexSettings
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table

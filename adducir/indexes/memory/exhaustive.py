@@ -26,7 +26,7 @@ _COUNTED = 1 << 13
 _INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
 
 
-class Impacts(NamedTuple):
+class WeighedSegment(NamedTuple):
     """A segment with a model applied.
 
     A term in at least a quarter of many documents is also stored as a plain array over all
@@ -41,7 +41,7 @@ class Impacts(NamedTuple):
     dense: Array  # float64: terms as plain arrays
 
 
-def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Impacts:
+def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> WeighedSegment:
     """Apply a model by its factors of the terms, (R,), and of the documents' lengths, (D,)."""
     of_postings = np.repeat(terms, segment.frequencies)
     values = np.empty(len(segment.docs), dtype=np.float64)
@@ -58,11 +58,11 @@ def weighed(segment: Segment, model: Model, terms: Array, lengths: Array) -> Imp
     for row, term in zip(dense, common, strict=True):
         part = slice(offsets[term], offsets[term + 1])
         row[segment.docs[part]] = values[part]
-    return Impacts(size, offsets, segment.docs, values, starts, dense.ravel())
+    return WeighedSegment(size, offsets, segment.docs, values, starts, dense.ravel())
 
 
 @kernel
-def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
+def _add(impacts: WeighedSegment, queries: Queries, query: int, out: Array) -> None:
     offsets, docs, values, dense = impacts.offsets, impacts.docs, impacts.values, impacts.dense
     size = len(out)
     for j in range(size):
@@ -93,14 +93,14 @@ def _add(impacts: Impacts, queries: Queries, query: int, out: Array) -> None:
 
 
 @kernel
-def score(impacts: Impacts, queries: Queries, first: int, out: Matrix) -> None:
+def score(impacts: WeighedSegment, queries: Queries, first: int, out: Matrix) -> None:
     for n in range(len(out)):
         _add(impacts, queries, first + n, out[n])
 
 
 @kernel
 def count(
-    impacts: Impacts,
+    impacts: WeighedSegment,
     queries: Queries,
     gold: Array,
     first: int,

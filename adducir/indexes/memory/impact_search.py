@@ -37,7 +37,7 @@ _OTHERS = 64
 _FEW = 8  # documents of a window that are looked up among a term's places one by one
 
 
-class Scratch(NamedTuple):
+class ImpactScratch(NamedTuple):
     """A thread's working space."""
 
     sums: Array
@@ -145,7 +145,7 @@ def _find(
     slack: Any,
     depth: Any,
     is_guess: Any,
-    scratch: Scratch,
+    scratch: ImpactScratch,
 ) -> Any:
     """Write the documents that may be the best, ascending, and their sums.
 
@@ -327,7 +327,7 @@ def search(
         if plan.slacks[query] >= 0:
             slot_count = _PLACES
         longest = max(longest, queries.starts[query + 1] - queries.starts[query])
-    scratch = Scratch(
+    scratch = ImpactScratch(
         np.empty(_PLACES, dtype=np.uint32),
         np.empty(space, dtype=np.int32),
         np.empty(space, dtype=np.uint32),
