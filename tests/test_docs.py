@@ -37,7 +37,7 @@ from adducir.indexes.settings import IndexSettings
 from adducir.runs.check import RULES
 from adducir.runs.fusion import FUSION
 from adducir.studies.complementary_evidence.training import ComplementaryRecipe
-from adducir.studies.grounded_generation.experiment.study import GroundedGeneration
+from adducir.studies.grounded_generation.experiment.task import GroundedGeneration
 from adducir.studies.grounded_generation.generators.kinds import GENERATORS, GeneratorRecipe
 from adducir.training.data import CorpusPart, HeldOut
 from adducir.training.example_recipe import ExamplesPart

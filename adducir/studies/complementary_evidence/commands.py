@@ -178,10 +178,14 @@ def select(settings: Select) -> None:
     from adducir.core.chunks import Chunking
     from adducir.models.machine import using_threads
     from adducir.models.sources import trained_folder
+    from adducir.studies.complementary_evidence.evidence_sets import (
+        SelectionWork,
+        changed,
+        selected,
+    )
     from adducir.studies.complementary_evidence.model import SelectorSettings
     from adducir.studies.complementary_evidence.questions import read_questions, write_selected
     from adducir.studies.complementary_evidence.selection import SELECTORS
-    from adducir.studies.complementary_evidence.study import SelectionWork, changed, selected
 
     model, trained = settings.model, None
     questions = list(read_questions(*settings.questions))

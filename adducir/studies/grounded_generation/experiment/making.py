@@ -54,7 +54,7 @@ from adducir.training.run import record
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
-    from adducir.studies.grounded_generation.experiment.study import (
+    from adducir.studies.grounded_generation.experiment.task import (
         AnswerStep,
         ClosedStep,
         PartsStep,

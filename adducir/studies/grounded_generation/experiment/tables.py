@@ -30,7 +30,7 @@ from adducir.tables.build import Figure, build_table, merged
 from adducir.tables.table import Layout, ResultTable
 
 if TYPE_CHECKING:
-    from adducir.studies.grounded_generation.experiment.study import (
+    from adducir.studies.grounded_generation.experiment.task import (
         AnswerStep,
         GroundedStudy,
         LikelihoodStep,
