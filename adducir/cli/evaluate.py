@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator
 
@@ -16,6 +16,9 @@ from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
+
+if TYPE_CHECKING:
+    from adducir.judges.people import PeoplesEvaluator
 
 MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 
@@ -107,7 +110,6 @@ def evaluate(settings: EvaluateOptions) -> None:
     )
     from adducir.evaluation.scores import Scores, system_of
     from adducir.judges.notes import alone_note, answer_notes, circular_note, judge_of, titled
-    from adducir.judges.people import PeoplesEvaluator
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
@@ -134,13 +136,14 @@ def evaluate(settings: EvaluateOptions) -> None:
         read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
         judged = read(settings.qrels)
         by_model = read(settings.model_qrels) if settings.model_qrels else None
-        evaluator: Evaluator | PeoplesEvaluator
+        people: PeoplesEvaluator | None = None
         if settings.people:
-            people = settings.people, judged, str(judge), settings.measures
-            evaluator = PeoplesEvaluator.of(*people, negative=negative)
-            judged, by_model = evaluator.qrels, evaluator.model_qrels or by_model
-        else:
-            evaluator = Evaluator(judged, measures, negative=negative)
+            from adducir.judges import people as sampled
+
+            about = settings.people, judged, str(judge), settings.measures
+            people = sampled.PeoplesEvaluator.of(*about, negative=negative)
+            judged, by_model = people.qrels, people.model_qrels
+        evaluator = people or Evaluator(judged, measures, negative=negative)
         if by_model is not None:
             check_judged(judged, by_model, str(judge))
         topics = settings.read_topics(settings.topics) if settings.topics else None
@@ -184,8 +187,8 @@ def evaluate(settings: EvaluateOptions) -> None:
         )
         names = _shown(settings.names, comparison.systems)
         by_whom: list[str] = []
-        if isinstance(evaluator, PeoplesEvaluator):
-            by_whom = [*evaluator.notes(names, settings.style)]
+        if people is not None:
+            by_whom = [*people.notes(names, settings.style)]
         elif judge and is_alone:
             by_whom = [alone_note(judge, tested=settings.uncorrected)]
         if judge:
@@ -196,7 +199,7 @@ def evaluate(settings: EvaluateOptions) -> None:
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
             qrels=judged.source,
             **({"judge": judge} if judge else {}),
-            **(evaluator.facts if isinstance(evaluator, PeoplesEvaluator) else {}),
+            **(people.facts if people is not None else {}),
             runs={
                 name: {"path": str(path), "sha256": file_digest(path)}
                 for path, name in systems.items()

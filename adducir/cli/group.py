@@ -215,6 +215,13 @@ class Stub(click.Command):
         return load_command(self.whole_name).make_context(*arguments, **options)
 
 
+def _now(argument: str) -> tuple[str, ...]:
+    """An argument of a command under its former name, as it is now."""
+    name, _, value = argument.partition("=")
+    now = MOVED_OPTIONS.get(name)
+    return (argument,) if now is None else (*now, value) if value else now
+
+
 class Group(Explained, click.Group):
     """The program or a command group."""
 
@@ -233,7 +240,7 @@ class Group(Explained, click.Group):
         if args[0] not in self.commands and not ctx.resilient_parsing:
             if (now := MOVED.get(f"{ctx.info_name} {args[0]}")) is not None:
                 console.note(f"adducir: `{ctx.info_name} {args[0]}` is now `{now}`.")
-                rest = [word for arg in args[1:] for word in MOVED_OPTIONS.get(arg, (arg,))]
+                rest = [word for arg in args[1:] for word in _now(arg)]
                 return args[0], Stub(now, COMMANDS[now]), rest
             guess = nearest(args[0], self.commands) or "."
             raise UsageError(f"no such command: {args[0]}{guess}", hint=see_help(ctx))

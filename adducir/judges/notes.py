@@ -4,16 +4,18 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adducir.core.progress import progress
 from adducir.core.texts import counted
-from adducir.judges.agreement import Agreement
-from adducir.judges.corrected import CorrectedEvaluator
 from adducir.judges.exchange import EMPTY, told
-from adducir.judges.sheets import Design
 from adducir.runs.write import metadata_for, part_of, read_metadata
-from adducir.tables.style import Style
+
+if TYPE_CHECKING:
+    from adducir.judges.agreement import Agreement
+    from adducir.judges.corrected import CorrectedEvaluator
+    from adducir.judges.sheets import Design
+    from adducir.tables.style import Style
 
 _UMBRELA = re.compile(r".+?_(?P<model>[^/]+)_(?P<grades>0?1?2?3?)_[0-9]+_[0-9]+\.txt")
 """``QRELS_MODEL_GRADES_SHOTS_SAMPLES.txt``, in umbrela's folder of modified qrels."""
@@ -115,12 +117,12 @@ def alone_note(judge: str, *, tested: bool) -> str:
 
 
 def corrected_notes(
-    evaluator: CorrectedEvaluator,
+    evaluator: "CorrectedEvaluator",
     judge: str,
     by_model: Mapping[str, Mapping[str, float]],
-    agreement: Agreement,
+    agreement: "Agreement",
     names: Mapping[str, str],
-    style: Style,
+    style: "Style",
 ) -> Iterator[str]:
     """How a table was corrected, and what the model alone would say; ``by_model`` by system."""
     drawn, pairs = len(evaluator.design.drawn), len(evaluator.design.pairs)
@@ -150,7 +152,7 @@ def corrected_notes(
         yield f"{sentence} with {counted(now, 'document')} by people{told}."
 
 
-def whole_topics_note(design: Design, judge: str) -> str:
+def whole_topics_note(design: "Design", judge: str) -> str:
     """What a table of topics that people judged completely rests on."""
     topics = design.pairs["qid"].n_unique()
     return (

@@ -145,6 +145,7 @@ def here(tmp_path, monkeypatch):
         ("known-item retrieve -m x --contexts pools r -o s.json", 2, "no form of a submission"),
         ("known-item retrieve -m x --contexts relics r -o r.trec", 2, "did you mean `relic`?"),
         ("literary-evidence retrieve -m minilm --relic r --depth 7 -o s.json", 2, "submission has"),
+        ("literary-evidence retrieve -m minilm --relic=r --depth 7 -o s.json", 2, "submission has"),
         ("annotations proxy-score --key pets.jsonl", 2, "choices to score are missing"),
         ("complementary-evidence mnli12 q.txt --shares 1,2 --output q.jsonl", 2, "comma-separated"),
         ("complementary-evidence mnli12 q.txt --shares .5,.9,0 --output q.jsonl", 2, "--shares"),

@@ -124,6 +124,11 @@ def test_people_correct_a_model_in_a_file_as_in_evaluate(
         ("topics.t.judge=", "judge"),
         ("topics.t.people=data/a.run", "a.design.json"),
         ("measures=[P@9]", "P@9"),
+        *(
+            [("systems.A={run: 'data/{seed}.run', seeds: [1, 2]}", "not available for")]
+            if is_whole
+            else []
+        ),
     ):
         with pytest.raises(InputError, match=key):
             given.plan(wrong)

@@ -25,16 +25,16 @@ from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import needs_subtopics
-from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
+from adducir.experiments.sections import Linked, Name, Opening, Planner, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
 from adducir.judges.notes import judge_of
-from adducir.judges.people import PeoplesEvaluator
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
+    from adducir.judges.people import PeoplesEvaluator
 
 
 @dataclass(frozen=True)
@@ -209,14 +209,14 @@ def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class OpenedTopics(JudgedTopics):
-    evaluator: Evaluator | PeoplesEvaluator
+    evaluator: "Evaluator | PeoplesEvaluator"
     model: Evaluator | None = None  # with the judgements of a model, named ``judge``
     judge: str = ""
     alone: str = ""  # the model that made all judgements
     judged_in: Sequence[str | Path] = ()
 
     @property
-    def people(self) -> PeoplesEvaluator | None:
+    def people(self) -> "PeoplesEvaluator | None":
         return None if isinstance(self.evaluator, Evaluator) else self.evaluator
 
     def identity(self) -> dict[str, str]:
@@ -293,7 +293,10 @@ class TopicsRecipe(QrelsReading, TopicReading):
             evaluator = people = planner.opening((*place, "people"), load_people)
             if people is not None:
                 qrels = people.qrels
-                model = scoring.evaluator(people.model_qrels) if people.model_qrels else None
+            if people is not None and people.model_qrels is not None:
+                scoring.refuse_several_runs(planner, (*place, "people"))
+                load_model = partial(scoring.evaluator, people.model_qrels)
+                model = planner.opening((*place, "people"), load_model)
         else:
             evaluator = planner.opening((*place, "qrels"), partial(scoring.evaluator, qrels))
             alone = "" if self.model_qrels else judge
@@ -311,7 +314,9 @@ class TopicsRecipe(QrelsReading, TopicReading):
 
     def _by_people(
         self, qrels: Qrels, judge: str, folder: Path, scoring: "Scoring"
-    ) -> PeoplesEvaluator:
+    ) -> "PeoplesEvaluator":
+        from adducir.judges.people import PeoplesEvaluator
+
         if not judge:
             raise InputError(
                 "`people` correct a model's judgements, but `qrels` do not say who judged.",
@@ -324,14 +329,10 @@ class TopicsRecipe(QrelsReading, TopicReading):
     def _model(
         self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"
     ) -> Evaluator:
-        from adducir.tables.run_facts import TOPICS_ALONE, check_judged
+        from adducir.tables.run_facts import check_judged
 
         place, planner = (*opening.place, "model_qrels"), opening.planner
-        if scoring.several_runs:
-            message = (
-                "prediction-powered means are not available for systems with several runs (`seeds`)"
-            )
-            planner.add(place, f"{message}: {TOPICS_ALONE}")
+        scoring.refuse_several_runs(planner, place)
         judged = self._qrels(self.model_qrels, opening.folder, scoring)
         if unknown := set(judged.qids).difference(topics.qids):
             message = f"{len(unknown)} judged topics are not in `source`"
@@ -361,3 +362,11 @@ class Scoring:
         trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
         evaluator.score(Run(trial_frame, "trial"))
         return evaluator
+
+    def refuse_several_runs(self, planner: Planner, place: KeyPath) -> None:
+        """Record an error at a key that asks for prediction-powered means."""
+        if self.several_runs:
+            from adducir.tables.run_facts import TOPICS_ALONE
+
+            message = "prediction-powered means are not available for systems with several runs "
+            planner.add(place, f"{message}(`seeds`): {TOPICS_ALONE}")
