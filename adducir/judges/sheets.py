@@ -20,7 +20,7 @@ import polars as pl
 
 from adducir.core.csv_files import CsvWriter, records
 from adducir.core.errors import InputError, UsageError
-from adducir.core.files import writing_text
+from adducir.core.files import require, writing_text
 from adducir.core.json_lines import json_document
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
@@ -179,6 +179,7 @@ class Design:
 
     @classmethod
     def read(cls, sheet: Path) -> "Design":
+        require(sheet)
         path = design_for(sheet)
         if not path.is_file():
             raise InputError(

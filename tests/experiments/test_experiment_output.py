@@ -123,6 +123,7 @@ def test_people_correct_a_model_in_a_file_as_in_evaluate(
         ("topics.t.model_qrels=data/qrels.txt", "people"),
         ("topics.t.judge=", "judge"),
         ("topics.t.people=data/a.run", "a.design.json"),
+        ("topics.t.people=data/none.csv", "no such file"),
         ("measures=[P@9]", "P@9"),
         *(
             [("systems.A={run: 'data/{seed}.run', seeds: [1, 2]}", "not available for")]
