@@ -1,6 +1,8 @@
 """Sentences of the documents, from the tables beside them or from exact computations."""
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from scipy import stats
 
 ROOT = Path(__file__).parents[1]
+STUDIES = [path.parent.name for path in ROOT.glob("adducir/studies/*/commands.py")]
 
 
 def text_of(name: str) -> str:
@@ -76,3 +79,31 @@ def test_the_sign_test_of_skewed_scores(topics: int, place: int) -> None:
         r"the sign test in (\.\d+), (\.\d+) and (\.\d+)", text_of("docs/statistics.md")
     )
     assert quoted and float(quoted[place + 1]) == pytest.approx(power, abs=0.015)
+
+
+def messages_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The texts of a module with their lines, but for docstrings; {} for what is put in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    others = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            others |= {id(part) for part in node.values}
+            parts = (getattr(part, "value", "") for part in node.values)
+            yield node.lineno, "".join(part if isinstance(part, str) else "{}" for part in parts)
+        elif isinstance(value := getattr(node, "value", None), str) and id(node) not in others:
+            yield node.lineno, value
+
+
+def test_the_engine_words_no_option_by_hand() -> None:
+    """Python's users and files have no options: `worded` and `Keyed` say what each door has."""
+    whole_commands = re.compile(r"(adducir|ir_measures|trec_eval|ray) [^'`\n]*")
+    shell = ("cli/", "studies/options.py", *(f"studies/{name}/commands.py" for name in STUDIES))
+    by_hand = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in sorted(ROOT.glob("adducir/**/*.py"))
+        if not path.relative_to(ROOT / "adducir").as_posix().startswith(shell)
+        for line, text in messages_of(path)
+        if re.search(r"[\s(`]--[a-z]", whole_commands.sub("", f" {text}"))
+        and not re.fullmatch(r"--\S+", text)  # a word of a command line that is recorded
+    ]
+    assert by_hand == []

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest
 
 from adducir.core.csv_files import CsvWriter, records
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
@@ -116,7 +116,7 @@ def chosen(
     longest = max(map(len, ranking.values()), default=0)
     if missed is not None and longest < missed:
         message = f"the run has at most {longest:,} candidates per context, not {missed:,}."
-        raise UsageError(message, hint="Rank deeper, with --depth.")
+        raise UsageError(message, hint=f"Rank deeper: {worded('depth')}.")
     return [
         span
         for span in spans

@@ -42,7 +42,15 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from adducir.cli.help import Explained, see_help
-from adducir.core.errors import InputError, ReplacedError, UsageError, Wording, in_files, speaking
+from adducir.core.errors import (
+    OF_A_CALL,
+    InputError,
+    ReplacedError,
+    UsageError,
+    Wording,
+    in_files,
+    speaking,
+)
 from adducir.core.recipe import Recipe, told
 from adducir.core.registry import Family
 from adducir.core.texts import nearest, sentence
@@ -344,6 +352,9 @@ def wording_of(recipe: type[Recipe]) -> Wording:
     takes_any = any(option.is_set and option.is_mapping for option in options.values())
 
     def typed(key: str, value: str = "") -> str:
+        if key not in options and key in OF_A_CALL:  # such as --force
+            flag = f"--{key.replace('_', '-')}"
+            return flag if value in ("", "true") else f"{flag} {value}"
         if key not in options and not (takes_any and key.isidentifier()):
             return in_files(key, value)
         name = str(options.get(key, f"--set {key}"))  # --key, or --set key

@@ -1,9 +1,8 @@
 """The list of commands, available without importing any of them.
 
 A command is a module of this package with a function of the same name that takes a recipe
-(:mod:`adducir.cli.command`); the first line of its docstring is repeated here. A two-word command,
-such as ``deepct show``, belongs to a group. Studies and other packages add groups through entry
-points ``adducir.commands``::
+(:mod:`adducir.cli.command`). A two-word command, such as ``deepct show``, belongs to a group.
+Studies and other packages add groups through entry points ``adducir.commands``::
 
     [project.entry-points."adducir.commands"]
     literary-evidence = "adducir.studies.literary_evidence.commands"
@@ -14,6 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from importlib.metadata import EntryPoint
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -35,129 +35,49 @@ STUDIES = "The studies"
 
 
 class Entry(NamedTuple):
-    """One command: what it does, its help panel, and its module if the name differs."""
+    """A command group: what it does, its help panel, and its own commands' names."""
 
     help: str
     panel: str
-    module: str = ""
+    commands: str = ""
 
 
 _NAME = re.compile(r"\w[\w-]*")
-COMMANDS = {
-    "index": Entry("Build an index from a corpus.", CORE),
-    "search": Entry("Show the best documents for a query, or write a TREC run for topics.", CORE),
-    "show": Entry("Show the hits of a topic, of two runs side by side; or what a model is.", CORE),
-    "rerank": Entry(
-        "Rerank the top documents of a run with a neural model, or by asking a language model.",
-        CORE,
-    ),
-    "requests": Entry("Write a run's documents with their texts as rank_llm's requests.", CORE),
-    "query2doc": Entry("Expand queries by passages that a language model writes.", CORE),
-    "fuse": Entry("Fuse several runs into one.", CORE),
-    "filter": Entry(
-        "Drop what an evaluation must not count from a run, or fold passages to documents.",
-        CORE,
-    ),
-    "evaluate": Entry("Evaluate runs, test their differences and print the table.", CORE),
-    "compare": Entry("Test values per topic that any program computed, and print the table.", CORE),
-    "reproduce": Entry(
-        "Compare a reproduction with the original: order, effectiveness, effect, equivalence.",
-        CORE,
-    ),
-    "check": Entry("Validate run files.", CORE),
-    "judge": Entry(
-        "Let a language model judge the top documents of runs, or people on a page.", CORE
-    ),
-    "sample": Entry("Draw documents for people to judge, to correct a model's judgements.", CORE),
-    "nuggets create": Entry(
-        "Let a language model list the facts (nuggets) that an answer to each topic should "
-        "contain.",
-        CORE,
-        "nuggets",
-    ),
-    "nuggets assign": Entry(
-        "Let a language model say which nuggets generated responses, or retrieved texts, contain.",
-        CORE,
-        "nuggets",
-    ),
-    "nuggets responses": Entry(
-        "Write generated responses as AutoJudge's reports, of any form that `assign` reads.",
-        CORE,
-        "nuggets",
-    ),
-    "nuggets sample": Entry(
-        "Draw nuggets of answers for people to judge, so that a model's assignments can be "
-        "corrected.",
-        CORE,
-        "nuggets",
-    ),
-    "nuggets score": Entry(
-        "Score how many nuggets systems' texts contain, per topic.", CORE, "nuggets"
-    ),
-    "tune": Entry("Tune parameters by cross-validated grid search.", CORE),
-    "experiment": Entry(
-        "Run an experiment file: build what is missing, evaluate, test and print the table.", CORE
-    ),
-    "share": Entry("Pack a study for others: recipes, runs, tables, digests.", CORE),
-    "verify": Entry("Verify a study's archive, and evaluate its runs again.", CORE, "share"),
-    "submit": Entry("Lay out a run for a shared task, with its metadata.", CORE, "share"),
-    "train": Entry(
-        "Train a model from its recipe: a term weighter, an encoder, a reranker.", MODELS, "models"
-    ),
-    "encode": Entry("Encode a corpus, or contexts and spans, into vectors.", MODELS, "models"),
-    "doc2query": Entry(
-        "Add generated queries to the documents of a corpus, or the best of them.", MODELS
-    ),
-    "deepct evaluate": Entry(
-        "Measure how well a term weighter recovers the reference terms of held-out passages.",
-        MODELS,
-        "deepct",
-    ),
-    "deepct expand": Entry(
-        "Predict every word's weight in a corpus and repeat words accordingly.",
-        MODELS,
-        "deepct",
-    ),
-    "deepct show": Entry("Print a text with the weight of each word.", MODELS, "deepct"),
-    "known-item retrieve": Entry(
-        "Rank the candidates of masked contexts with an encoder or BM25.", CORE, "known_item"
-    ),
-    "known-item ranks": Entry(
-        "Evaluate known-item search from the ranks of the gold items.", CORE, "known_item"
-    ),
-    "known-item rouge": Entry(
-        "Compare top-ranked candidates with the gold text by ROUGE-L.", CORE, "known_item"
-    ),
-    "annotations agreement": Entry(
-        "Inter-annotator agreement, and how raters rate and rank each system.",
-        CORE,
-        "annotations",
-    ),
-    "annotations distributions": Entry(
-        "Distributions of annotated labels, and lengths of marked texts.", CORE, "annotations"
-    ),
-    "annotations proxy-make": Entry(
-        "Build a multiple-choice task for human judges: the gold item among distractors.",
-        CORE,
-        "annotations",
-    ),
-    "annotations proxy-score": Entry(
-        "Score the choices of judges and models: accuracy, intervals and agreement.",
-        CORE,
-        "annotations",
-    ),
-    "new": Entry("Create the folders of a new study, or a plug-in.", HELP),
-    "demo": Entry("Run the bundled experiment, from corpus to table.", HELP, "new"),
-    "kinds": Entry("List formats, methods, measures and models with their hyperparameters.", HELP),
-    "doctor": Entry("Check the installation, and say how to fix what is missing.", HELP),
+_PANELS = {
+    CORE: "index search show rerank requests query2doc fuse filter evaluate compare reproduce "
+    "check judge sample tune experiment share verify submit",
+    MODELS: "train encode doc2query",
+    HELP: "new demo kinds doctor",
 }
-
+"""The commands of one word by help panel."""
+_MODULES = {
+    "demo": "new",
+    "encode": "models",
+    "submit": "share",
+    "train": "models",
+    "verify": "share",
+}
+"""Modules whose names are not the first words of their commands."""
 GROUPS = {
-    "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS),
-    "nuggets": Entry("List nuggets of topics, find them in texts, and score these.", CORE),
-    "known-item": Entry("Search for the text that was masked in a context.", CORE),
-    "annotations": Entry("Agreement and distributions of people's annotations and choices.", CORE),
+    "deepct": Entry("Expand corpora with DeepCT term weighters.", MODELS, "evaluate expand show"),
+    "nuggets": Entry(
+        "List nuggets of topics, find them in texts, and score these.",
+        CORE,
+        "create assign responses sample score",
+    ),
+    "known-item": Entry(
+        "Search for the text that was masked in a context.", CORE, "retrieve ranks rouge"
+    ),
+    "annotations": Entry(
+        "Agreement and distributions of people's annotations and choices.",
+        CORE,
+        "agreement distributions proxy-make proxy-score",
+    ),
 }
+COMMANDS = [
+    *" ".join(_PANELS.values()).split(),
+    *(f"{group} {name}" for group, entry in GROUPS.items() for name in entry.commands.split()),
+]
 """Command groups by first word; :data:`STUDY_POINTS` has more."""
 STUDY_POINTS: dict[str, EntryPoint] = {}
 """Entry points of packages with a group of commands: a module with a tuple ``COMMANDS``. The first
@@ -204,12 +124,31 @@ _OPTIONS = {
 }
 
 
-class Stub(click.Command):
-    """A stub with the name and help line of a command or group, until it is called."""
+def module_of(name: str) -> str:
+    """The module of this package with a command, such as ``share`` for ``verify``."""
+    first = name.partition(" ")[0]
+    return _MODULES.get(first, first.replace("-", "_"))
 
-    def __init__(self, whole_name: str, entry: Entry) -> None:
-        super().__init__(whole_name.rpartition(" ")[2], help=entry.help)
-        self.whole_name, self.panel = whole_name, entry.panel
+
+def summary_of(name: str) -> str:
+    """What a command or group does: the beginning of its docstring, whose module stays unread."""
+    if name in GROUPS:
+        return GROUPS[name].help
+    source = files("adducir.cli").joinpath(f"{module_of(name)}.py").read_text(encoding="utf-8")
+    start = rf'^def {name.translate(_WORDS)}\([^"]*"""(.*?)(?:\n\n|""")'
+    match = re.search(start, source, re.DOTALL | re.MULTILINE)
+    return " ".join(match[1].split()) if match else ""
+
+
+class Stub(click.Command):
+    """A stub with the name of a command or group, until it is called."""
+
+    def __init__(self, whole_name: str, panel: str = "") -> None:
+        super().__init__(whole_name.rpartition(" ")[2])
+        self.whole_name, self.panel = whole_name, panel
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        return summary_of(self.whole_name)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         return load_command(self.whole_name).make_context(*arguments, **options)
@@ -241,7 +180,7 @@ class Group(Explained, click.Group):
             if (now := MOVED.get(f"{ctx.info_name} {args[0]}")) is not None:
                 console.note(f"adducir: `{ctx.info_name} {args[0]}` is now `{now}`.")
                 rest = [word for arg in args[1:] for word in _now(arg)]
-                return args[0], Stub(now, COMMANDS[now]), rest
+                return args[0], Stub(now), rest
             guess = nearest(args[0], self.commands) or "."
             raise UsageError(f"no such command: {args[0]}{guess}", hint=see_help(ctx))
         return super().resolve_command(ctx, args)
@@ -249,8 +188,8 @@ class Group(Explained, click.Group):
     def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         sections = super().sections(ctx)
         for name, command in self.commands.items():
-            panel = command.panel if ctx.parent is None and isinstance(command, Stub) else ""
-            meaning = (command.help or "").partition("\n\n")[0]
+            panel = command.panel if isinstance(command, Stub) else ""
+            meaning = (command.help or command.get_short_help_str()).partition("\n\n")[0]
             sections.setdefault(panel or "Commands", []).append((name, meaning))
         return sections
 
@@ -279,9 +218,8 @@ def load_command(name: str) -> "Command | Group":
     first, _, second = name.partition(" ")
     if name in GROUPS:
         group = Group(name, help=GROUPS[name].help)
-        for whole, entry in COMMANDS.items():
-            if whole.startswith(f"{name} "):
-                group.add_command(Stub(whole, entry))
+        for command in GROUPS[name].commands.split():
+            group.add_command(Stub(f"{name} {command}"))
         for function in _functions(name) if name in STUDY_POINTS else ():
             group.add_command(load_command(f"{name} {function}"))
         return group
@@ -289,16 +227,17 @@ def load_command(name: str) -> "Command | Group":
 
     if name not in COMMANDS:
         return build_command(second, _functions(first)[second])
-    place = name.translate(_WORDS)
-    module = import_module(f"adducir.cli.{COMMANDS[name].module or place}")
-    return build_command(second or first, getattr(module, place))
+    module = import_module(f"adducir.cli.{module_of(name)}")
+    return build_command(second or first, getattr(module, name.translate(_WORDS)))
 
 
 def build_group() -> Group:
     """The program, with stubs as commands."""
     options = [click.Option([flag], is_flag=True, help=text) for flag, text in _OPTIONS.items()]
     program = Group(None, params=options, help=adducir.__doc__, epilog=_EPILOG)
-    for name, entry in (*COMMANDS.items(), *GROUPS.items()):
-        if " " not in name:
-            program.add_command(Stub(name, entry))
+    for panel, names in _PANELS.items():
+        for name in names.split():
+            program.add_command(Stub(name, panel))
+    for name, entry in GROUPS.items():
+        program.add_command(Stub(name, entry.panel))
     return program

@@ -23,12 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core import setting
-from adducir.core.errors import (
-    AdducirError,
-    ArtifactError,
-    InputError,
-    explaining_writes,
-)
+from adducir.core.errors import AdducirError, ArtifactError, InputError, explaining_writes, worded
 from adducir.core.files import (
     cache_folder,
     file_digest,
@@ -73,9 +68,11 @@ def replacing_anything(anything: bool = True) -> AbstractContextManager[bool]:
 
 
 def refuse_other(path: Path, message: str) -> None:
-    """Raise ArtifactError unless overwriting is allowed; ``what`` says what is there."""
+    """Raise ArtifactError unless overwriting is allowed; ``message`` says what is there."""
     if not _anything.get():
-        hint = "Choose another path, or overwrite it with --force."
+        force = worded("force", "true")
+        otherwise = f"overwrite it with {force}" if force else "move it away"
+        hint = f"Choose another path, or {otherwise}."
         raise ArtifactError(f"{message}; it is not overwritten.", path=path, hint=hint)
 
 

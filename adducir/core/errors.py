@@ -100,20 +100,26 @@ class Keyed(str):
 
 
 def in_files(key: str, value: str) -> str:
-    key = _IN_FILES.get(key, key)
     return f"`{key}: {value}`" if value else f"`{key}`"
 
 
 def in_python(key: str, value: str) -> str:
+    if key in _ONLY_IN_PYTHON:
+        return _ONLY_IN_PYTHON[key]
     key, parts = _IN_PYTHON.get(key, key), value.split(",")
     literal = str(parts) if len(parts) > 1 else repr(value)
     literal = value.capitalize() if value in ("true", "false") or value.isdecimal() else literal
     return f"`{key}={literal}`" if value else f"`{key}`"
 
 
-_IN_FILES = {"query_field": "field"}
-_IN_PYTHON = {**_IN_FILES, "qrels_columns": "columns"}
-"""What is not called as its option is."""
+_IN_PYTHON = {"query_field": "field", "qrels_columns": "columns"}
+"""Arguments that are not called as their options are."""
+_ONLY_IN_PYTHON = {
+    "allow_code": "`allow_code=True` or `with adducir.core.planning.allowing_code():`",
+    "force": "",  # Python's users move away what is in their way
+}
+OF_A_CALL = frozenset({"allow_code", "force", "offline", "ray", "rebuild", "slurm", "workers"})
+"""What a file cannot state: it is set where the work is called for, in the shell or in Python."""
 
 
 _wording: ContextVar[Wording] = ContextVar("how settings are written", default=in_python)
@@ -122,7 +128,12 @@ _wording: ContextVar[Wording] = ContextVar("how settings are written", default=i
 @contextmanager
 def speaking(wording: Wording) -> Iterator[None]:
     """Inside the block, write settings in messages as this door's users do."""
-    with setting(_wording, wording):
+    caller = _wording.get()
+
+    def of_a_file(key: str, value: str) -> str:
+        return caller(key, value) if key in OF_A_CALL else in_files(key, value)
+
+    with setting(_wording, of_a_file if wording is in_files else wording):
         yield
 
 

@@ -31,7 +31,7 @@ from adducir.models.loading import T5_ENCODERS
 from adducir.models.sources import ModelSource
 
 RECIPE = "the recipe's default"
-ALLOWED = "allowed by --allow-code"
+ALLOWED = "allowed by the user"
 SET, FILES, ASSUMED = "set", "the model's files", "assumed, as sentence-transformers does"
 _FROM_THEIRS = {"cls": "first", "lasttoken": "last", "weightedmean": "weighted-mean"}
 THEIR_MODES = {ours: theirs for theirs, ours in _FROM_THEIRS.items()} | {"pooler": "cls"}

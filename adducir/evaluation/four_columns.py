@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import read_lines
 from adducir.core.progress import progress
 
@@ -69,16 +69,17 @@ def rows_of(
     fitting = [stated] if stated else named or _fitting(columns, is_measure)
     if len(fitting) != 1:
         orders = " or ".join(f"{ORDERS[name]} ({name})" for name in fitting or ORDERS)
+        settings = " or ".join(worded("score_columns", name) for name in fitting or ORDERS)
         raise InputError(
             f"the first three of its four columns may be {orders}.",
             path=path,
             line=lines[0][0],
-            hint=f"Say which: --score-columns {' or '.join(fitting or ORDERS)}.",
+            hint=f"Say which: {settings}.",
         )
     order = ORDERS[fitting[0]]
     if not stated:
-        said = f"columns {order}, value (--score-columns {fitting[0]})"
-        progress().note_once(f"{path}: {said}")
+        setting = worded("score_columns", fitting[0])
+        progress().note_once(f"{path}: columns {order}, value ({setting})")
     return [
         (line, cells[order.system], cells[order.topic], cells[order.measure], cells[3])
         for line, cells in lines

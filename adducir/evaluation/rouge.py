@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.corpora.spans import MaskedSpan, candidates_of
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
@@ -65,7 +65,7 @@ def rouge_of_run(
         if docno not in texts:
             raise InputError(
                 f"the run of {system} ranks {docno!r}, which is not a candidate.",
-                hint="Name all files of candidates with --candidates.",
+                hint=f"Name all files of candidates: {worded('candidates')}.",
             )
         if not (without_gold and gold.get(qid) == docno):
             retrieved.setdefault(qid, []).append(texts[docno])

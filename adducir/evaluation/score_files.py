@@ -18,7 +18,7 @@ import polars as pl
 from ir_measures import Measure
 
 from adducir.core.csv_files import first_line, records
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import read_lines, read_text
 from adducir.core.json_lines import json_document, json_unique
 from adducir.core.progress import progress
@@ -239,7 +239,8 @@ def _columns_are(path: Path, names: list[str], record: dict[str, str]) -> Column
         is_measured = any(is_known(measure_of(name)) for name in columns)
         if record.keys().isdisjoint(SYSTEMS) and not is_measured:
             message = f"the columns {', '.join(columns[:5])} are systems"
-            progress().note_once(f"{path}: {message} (--score-columns measures says otherwise)")
+            otherwise = f"{worded('score_columns', 'measures')} says otherwise"
+            progress().note_once(f"{path}: {message} ({otherwise})")
             return "systems"
     return "measures"
 

@@ -16,7 +16,7 @@ from importlib.util import cache_from_source, module_from_spec, spec_from_file_l
 from pathlib import Path
 from typing import Any, cast
 
-from adducir.core.errors import AdducirError, InputError, UsageError
+from adducir.core.errors import AdducirError, InputError, UsageError, worded
 from adducir.core.files import cache_folder, file_digest, writing_text
 from adducir.core.fingerprint import fingerprint
 from adducir.core.packages import raised_in
@@ -180,7 +180,7 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
         raise UsageError(
             f"this experiment runs Python code that you have not allowed yet, or that has changed "
             f"since: {', '.join(new)}.",
-            hint="Read that code; if you trust it, add --allow-code.",
+            hint=f"Read that code; if you trust it, add {worded('allow_code', 'true')}.",
         )
     if new and cache is not None:
         with suppress(AdducirError), writing_text(cache / "allowed-code.json") as handle:

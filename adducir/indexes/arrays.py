@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from adducir.core.errors import AdducirError, ArtifactError, sorted_error
+from adducir.core.errors import AdducirError, ArtifactError, sorted_error, worded
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 
@@ -22,7 +22,7 @@ def damaged(path: Path, error: BaseException | None = None) -> AdducirError:
     damage = ArtifactError(
         "the index is damaged: this file does not match the others.",
         path=path,
-        hint="Rebuild it with 'adducir index --rebuild'.",
+        hint=f"Build it again ({worded('rebuild', 'true')}).",
     )
     return damage if error is None else sorted_error(error, path, damage)
 

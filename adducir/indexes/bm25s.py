@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import ArtifactError, InputError, MachineError, UsageError, sorted_error
+from adducir.core.errors import (
+    ArtifactError,
+    InputError,
+    MachineError,
+    UsageError,
+    sorted_error,
+    worded,
+)
 from adducir.core.json_lines import json_object
 from adducir.core.processes import in_threads
 from adducir.core.progress import progress
@@ -67,7 +74,8 @@ class Bm25sIndex(Index):
             raise MachineError(message, hint="Install it: pip install PyStemmer") from error
         self._stopwords = frozenset(() if "the" in self._terms else STOP_WORDS.split())
         self.analysis: Any = SimpleNamespace(terms=self._words, kind=self.analysis.kind)
-        stemmed = f"stemmed ({stemmer})" if stemmer else "unstemmed (or --set stemmer=english)"
+        other = worded("stemmer", "english")
+        stemmed = f"stemmed ({stemmer})" if stemmer else f"unstemmed (or {other})"
         progress().note(
             f"{path}: bm25s does not save how texts were analysed. Queries are cut into words of "
             f"two or more characters, without {len(self._stopwords)} stop words, {stemmed}"
@@ -108,7 +116,7 @@ class Bm25sIndex(Index):
             message = (
                 f"{self.path} contains scores computed by bm25s, which only `impact` supports."
             )
-            raise UsageError(message, hint="Leave out --model, or build an index.")
+            raise UsageError(message, hint=f"Leave out {worded('model')}, or build an index.")
         ranked = [(self._rows[:0], self._scores[:0])] * (len(queries) + 1)
 
         def search(first: int, last: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus, refuse_duplicates, text_of
 from adducir.corpora.field_choice import SAMPLE, choice_of, field_line
@@ -73,7 +73,7 @@ def stored(
         raise InputError(
             f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
             path=corpus.source,
-            hint=f"The fields are {', '.join(sorted(names))}; choose some with --fields.",
+            hint=f"The fields are {', '.join(sorted(names))}; choose some: {worded('fields')}.",
         )
     indexed = [name for name in fields if name in names]
     more = sorted(names.difference(fields))

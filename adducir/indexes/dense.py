@@ -31,6 +31,7 @@ from adducir.core.errors import (
     UsageError,
     explaining_writes,
     machine_error,
+    worded,
 )
 from adducir.core.files import read_lines
 from adducir.core.json_lines import json_document
@@ -148,8 +149,8 @@ class DenseIndex(Index):
         raise ArtifactError(
             f"the encoder {name} {message}.",
             path=self.path,
-            hint="Work in its study's folder, name it (`--set encoder=…`; in Python `encoder`), or "
-            "rebuild the index.",
+            hint=f"Work in its study's folder, name it ({worded('encoder')}), or rebuild "
+            "the index.",
         )
 
     def _places(self, name: str) -> list[str]:

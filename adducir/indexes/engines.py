@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.manifests import MANIFEST, Manifest, read_manifest, reading_again
 from adducir.core.packages import imported
 from adducir.core.texts import refuse_unless_path
@@ -61,7 +61,7 @@ def _opened(
 ) -> Index:
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
     if encoder is not None and kind != KINDS["dense"]:
-        raise UsageError("--encoder (in Python `encoder`) has no effect without a dense index.")
+        raise UsageError(f"{worded('encoder')} has no effect without a dense index.")
     if (path / "params.index.json").is_file():
         from adducir.indexes.bm25s import Bm25sIndex
 

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import ConfigDict
 from typing_extensions import TypedDict
 
-from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import (
@@ -108,7 +108,7 @@ class Index(ABC):
             raise ArtifactError(
                 "its texts were analysed by another version of Lucene, which stems differently.",
                 path=path,
-                hint="Build it again with 'adducir index --rebuild'.",
+                hint=f"Build it again ({worded('rebuild', 'true')}).",
             )
 
     def __reduce__(self) -> tuple[Any, ...]:

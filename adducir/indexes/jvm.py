@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from adducir.core.errors import AdducirError, ArtifactError, MachineError, UsageError
+from adducir.core.errors import AdducirError, ArtifactError, MachineError, UsageError, worded
 from adducir.core.files import cache_folder
 
 P = ParamSpec("P")
@@ -370,4 +370,5 @@ def _meaning(error: Exception, path: Path) -> AdducirError:
     else:
         hint = "The index need not be damaged: 'adducir doctor' tests Java and Lucene without it."
         return MachineError(f"Java failed: {text.strip()}.", path=path, hint=hint)
-    return ArtifactError(message, path=path, hint="Build it again with 'adducir index --rebuild'.")
+    hint = f"Build it again ({worded('rebuild', 'true')})."
+    return ArtifactError(message, path=path, hint=hint)

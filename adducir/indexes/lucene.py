@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import MANIFEST, open_artifact
 from adducir.core.progress import progress
 from adducir.core.texts import nearest
@@ -128,7 +128,8 @@ class LuceneIndex(Index):
         if not self._java.hasVectors():
             raise UsageError(
                 f"{self.path} lacks document vectors, which feedback needs.",
-                hint="Rebuild it without --set vectors=false, or search without --feedback.",
+                hint=f"Rebuild it without {worded('vectors', 'false')}, or search without "
+                f"{worded('feedback')}.",
             )
 
     def _scoring(self, model: "Model") -> tuple[Any, tuple[list[str], list[float]]]:

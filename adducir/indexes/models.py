@@ -363,8 +363,8 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine == "memory" and model.by_field:
         raise UsageError(
             f"{index} is a memory index, which holds all fields as one: `boosts` have no effect.",
-            hint="Build a Lucene index with --engine lucene --set separate=FIELD, or search an "
-            "index per field and fuse the runs.",
+            hint="Build a Lucene index with 'adducir index --engine lucene --set separate=FIELD', "
+            "or search an index per field and fuse the runs.",
         )
     if engine in engines:
         return

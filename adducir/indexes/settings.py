@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from adducir.core.artifacts import build
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import MachineError, UsageError, worded
 from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
@@ -238,7 +238,7 @@ class TextSettings(IndexSettings):
         except MachineError as error:
             if not is_lucene or self.analysis.own is None:
                 raise
-            same = "The memory engine (--engine memory) gives the same ranks without it."
+            same = f"The memory engine ({worded('engine', 'memory')}) ranks alike without it."
             raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
 
     def unfit(

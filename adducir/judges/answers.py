@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core import setting
-from adducir.core.errors import ArtifactError, MachineError, UsageError
+from adducir.core.errors import ArtifactError, MachineError, UsageError, worded
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed
 from adducir.judges.exchange import FAILED, SHORTENED, Answer, Request, canonical_json
@@ -335,7 +335,8 @@ def converse(
         raise UsageError(
             f"{counted(count, 'answer')} of {count + conversation.record.cached:,} by {model.name} "
             f"{'is' if count == 1 else 'are'} not in {cache.path}.",
-            hint=f"Ask for them without --offline, or use the cache that has them.{names}",
+            hint=f"Ask for them without {worded('offline', 'true')}, or use the "
+            f"cache that has them.{names}",
         )
     if model.limits.requests is not None and count > model.limits.requests:
         raise UsageError(

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from adducir.core.csv_files import records
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_object
 from adducir.tables.report.data import block
@@ -100,13 +100,14 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
         value, _, label = (piece.strip() for piece in part.partition("="))
         if not re.fullmatch(r"-?\d{1,4}", value) or int(value) in choices:
             raise UsageError(
-                f"--set choices: {part.strip()!r} is not a new grade with its label.",
+                f"{worded('choices')}: {part.strip()!r} is not a new grade with its label.",
                 hint=f"Write {GRADES}.",
             )
         choices[int(value)] = label
     most = 10 if all(0 <= value <= 9 for value in choices) else 9
     if not 2 <= len(choices) <= most:
-        raise UsageError(f"--set choices: a page has 2 to {most} choices, not {len(choices)}.")
+        message = f"a page has 2 to {most} choices, not {len(choices)}."
+        raise UsageError(f"{worded('choices')}: {message}")
     return tuple(choices.items())
 
 

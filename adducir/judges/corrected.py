@@ -97,7 +97,7 @@ class CorrectedEvaluator:
                 raise UsageError(
                     f"{measure} needs the top {kind.cutoff}, but the sample was drawn from the top "
                     f"{design.depth}.",
-                    hint="Use a smaller cutoff, or draw a sample with --depth.",
+                    hint="Use a smaller cutoff, or draw a deeper sample (adducir sample --depth).",
                 )
         return cls(judged, design, people, parsed)
 
@@ -188,7 +188,7 @@ def whole_topics(
         if isinstance(cutoff, int) and cutoff > design.depth:
             raise UsageError(
                 f"{measure} needs the top {cutoff}, but the pools are the top {design.depth}.",
-                hint="Use a smaller cutoff, or draw topics with --depth.",
+                hint="Use a smaller cutoff, or draw deeper topics (adducir sample --depth).",
             )
     pairs = design.pairs.select("qid", "docno")
     model = judged.frame.join(pairs, on=["qid", "docno"], how="semi", maintain_order="left")

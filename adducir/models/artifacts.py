@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from adducir.core.errors import ArtifactError, InputError, sorted_error
+from adducir.core.errors import ArtifactError, InputError, sorted_error, worded
 from adducir.core.files import publishing
 from adducir.core.json_lines import json_object
 from adducir.core.manifests import refuse_damaged
@@ -45,7 +45,8 @@ def read_shard(path: Path) -> dict[str, NDArray[Any]]:
     damaged = ArtifactError(
         "this file is damaged: its content has changed.",
         path=path,
-        hint=f"Delete {path.parent} and run this again, or build the artifact with --rebuild.",
+        hint=f"Delete {path.parent} and run this again, or build it anew "
+        f"({worded('rebuild', 'true')}).",
     )
     try:
         with safe_open(path, "np") as file:

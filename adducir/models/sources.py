@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adducir.core.errors import AdducirError, InputError, MachineError
+from adducir.core.errors import AdducirError, InputError, MachineError, worded
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
 from adducir.core.manifests import MANIFEST, read_manifest, refuse_damaged
@@ -210,7 +210,8 @@ class ModelSource:
                 raise InputError(
                     "it has Python code of its own (`auto_map`), which is not run.",
                     path=min(self.described().glob(name)),
-                    hint="Read that code; if you trust it, add --allow-code. If a class of "
+                    hint="Read that code; if you trust it, add "
+                    f"{worded('allow_code', 'true')}. If a class of "
                     "transformers computes the same, remove `auto_map` from a copy of the model.",
                 )
 

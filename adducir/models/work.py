@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.chunks import Maker, Work, build_in_chunks
-from adducir.core.errors import MachineError, is_out_of_memory
+from adducir.core.errors import MachineError, is_out_of_memory, worded
 from adducir.core.executors import Place
 from adducir.core.manifests import Manifest
 from adducir.core.processes import default_threads
@@ -143,7 +143,7 @@ def in_order(
                 raise MachineError(
                     f"not enough memory for a batch of {texts}.",
                     hint="Use smaller batches throughout (batch_tokens, if the command has it), "
-                    "fewer --workers, or a machine with more memory.",
+                    f"fewer processes ({worded('workers')}), or a machine with more memory.",
                 ) from error
             for number, result in zip(numbers.tolist(), results, strict=True):
                 outputs[number] = result

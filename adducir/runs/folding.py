@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import Keyed, UsageError
 from adducir.corpora.frames import Integers
 from adducir.runs.kinds import METHODS as METHODS
 from adducir.runs.kinds import Fold as Fold
@@ -30,7 +30,9 @@ class PassageMap:
     names: pl.Series
     document: Integers  # (n,) its document's place in ``names``
     is_first: Any  # (n,) whether it is its document's first
-    hint: ClassVar[str] = "Name what is between docno and number, as in --fold maxp:_."
+    hint: ClassVar[str] = Keyed(
+        "Name what is between docno and number, as in {}.", ("fold", "maxp:_")
+    )
 
     @classmethod
     def of(cls, docnos: pl.Series, separator: str = "", *, strict: bool = True) -> "PassageMap":

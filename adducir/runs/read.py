@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import suffix_of
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
@@ -135,7 +135,7 @@ def _layout_of(path: Path, data: bytes) -> ColumnLayout:
     if suffix_of(path) == ".csv" and len(cells) != len(RUN.columns):
         shown = first.replace(b"\t", b",").decode(errors="replace")[:60]
         message = f"the first line must name columns such as qid, docno and score, not {shown!r}."
-        hint = "Name them with --columns qid,docno,score."
+        hint = f"Name them: {worded('columns', 'qid,docno,score')}."
         raise InputError(message, path=path, line=1, hint=hint)
     return RUN
 
@@ -149,7 +149,7 @@ def _of_four(path: Path, data: bytes) -> ColumnLayout:
         message = (
             "these are ColBERT's qid, pid, rank and score, or qrels' qid, iteration, docno, grade."
         )
-        hint = "Say which: --columns qid,docno,rank,score; qrels are no run."
+        hint = f"Say which: {worded('columns', 'qid,docno,rank,score')}; qrels are not a run."
         raise InputError(message, path=path, hint=hint)
     return _COLBERT if is_run else RUN  # whose reader names qrels
 
@@ -185,15 +185,15 @@ def _without_header(path: Path, read: Columns, layout: ColumnLayout) -> Columns:
         return read._replace(frame=frame.with_columns(score=1 / pl.col("score")))
     if _is_ranked(frame, "score", 0) and frame["score"].max():
         message = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
-        hint = "Say which: --columns qid,docno,rank, or --columns qid,docno,score."
-        raise InputError(message, path=path, hint=hint)
+        either = " or ".join(worded("columns", f"qid,docno,{name}") for name in ("rank", "score"))
+        raise InputError(message, path=path, hint=f"Say which: {either}.")
     _tell(path, kind, "qid,docno,score", "qid,docno,rank")
     return read
 
 
 def _tell(path: Path, kind: str, read: str, choice: str = "") -> None:
     """Say how columns were understood, and the setting that says otherwise."""
-    hint = f" (--columns {choice} reads them otherwise)" if choice else ""
+    hint = f" ({worded('columns', choice)} reads them otherwise)" if choice else ""
     progress().note_once(f"{path}: {kind}, read as {read}{hint}")
 
 
@@ -205,7 +205,7 @@ def _named(
     if table is not None:
         if len(table.columns) != len(columns):
             message = f"it has {len(table.columns)} columns ({', '.join(table.columns)}),"
-            raise UsageError(f"{path}: {message} but --columns names {len(columns)}.")
+            raise UsageError(f"{path}: {message} but {worded('columns')} names {len(columns)}.")
         table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
         frame = _scored(path, table, repeats)
         return Columns(
@@ -226,7 +226,7 @@ def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFr
         ranks_alone = "score" not in table.columns and "rank" in table.columns
         frame = rows_of(table, ("rank",) if ranks_alone else SCORE, "run")
     except UsageError as error:
-        hint = "Name the columns, in order: --columns qid,docno,score."
+        hint = f"Name the columns, in order: {worded('columns', 'qid,docno,score')}."
         raise InputError(error.what, path=path, hint=hint) from error
     frame = frame.with_columns(pl.last().cast(pl.Float64, strict=False))
     numbers = frame.to_series(2)

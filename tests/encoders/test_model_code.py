@@ -63,9 +63,9 @@ HOW = EncodingSettings(pooling="mean", similarity="dot")
 
 def test_code_is_not_run_unless_it_is_allowed(twice, marker):
     source = encoder_source(str(twice), encoding=HOW)
-    with pytest.raises(InputError, match="--allow-code"):
+    with pytest.raises(InputError, match="allow_code"):
         DualEncoder.load(source)
-    with pytest.raises(InputError, match="--allow-code"):
+    with pytest.raises(InputError, match="allow_code"):
         DualEncoder.load(encoder_source(str(as_encoder(twice, twice.parent / "st"))))
     assert not marker.exists()
 
@@ -84,9 +84,9 @@ def test_allowed_code_computes_as_in_sentence_transformers(saved, twice, tiny, m
     assert marker.exists()
     peer = SentenceTransformer(str(folder), device="cpu", trust_remote_code=True)
     np.testing.assert_allclose(found, peer.encode(TEXTS), atol=1e-5)
-    assert "the model's own code (allowed by --allow-code)" in described(source)
+    assert "the model's own code (allowed by the user)" in described(source)
     identity = source.query.identity()
-    with pytest.raises(InputError, match="--allow-code"):
+    with pytest.raises(InputError, match="allow_code"):
         before.query.identity()
     code = folder / "modeling_twice.py"
     code.write_text(code.read_text().replace("2 *", "3 *"))
@@ -103,7 +103,7 @@ def test_the_three_doors(twice, marker, capsys):
     assert "--allow-code" in capsys.readouterr().err
     assert not marker.exists()
     assert main(["index", str(corpus), *how, "--allow-code"]) == 0
-    assert "own code (allowed by --allow-code)" in capsys.readouterr().err
+    assert "own code (allowed by the user)" in capsys.readouterr().err
     assert main(["search", "idx", "the cat"]) == 3
     assert main(["search", "idx", "the cat", "--allow-code"]) == 0
     (twice.parent / "t.tsv").write_text("q1\tthe cat\n")
@@ -117,7 +117,7 @@ measures: [RR]
 """
     file = twice.parent / "x.yaml"
     file.write_text(text.format(twice))
-    with pytest.raises(InputError, match="--allow-code"):
+    with pytest.raises(InputError, match="allow_code"):
         ad.experiment(file)
     assert ad.experiment(file, allow_code=True).table.to_polars()["system"].to_list() == ["D"]
 

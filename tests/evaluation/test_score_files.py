@@ -322,7 +322,7 @@ def test_what_does_not_show_its_order_is_asked_for(tmp_path: Path) -> None:
     path.write_text(autojudge("rag4reports", mean=False))
     with pytest.raises(InputError, match="may be run, topic, measure") as error:
         read_scores(path, "board")
-    assert "--score-columns" in str(error.value.hint)
+    assert "score_columns" in str(error.value.hint)
     assert read_scores(path, "board", by="rag4reports").systems == ("r1", "r2")
     path.write_text("r1 t1 GRADE 0.5\nr1 t2 GRADE\n")
     with pytest.raises(InputError, match="3 columns") as error:

@@ -186,5 +186,5 @@ def test_an_index_analysed_by_another_lucene_is_refused(tmp_path: Path, monkeypa
         build_memory_index(ListCorpus({"a": "Haus"}), tmp_path / language, own)
     monkeypatch.setattr(jvm, "lucene_version", lambda: 11)
     assert len(MemoryIndex(tmp_path / "en")) == 1
-    with pytest.raises(ArtifactError, match="--rebuild"):
+    with pytest.raises(ArtifactError, match="rebuild=True"):
         MemoryIndex(tmp_path / "de")

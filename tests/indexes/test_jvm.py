@@ -188,4 +188,4 @@ def test_what_java_throws_is_explained(name, text, kind, told, tmp_path):
     with pytest.raises(kind, match=told) as caught, jvm.translated(tmp_path):
         raise thrown(text)
     assert caught.value.path == tmp_path
-    assert ("--rebuild" in caught.value.hint) == (kind is ArtifactError)
+    assert ("rebuild=True" in caught.value.hint) == (kind is ArtifactError)

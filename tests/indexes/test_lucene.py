@@ -179,7 +179,7 @@ class TestFaults:
         version = content.index(b"segments") + len(b"segments")
         content[version : version + 4] = (1).to_bytes(4, "big")
         segments.write_bytes(bytes(content))
-        with pytest.raises(ArtifactError, match="--rebuild"):
+        with pytest.raises(ArtifactError, match="rebuild=True"):
             LuceneIndex(tmp_path / "index")
 
 

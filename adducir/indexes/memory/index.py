@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import ArtifactError, UsageError
+from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, open_artifact, refuse_replaced
 from adducir.core.processes import in_threads
 from adducir.indexes.arrays import Array, damaged
@@ -45,7 +45,7 @@ class MemoryIndex(Index):
             raise ArtifactError(
                 "this memory index was built by another version of Adducir.",
                 path=Path(path),
-                hint="Build it again with 'adducir index --rebuild'.",
+                hint=f"Build it again ({worded('rebuild', 'true')}).",
             )
         super().__init__(Path(path), manifest)
         recheck = partial(refuse_replaced, self.path, manifest)

@@ -18,8 +18,8 @@ from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.planning import reads
-from adducir.core.recipe import Recipe, Several, as_tuple, validated
-from adducir.core.texts import same_text
+from adducir.core.recipe import Recipe, Several, as_tuple, in_words, validated
+from adducir.core.texts import same_text, sentence
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
 from adducir.experiments.sections import Name, Planner, Seeds, file_name
@@ -51,10 +51,9 @@ def changed(selection: Recipe, changes: Mapping[str, str]) -> Recipe:
     selection_, errors = validated(type(selection), {**selection.model_dump(), **changes})
     if selection_ is None:
         keys = ", ".join(type(selection).model_fields)
-        message = "; ".join(
-            f"--set {'.'.join(map(str, error.path))}: {error.what}" for error in errors
+        raise UsageError(
+            sentence("; ".join(map(in_words, errors))), hint=f"This model has: {keys}."
         )
-        raise UsageError(f"{message}.", hint=f"This model has: {keys}.")
     return selection_
 
 

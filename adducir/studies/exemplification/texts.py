@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import COMPRESSED, read_pieces
 from adducir.core.json_lines import WHOLE, is_json, json_objects, read_objects
 from adducir.studies.books import TEXT_ENDINGS, body_bounds, files_in, read_plain, stem_of
@@ -87,14 +87,14 @@ def _format_of(path: Path) -> str:
     raise InputError(
         "neither its name nor its content shows the format.",
         path=path,
-        hint="Name its format with --format; books are named .txt.",
+        hint=f"Name its format: {worded('format')}; books are named .txt.",
     )
 
 
 def _records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     if next(read_pieces(path), "").lstrip().startswith("["):
         return read_objects(path)
-    return json_objects(path, f"{WHOLE} Books are named .txt, or take --format book.")
+    return json_objects(path, f"{WHOLE} Books are named .txt, or take {worded('format', 'book')}.")
 
 
 def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[int, SourceText]]:
@@ -109,7 +109,7 @@ def _answers_in(path: Path, form: str, skipped: Counter[str]) -> Iterator[tuple[
                 f"this record is not in the format {form}: {message}.",
                 path=path,
                 line=line,
-                hint="Choose one with --format; docs/studies/exemplification.md lists them.",
+                hint=f"Choose one: {worded('format')}; docs/studies/exemplification.md lists them.",
             ) from error
         records, answered = records + 1, answered + ("output" in record)
         for name, content in answers:

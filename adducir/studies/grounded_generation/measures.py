@@ -29,7 +29,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.rouge import rouge_l
 from adducir.evaluation.scores import Scores
@@ -167,7 +167,8 @@ def _grounded(
             named = f": there is no {output.docno!r}" if output.docno else ""
             raise InputError(
                 f"the passage of an output for {reference.id!r} is not known{named}.",
-                hint="Give each output its 'passage', or its 'docno' and the corpus (--corpus).",
+                hint="Give each output its 'passage', or its 'docno' and the corpus "
+                f"({worded('corpus')}).",
             )
         excluded = words.union(words_of(reference.input))
         return [f1(output.text, passage), f1(output.text, passage, excluded)]

@@ -275,7 +275,7 @@ def test_what_is_not_a_book_is_not_read_as_one(tmp_path):
         assert text.content.startswith(opening)
     with pytest.raises(InputError) as caught:
         read_as(tmp_path, "a.csv", b"For example, this.")
-    assert "--format" in caught.value.hint
+    assert "`format`" in caught.value.hint
     assert len(read_as(tmp_path, "a.csv", b"For example, this.", "book")) == 1
 
 
