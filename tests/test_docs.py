@@ -403,13 +403,16 @@ def test_the_term_weights_of_the_readme(
 
 @pytest.mark.parametrize(
     "name",
-    ["README.md", "docs/coming-from.md", "docs/python.md", "docs/spans.md", "docs/statistics.md"],
+    [
+        "README.md",
+        *(f"docs/{page}.md" for page in ["api", "coming-from", "python", "spans", "statistics"]),
+    ],
 )
 def test_python_lines_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = "\n".join(blocks(name, "python"))
+    lines = "\n".join(blocks(f"{name}.md", "python"))
     exec(compile(lines, name, "exec"), {"__name__": "__main__"})
     stated = re.findall(r"print\(.*\)  # ([\d.]+)$", lines, re.M)
     assert set(stated) <= set(capsys.readouterr().out.split())

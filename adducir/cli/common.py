@@ -3,20 +3,27 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.recipe import Recipe
 from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
+
+if TYPE_CHECKING:
+    from adducir.core.executors import Execution
+    from adducir.judges.answers import Answering
+    from adducir.models.running import Running
 
 T = TypeVar("T")
 METADATA_ENDING = ".ir-metadata.yml"
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet")
 FOLDER = Writes("folder")
+LLM = "The language model's file, or the folder or GGUF file with its weights."
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 
@@ -162,3 +169,63 @@ def add_figures(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
         message = f"{path} repeats figures of {min(twice)} from an earlier file."
         raise UsageError(message, hint="Give every system or judge a unique name.")
     figures |= more
+
+
+class Asking(Recipe):
+    """Where a language model's answers are kept, and whether it is asked at all."""
+
+    cache: Path | None = option(
+        "The file with all answers.",
+        default=None,
+        shown="the model's, or answers.sqlite beside the output",
+        rare=True,
+        flag=True,
+    )
+    offline: bool = option("Use the cache alone.", default=False, rare=True, flag=True)
+    dry_run: bool = option(
+        "Say what asking would take, and stop.", default=False, rare=True, flag=True
+    )
+
+    def answering(self) -> "Answering":
+        from adducir.judges.answers import Answering
+
+        return Answering(self.cache, self.offline, dry=self.dry_run)
+
+
+class Workers(Recipe):
+    """Who computes chunks; it does not affect the result."""
+
+    workers: int = option("Parallel processes, such as one per core or GPU.", default=1, ge=1)
+    ray: str | None = option(
+        "Work on a Ray cluster: 'auto' or its address.", default=None, rare=True
+    )
+    slurm: str | None = option(
+        "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
+        "partition=gpu.",
+        default=None,
+        rare=True,
+    )
+
+    def execution(self) -> "Execution":
+        from adducir.core.executors import Execution
+
+        return Execution(self.workers, self.ray, self.slurm)
+
+    def running(self: Any) -> "Running":
+        """How a command's network runs: also device, threads and tokens per batch."""
+        from adducir.models.running import Running
+
+        precision: Any = getattr(self, "precision", "float32")
+        return Running(self.device, self.threads, self.batch_tokens, precision, self.execution())
+
+
+class Computing(Workers):
+    """How a network computes chunks."""
+
+    batch_tokens: int | None = option(
+        "Padded tokens per batch, which affect the last digits of figures.",
+        default=None,
+        ge=1,
+        shown="2,048 on a CPU, 16,384 on a GPU",
+        rare=True,
+    )

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.workers import Computing
+from adducir.cli.common import Computing
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe, needs

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.workers import Computing
+from adducir.cli.common import Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import needs

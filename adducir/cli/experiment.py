@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import Table, TableFormat, show_table
-from adducir.cli.workers import Computing
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import without
 from adducir.core.texts import counted
 
 if TYPE_CHECKING:
     from adducir.experiments.experiment import ExperimentPlan
+
+from adducir.cli.common import Computing
 
 RUN = without("dry_run")
 

@@ -8,7 +8,6 @@ from pydantic import create_model, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
@@ -18,6 +17,9 @@ from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
     from adducir.core.manifests import Manifest
+
+
+from adducir.cli.common import Computing
 
 
 def _options() -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
+from adducir.cli.common import LLM, Asking
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without

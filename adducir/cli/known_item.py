@@ -11,9 +11,9 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.common import Computing
 from adducir.cli.console import near, note, open_progress
 from adducir.cli.tabled import Tabled, digests
-from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 

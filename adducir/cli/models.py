@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.workers import Computing
+from adducir.cli.common import Computing
 from adducir.core.errors import UsageError
 from adducir.core.planning import planning
 from adducir.core.recipe import Needs, Recipe, needs, without

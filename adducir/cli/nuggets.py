@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
@@ -23,6 +22,8 @@ from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.nuggets import Assigned, Bank, Nugget
+
+from adducir.cli.common import LLM, Asking
 
 LINES = Writes("file", (".jsonl",))
 OWN_PROMPTS = option(

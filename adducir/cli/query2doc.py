@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.asking import LLM, Asking
 from adducir.cli.command import Writes, option
+from adducir.cli.common import LLM, Asking
 from adducir.corpora.reading import QueryReading
 
 

@@ -4,10 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.asking import Asking
 from adducir.cli.command import option
+from adducir.cli.common import Asking, Computing
 from adducir.cli.texts import TextSources
-from adducir.cli.workers import Computing
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading, QueryReading

@@ -132,13 +132,9 @@ class Family(Generic[K]):
         return kinds
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
-        kind, settings = cast("type[Recipe]", self.kind(name)), dict(hyperparameters or {})
-        for key in settings:
-            if key not in kind.model_fields:
-                wrong = errors_at(((key,), _unknown(kind, name, key)))
-                raise UsageError(sentence(told(wrong)))
+        kind = cast("type[Recipe]", self.kind(name))
         try:
-            return cast("K", kind.model_validate(settings))
+            return cast("K", recipe_of(kind, name, hyperparameters or {}))
         except ValidationError as error:
             raise UsageError(sentence(f"{name}: {told(error)}")) from error
 
@@ -206,7 +202,7 @@ def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
     return cast("K", cast("type[Recipe]", kind).model_validate(dict(value)))
 
 
-def hyperparameters(
+def recipe_of(
     kind: type[R], name: str, stated: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
     if unknown := [key for key in stated if key not in kind.model_fields]:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
 from numbers import Integral
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adducir.core.errors import UsageError
 
@@ -91,7 +91,7 @@ def refuse_text(values: object, subject: str) -> None:
         raise refused(values, subject, "a list")
 
 
-def refuse_unless(value: object, kind: type, subject: str, expected: str) -> None:
+def refuse_unless(value: object, kind: Any, subject: str, expected: str) -> None:
     if not isinstance(value, kind):
         raise refused(value, subject, expected)
 
@@ -111,8 +111,7 @@ def refused(value: object, subject: str, expected: str) -> UsageError:
 
 
 def refuse_unless_path(value: object, subject: str) -> None:
-    if not isinstance(value, str | os.PathLike):
-        raise refused(value, subject, "a text or a path")
+    refuse_unless(value, str | os.PathLike, subject, "a text or a path")
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field, ValidationError
 
 from adducir.core.recipe import KeyPath, Recipe, errors_at, errors_of, no_effect
-from adducir.core.registry import Family, hyperparameters, keys_of
+from adducir.core.registry import Family, keys_of, recipe_of
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.runs.kinds import FOLD, FoldName
 
@@ -99,7 +99,7 @@ def _made(
         if idle := [key for key in unknown if key in known]:
             raise errors_at(*(((key,), no_effect(f"on the model {kind}")) for key in idle))
     try:
-        return hyperparameters(family.kind(kind), kind, stated, others)
+        return recipe_of(family.kind(kind), kind, stated, others)
     except ValidationError as error:
         problems = errors_of(error, stated, family.kind(kind))
         raise errors_at(*(((*place, *each.path), each.what) for each in problems)) from error

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, Field, PlainSerializer
 
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import Kind, errors_at
-from adducir.core.registry import Family, hyperparameters
+from adducir.core.registry import Family, recipe_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -232,7 +232,7 @@ def _chosen(value: Any) -> Any:
     except AdducirError as error:
         message = error.paragraph().rstrip(".")
         raise (ValueError(message) if value is name else errors_at((("kind",), message))) from error
-    return hyperparameters(kind, name, {k: v for k, v in stated.items() if k != "kind"}, ("kind",))
+    return recipe_of(kind, name, {k: v for k, v in stated.items() if k != "kind"}, ("kind",))
 
 
 LossKey = Annotated[

@@ -11,7 +11,7 @@ from every_command import COMMANDS, load_command
 from adducir.cli import common
 from adducir.cli.app import main
 from adducir.cli.command import Command, Writes, build_command, option, options_of, rare_fields
-from adducir.cli.workers import Workers
+from adducir.cli.common import Workers
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
 from adducir.runs.fusion import FUSION

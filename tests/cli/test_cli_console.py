@@ -138,6 +138,7 @@ def test_no_control_character_of_a_file_reaches_the_terminal(files):
         ("check", "a.run", f"b{EVIL}.run"),
         ("evaluate", "a.run", "--qrels", "q.txt", "-m", "P@1", "--per-topic"),
         ("fuse", "a.run", f"b{EVIL}.run", "-o", "out.run"),
+        ("fuse", "a.run", f"b{EVIL}.run", "-o", "-"),
         ("--debug", "evaluate", f"no{EVIL}file", "--qrels", "q.txt"),
     )
     code = f"""

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import pty
 import stat
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from plugin_package import install
 from adducir.cli.app import main
 from adducir.core.errors import ArtifactError, InputError, machine_error, sorted_error
 from adducir.core.files import scratch_folder
-from adducir.core.json_lines import json_value, read_objects
 
 RUN, QRELS = "1 Q0 d1 1 9 a\n1 Q0 d2 2 8 a\n2 Q0 d3 1 7 a\n", "1 0 d1 1\n2 0 d3 1\n"
 
@@ -73,19 +71,6 @@ def test_help_whose_reader_is_gone_ends_like_every_other_output(folder, words):
         assert process.wait() == 141
 
 
-def test_a_run_on_a_terminal_has_no_control_characters(folder):
-    Path("a.trec").write_text("1 Q0 a\x1b[2Jb 1 9 a\n1 Q0 \u202ec\x7f 2 8 a\n", encoding="utf-8")
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "adducir", "fuse", "a.trec", "a.trec", "-o", "-"]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
-        os.close(theirs)
-        shown = os.read(ours, 10000)
-    assert process.returncode == 0
-    assert b"a\\x1b[2Jb" in shown
-    assert not {b"\x1b", b"\x7f", "\u202e".encode()} & {shown[n : n + 1] for n in range(len(shown))}
-    assert "\u202e".encode() not in shown
-
-
 @pytest.mark.parametrize("form", ["terminal", "json"])
 def test_names_that_are_not_utf_8(folder, form, capfd):
     name = os.fsdecode(b"b\xff.trec")
@@ -101,22 +86,6 @@ def test_names_that_are_not_utf_8(folder, form, capfd):
     assert main(["index", "c.jsonl", "-o", place, "--engine", "memory"]) == 0
     assert main(["search", "-i", place, "--query", "cats"]) == 0
     assert main(["search", "-i", place, "--query", os.fsdecode(b"cats \xff")]) == 2
-
-
-def test_json_is_one_dialect_in_lines_and_in_arrays(tmp_path):
-    path, large = tmp_path / "a.json", 123456789012345678901234567890
-    path.write_text(json.dumps([{"a": [large], "b": 1e300}]))
-    line = json_value(json.dumps({"a": [large], "b": 1e300}), path)
-    ((_, whole),) = read_objects(path)
-    assert whole == line == {"a": [large], "b": 1e300}
-    for text in ('{"a": NaN}', '{"a": "\\ud83d"}', '{"\\udc00": 1}', '{"a": -Infinity}'):
-        path.write_text(f"[{text}]")
-        for act in (lambda: list(read_objects(path)), lambda text=text: json_value(text, path, 1)):
-            with pytest.raises(InputError) as caught:
-                act()
-            assert caught.value.line == 1
-    path.write_text('[{"a": "\\ud83d\\ude00"}]')
-    assert list(read_objects(path)) == [(1, {"a": "\U0001f600"})]
 
 
 def test_scratch_folders_of_killed_processes_are_removed(tmp_path):

@@ -1,4 +1,4 @@
-"""Builds killed with SIGKILL, and several processes at one artifact, for real."""
+"""Artifacts and results killed anywhere with SIGKILL, and several processes at one artifact."""
 
 import signal
 import subprocess
@@ -7,124 +7,104 @@ from pathlib import Path
 
 import pytest
 
-from adducir.core.artifacts import build
-from adducir.core.manifests import changes, read_manifest
+from adducir.core.artifacts import build, publishing_results
+from adducir.core.manifests import MANIFEST, changes, read_manifest
 
-# A build of 30 files. With a point to stop at, it says so there and sleeps.
-CHILD = """
-import sys, time
+NAMES = ("table.txt", "table.csv", "report.html")
+
+# Makes three files, and is killed at the n-th thing that it does to the file system.
+CHILD = f"""
+import os, signal, sys
 from pathlib import Path
-from adducir.core import artifacts
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_core_kills import make
 
-path, version, stop = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+EVENTS = {{"os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.chmod",
+           "shutil.rmtree", "shutil.copystat", "open"}}
+last, seen = int(sys.argv[4]), 0
 
-def reached(point):
-    if point == stop:
-        print("reached", flush=True)
-        time.sleep(600)
+def count(event, arguments):
+    global seen
+    if event in EVENTS and not (event == "open" and arguments[1] in ("r", "rb")):
+        seen += 1
+        if seen == last:
+            os.kill(os.getpid(), signal.SIGKILL)
 
-def before(module, name, point):
-    real = getattr(module, name)
-    def call(*arguments, **options):
-        reached(point)
-        return real(*arguments, **options)
-    setattr(module, name, call)
-
-before(artifacts, "give_default_rights", "made")
-before(artifacts.json, "dump", "unwritten")
-before(artifacts, "remove_parts", "published")
-rename = Path.rename
-def renamed(self, target):
-    if ".building-" in str(self):
-        reached("written")
-    result = rename(self, target)
-    if ".old-" in str(target):
-        reached("aside")
-    return result
-Path.rename = renamed
-
-def make(folder):
-    with open(path.parent / "calls", "a") as calls:
-        calls.write("made\\n")
-    for number in range(30):
-        (folder / f"{number}.txt").write_text(f"{version} " * 1000)
-        if number == 15:
-            reached("half")
-        time.sleep(0.002)
-    return {"files": 30}
-
-print("started", flush=True)
-artifacts.build(path, kind="toy", recipe={}, inputs={}, builder_version=version, make=make)
-print("done", flush=True)
+sys.addaudithook(count)
+print(make(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))
 """
 
 
-def start(path: Path, version: int, stop: str = "") -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(path), str(version), stop],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def make(kind: str, path: Path, text: str) -> int:
+    """Make an artifact or results of three files with a text; how often they were filled."""
+    filled = 0
+
+    def fill(folder: Path) -> dict[str, int]:
+        nonlocal filled
+        filled += 1
+        for name in NAMES:
+            (folder / name).write_text(text)
+        return {"files": len(NAMES)}
+
+    if kind == "results":
+        with publishing_results(path) as folder:
+            fill(folder)
+    else:
+        build(path, kind="toy", recipe={"text": text}, inputs={}, builder_version=1, make=fill)
+    return filled
 
 
-def kill(child: subprocess.Popen[str]) -> None:
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    assert child.stdout is not None
-    child.stdout.close()
+def started(kind: str, path: Path, text: str, last: int = 0) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", CHILD, kind, str(path), text, str(last)]
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def finish(path: Path, version: int, *, is_there: bool = False) -> None:
-    """Build in this process, unless it is there, to an artifact that is whole and alone."""
-
-    def make(folder: Path) -> dict[str, int]:
-        assert not is_there
-        for number in range(30):
-            (folder / f"{number}.txt").write_text(f"{version} " * 1000)
-        return {"files": 30}
-
-    manifest = build(path, kind="toy", recipe={}, inputs={}, builder_version=version, make=make)
-    assert manifest.builder_version == version
-    check_whole(path, version)
-    left = {each.name for each in path.parent.iterdir()} - {"calls", f".{path.name}.lock"}
-    assert left == {path.name}
-
-
-def check_whole(path: Path, version: int) -> None:
-    assert not changes(path, read_manifest(path))
-    assert len(read_manifest(path).files) == 30
-    assert (path / "29.txt").read_text() == f"{version} " * 1000
-
-
-POINTS = ["half", "made", "unwritten", "written", "published"]
+def texts(path: Path) -> set[str]:
+    assert changes(path, read_manifest(path)) == {}
+    assert {name for name in NAMES if (path / name).is_file()} == {*NAMES}
+    return {(path / name).read_text() for name in NAMES}
 
 
 @pytest.mark.parametrize(
-    ("stop", "is_replacing"),
-    [*((point, False) for point in POINTS), *((point, True) for point in [*POINTS, "aside"])],
+    ("kind", "is_replacing"), [("artifact", False), ("artifact", True), ("results", True)]
 )
-def test_killed_at_a_point(tmp_path: Path, stop: str, is_replacing: bool) -> None:
-    path = tmp_path / "toy"
-    if is_replacing:
-        finish(path, 1)
-    child = start(path, 2, stop)
-    assert child.stdout is not None
-    assert [child.stdout.readline() for _ in range(2)] == ["started\n", "reached\n"]
-    kill(child)
-    if stop == "published":
-        check_whole(path, 2)
-    elif is_replacing and stop not in ("written", "aside"):
-        check_whole(path, 1)
-    else:
-        assert not path.exists()
-    finish(path, 2, is_there=stop in ("published", "aside"))
+def test_killed_anywhere_everything_is_old_or_new(
+    tmp_path: Path, kind: str, is_replacing: bool
+) -> None:
+    """Whatever a kill leaves is finished by the next call, and made again only if it must be."""
+    last, kills = 1, 0
+    while True:
+        path = tmp_path / str(last) / "demo"
+        path.parent.mkdir()
+        if is_replacing:
+            make(kind, path, "old")
+        if kind == "results":
+            (path / "notes.md").write_text("mine")
+            (path / "tuning" / "own").mkdir(parents=True)
+            (path / "tuning" / "own" / "grid.csv").write_text("grid")
+        child = started(kind, path, "new", last)
+        _, errors = child.communicate(timeout=60)
+        assert child.returncode in (0, -signal.SIGKILL), errors
+        if child.returncode == 0:
+            break
+        kills += 1
+        if path.exists():  # it is missing between two renames
+            assert texts(path) in ([{"old"}, {"new"}] if is_replacing else [{"new"}])
+        whole = path if path.exists() else next(path.parent.glob(".demo.building-*"), path)
+        is_whole = (whole / MANIFEST).is_file() and texts(whole) == {"new"}
+        assert make(kind, path, "new") == (kind == "results" or not is_whole)
+        assert texts(path) == {"new"}
+        assert {file.name for file in path.parent.iterdir()} == {"demo", ".demo.lock"}
+        if kind == "results":
+            assert (path / "notes.md").read_text() == "mine"
+            assert (path / "tuning" / "own" / "grid.csv").read_text() == "grid"
+        last += 4
+    assert texts(path) == {"new"}
+    assert kills > 5
 
 
-def test_two_processes_build_it_once(tmp_path: Path) -> None:
-    path = tmp_path / "toy"
-    children = [start(path, 1) for _ in range(3)]
+def test_several_processes_build_it_once(tmp_path: Path) -> None:
+    children = [started("artifact", tmp_path / "toy", "new") for _ in range(3)]
     outputs = [child.communicate(timeout=60)[0] for child in children]
-    assert outputs == ["started\ndone\n"] * 3
-    assert [child.returncode for child in children] == [0] * 3
-    assert (tmp_path / "calls").read_text() == "made\n"
-    check_whole(path, 1)
+    assert sorted(outputs) == ["0\n", "0\n", "1\n"]
+    assert texts(tmp_path / "toy") == {"new"}

@@ -141,19 +141,15 @@ def _streams(folder: Path) -> Iterator[dict[str, Path]]:
                 os.close(descriptor)
 
 
-def _adducir() -> None:
-    runpy.run_module("adducir", run_name="__main__")
-
-
-def here(words: list[str], folder: Path, given: Any = None, run: Any = _adducir) -> Done:
-    """Run the program, or a function, in this process as one of its own in a folder."""
+def here(words: list[str], folder: Path, given: Any = None) -> Done:
+    """Run the program in this process as one of its own in a folder."""
     argv, place, kept = sys.argv, Path.cwd(), sys.stdin
     code: Any = 0
     with _streams(folder.parent) as paths:
         sys.argv, sys.stdin = ["adducir", *words], given
         os.chdir(folder)
         try:
-            run()
+            runpy.run_module("adducir", run_name="__main__")
         except SystemExit as end:
             code = end.code or 0
         finally:

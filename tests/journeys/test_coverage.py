@@ -2,13 +2,10 @@
 
 import re
 from itertools import pairwise
-from pathlib import Path
 
-import journey_render
 import pytest
 from journey_runner import HERE, all_journeys, here, read
 
-DOCS = HERE.parents[1] / "docs"
 WITHOUT = {
     "--device": "decides where networks run; other devices are not at hand",
     "--workers": "what is made does not depend on it",
@@ -111,24 +108,7 @@ def test_no_reason_is_given_for_what_is_not_there(options: dict[str, list[set[st
     assert typed()["evaluate"] >= TESTS
 
 
-def test_the_api_page_runs(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """The examples of docs/api.md, one after the other, and the numbers that they print."""
-    text = (DOCS / "api.md").read_text(encoding="utf-8")
-    page = "\n".join(re.findall(r"```python\n(.*?)```", text, re.S))
-    folder = tmp_path / "study"
-    folder.mkdir()
-    done = here([], folder, run=lambda: exec(page, {"__name__": "__main__"}))
-    stated = re.findall(r"print\(.*\)  # ([\d.]+)$", page, re.M)
-    assert set(stated) <= set(done.out.split())
-    lines = [journey_render.numbers(line) for line in done.out.splitlines()[:-1]]
-    told = "\n".join(line for line in lines if line) + "\n"
-    golden = HERE / "golden" / "api.txt"
-    if pytestconfig.getoption("--regenerate", default=False):
-        golden.write_text(told, encoding="utf-8")
-    assert golden.read_text(encoding="utf-8") == told
-
-
 def test_no_golden_file_is_left_over() -> None:
-    names = {f"{journey.name}.txt" for journey in all_journeys()} | {"api.txt"}
+    names = {f"{journey.name}.txt" for journey in all_journeys()}
     assert {path.name for path in (HERE / "golden").iterdir()} == names
     assert sum(path.stat().st_size for path in (HERE / "golden").iterdir()) < 1_500_000

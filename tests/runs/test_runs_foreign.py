@@ -79,7 +79,7 @@ def test_three_columns_are_ranks_only_if_they_count_from_1(write, lines, read, b
 
 def test_ranks_from_0_fit_two_readings_and_are_asked_for(write):
     path = write("1\ta\t0\n1\tb\t1\n2\tc\t0\n")
-    with pytest.raises(InputError, match="'rank'.* or .*'score'"):
+    with pytest.raises(InputError, match=r"'rank'.* or .*'score'"):
         read_run(path)
     assert ranking(path, columns=("qid", "docno", "rank"))[0][:2] == ABC[:2]
     (finding,) = check([path])

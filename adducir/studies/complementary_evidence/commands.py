@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.common import Computing
 from adducir.cli.console import note, open_progress
 from adducir.cli.tabled import Tabled, digests
-from adducir.cli.workers import Computing
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.recipe import Recipe, without
 from adducir.corpora.reading import DocnoReading
