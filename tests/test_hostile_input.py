@@ -65,10 +65,6 @@ def _folds(path: Path) -> object:
     )
 
 
-def _check(path: Path) -> object:
-    return check([path])
-
-
 def _by(reader: CorpusFormat) -> Callable[[Path], Iterable[Any]]:
     return lambda path: reader.read(path, None, path.parent)
 

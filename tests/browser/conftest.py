@@ -3,6 +3,7 @@
 import importlib.util
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -60,19 +61,26 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
-    contexts = []
+def open_file(browser: Any) -> Iterator[Callable[..., Opened]]:
+    """Opens a page in a context of its own, so that what it keeps stays there."""
+    with ExitStack() as contexts:
 
+        def opener(file: Path, **window: Any) -> Opened:
+            context = contexts.enter_context(browser.new_context(**window))
+            return Opened(context.new_page(), file)
+
+        yield opener
+
+
+@pytest.fixture
+def opened(open_file: Callable[..., Opened], tmp_path: Path) -> Callable[..., Opened]:
     def open_table(table: ResultTable, **window: Any) -> Opened:
-        file = tmp_path / f"report-{len(contexts)}.html"
+        file = tmp_path / f"report-{len([*tmp_path.iterdir()])}.html"
         file.write_text(render(table, "html"), encoding="utf-8")
         window.setdefault("viewport", {"width": 1280, "height": 900})
-        contexts.append(browser.new_context(**window))
-        return Opened(contexts[-1].new_page(), file)
+        return open_file(file, **window)
 
-    yield open_table
-    for context in contexts:
-        context.close()
+    return open_table
 
 
 @pytest.fixture(scope="session")

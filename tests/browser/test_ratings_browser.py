@@ -17,21 +17,17 @@ DOCUMENTS = 200
 
 
 @pytest.fixture
-def rating(browser, tmp_path):
-    """Opens the page of a sheet, in one context, so that what it keeps stays there."""
-    contexts = []
+def rating(open_file, tmp_path):
+    """Opens the page of a sheet."""
 
-    def open_sheet(rows, choices=None, question=None, **window) -> Opened:
+    def open_sheet(rows, **window) -> Opened:
         sheet = tmp_path / "people.csv"
         with sheet.open("w", newline="") as file:
             csv.writer(file).writerows(rows)
-        page_for(sheet, choices, question, "people").write(tmp_path / "people.html")
-        contexts.append(browser.new_context(accept_downloads=True, **window))
-        return Opened(contexts[-1].new_page(), tmp_path / "people.html")
+        page_for(sheet, None, None, "people").write(tmp_path / "people.html")
+        return open_file(tmp_path / "people.html", accept_downloads=True, **window)
 
-    yield open_sheet
-    for context in contexts:
-        context.close()
+    return open_sheet
 
 
 def sheet_rows(count):

@@ -10,7 +10,7 @@ from every_command import COMMANDS, load_command
 
 from adducir.cli import common
 from adducir.cli.app import main
-from adducir.cli.command import Command, Writes, build_command, option, options_of, rare_fields
+from adducir.cli.command import Writes, build_command, option, options_of, rare_fields
 from adducir.cli.common import Workers
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
@@ -152,6 +152,11 @@ def test_every_help_is_whole(name, capsys, monkeypatch):
     command = load_command(name)
     params = command.params
     _, *examples = command.epilog.split("\n\n")
+    assert examples
+    for example in examples:
+        program, *typed = shlex.split(example)
+        assert [program, *typed[: len(name.split())]] == ["adducir", *name.split()]
+        command.make_context(name, typed[len(name.split()) :])
     *lines, end = shown.split("Examples:\n")
     assert end.splitlines() == [f"  {example}" for example in examples]  # to copy, however long
     assert [line for line in "".join(lines).splitlines() if "…" in line or len(line) > 80] == []
@@ -164,23 +169,9 @@ def test_every_help_is_whole(name, capsys, monkeypatch):
     }
     assert choices <= words  # none is cut at a line's end
     assert [param.name for param in params if not param.help] == []
+    rare = " ".join(param.help for param in params if "--set" in param.opts)
+    assert [key for key in rare_fields(command.recipe) if key not in rare] == []
+    options = {param.name for param in params}
+    assert ("force" in options) == ("output" in options or name == "demo")
     own = {param.name for param in params if param.param_type_name == "option" and not param.hidden}
     assert len(own - {"set", "force"}) <= 16
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_every_example_is_right(name):
-    _, *lines = load_command(name).epilog.split("\n\n")
-    assert lines
-    for line in lines:
-        program, *words = shlex.split(line)
-        assert [program, *words[: len(name.split())]] == ["adducir", *name.split()]
-        load_command(name).make_context(name, words[len(name.split()) :])
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_rare_options_are_named_in_the_help(name):
-    command = load_command(name)
-    if isinstance(command, Command):
-        helps = " ".join(param.help for param in command.params if "--set" in param.opts)
-        assert [key for key in rare_fields(command.recipe) if key not in helps] == []

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 import pytest
-from every_command import COMMANDS, load_command
 
 from adducir.cli.app import main
 from adducir.cli.common import find_system, system_names
@@ -83,12 +82,6 @@ def test_docnos_are_never_broken(folder, capsys, monkeypatch, runs):
     indexed()
     adducir("search", "indexes/own", "cats")
     assert long in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("name", list(COMMANDS))
-def test_every_command_that_writes_knows_force(name):
-    options = [param.name for param in load_command(name).params]
-    assert ("force" in options) == ("output" in options or name == "demo"), options
 
 
 def test_what_is_not_of_this_kind_is_replaced_by_force_only(folder, capsys):
