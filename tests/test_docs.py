@@ -405,14 +405,14 @@ def test_the_term_weights_of_the_readme(
     "name",
     [
         "README.md",
-        *(f"docs/{page}.md" for page in ["api", "coming-from", "python", "spans", "statistics"]),
+        *(f"docs/{page}.md" for page in ("api", "coming-from", "python", "spans", "statistics")),
     ],
 )
 def test_python_lines_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lines = "\n".join(blocks(f"{name}.md", "python"))
+    lines = "\n".join(blocks(name, "python"))
     exec(compile(lines, name, "exec"), {"__name__": "__main__"})
     stated = re.findall(r"print\(.*\)  # ([\d.]+)$", lines, re.M)
     assert set(stated) <= set(capsys.readouterr().out.split())

@@ -1,6 +1,5 @@
 """Analysis: languages, in bulk as for whole texts, by both engines, and what is refused."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -172,12 +171,6 @@ def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> N
     )
     assert "мор" in one
     assert one == pytest.approx(other, rel=1e-7)
-
-
-def test_the_documents_list_every_language() -> None:
-    page = (Path(__file__).parent.parent.parent / "docs" / "indexes.md").read_text()
-    rows = re.findall(r"^\| `([\w-]+)` \| ([\w ]+) \|", page, re.MULTILINE)
-    assert rows == [(code, LANGUAGES.kind(code).label) for code in LANGUAGES]
 
 
 def test_an_index_analysed_by_another_lucene_is_refused(tmp_path: Path, monkeypatch) -> None:
