@@ -83,11 +83,10 @@ def items_of(value: Any) -> list[Any]:
     if isinstance(value, list | tuple | np.ndarray):
         return [*value]
     if isinstance(value, Mapping) and value and all(isinstance(v, list) for v in value.values()):
-        if not {*BODY, *DOCNO}.isdisjoint(value):
-            if len({len(some) for some in value.values()}) > 1:
-                return [value]
+        if {*BODY, *DOCNO}.isdisjoint(value):
+            return [*{repr(item): item for some in value.values() for item in some}.values()]
+        if len({len(some) for some in value.values()}) == 1:
             return [dict(zip(value, row, strict=True)) for row in zip(*value.values(), strict=True)]
-        return [*{repr(item): item for some in value.values() for item in some}.values()]
     return [value]
 
 
@@ -109,15 +108,3 @@ def unquoted(value: Any, *, by_ids: bool | None) -> Any:
     if re.search(r"""['"]\s+['"]""", value):
         raise ValueError("has a list without commas")
     return parsed
-
-
-def columns_hint(record: Mapping[str, Any]) -> str:
-    names = ", ".join(f"`{name}`" for name in record)
-    return (
-        f"Its columns are {names}; name those of each role with `examples.columns`. If these are "
-        "an example, not a header, set `examples.format`; judgements are named by `examples.qrels`."
-    )
-
-
-def unread(names: Sequence[str]) -> str:
-    return f"; not read: {', '.join(names)}" if names else ""

@@ -7,401 +7,440 @@ with a teacher's scores in front or without. How a file was understood is noted 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, NoReturn
-
-import numpy as np
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from adducir.core.errors import InputError
+from adducir.core.files import read_lines, suffix_of
+from adducir.core.json_lines import json_values, read_objects
 from adducir.core.many_texts import TextFile
 from adducir.core.progress import progress
 from adducir.core.texts import counted, listed, shortened
-from adducir.corpora.documents import Document, text_of
+from adducir.corpora.tables import PARQUET, TABLES, cells_of, delimiter_of, table_records
 from adducir.training.example_columns import (
     BODY,
     DOCNO,
+    HEADLESS,
     TAUGHT,
     as_whole,
-    columns_hint,
     is_id,
     is_of_ids,
     is_series,
     items_of,
     role_of,
     unquoted,
-    unread,
     with_texts,
 )
-from adducir.training.example_records import RecordFile
+from adducir.training.example_recipe import ExamplesPart
 
-Named = Literal["none", "queries", "documents", "all"]
-"""Which values of a file are ids."""
+Records = Iterator[tuple[int, Mapping[str, Any]]]
+"""Records as mappings of columns, with their lines."""
 IDS_HINT = "Set `examples.ids` to what is an id: queries, documents, all or none."
+FORMAT_HINT = f"set `examples.format` to one of {', '.join(HEADLESS)}"
+_DOCUMENTS = ("positives", "documents", "negatives")
+"""The roles of columns with documents; a file has positives or documents."""
 
 
-@dataclass(frozen=True)
-class FileExample:
-    """A record of a file: texts, or names of what has them."""
+class Candidate(NamedTuple):
+    """A document to learn from; one without a text is in the corpus."""
+
+    text: str
+    docno: str = ""
+    score: float = nan  # a teacher's
+    is_judged: bool = True
+
+
+class FileExample(NamedTuple):
+    """A record of a file."""
 
     line: int
     query: str
-    is_qid: bool
-    positives: tuple[Document, ...]
-    negatives: tuple[Document, ...]
-    scores: tuple[float, ...] = ()
+    is_qid: bool  # whether the topics have the query's text
+    positives: Sequence[Candidate]
+    negatives: Sequence[Candidate]
 
 
-class _Scored(NamedTuple):
-    docno: str
-    text: int  # its number
-    score: float
+def read_examples(
+    path: Path, part: ExamplesPart, fields: Sequence[str], qids: Collection[str] | None
+) -> Iterator[FileExample]:
+    """The examples of a file; what its columns are is decided by its first record.
 
-
-@dataclass(frozen=True, kw_only=True)
-class ExampleFile(RecordFile):
-    """A file of examples; what its columns are is decided by its first record.
-
-    Attributes:
+    Args:
+        path: The file.
+        part: What the recipe states of it.
         fields: The fields of passages to read; empty for title and text.
-        has_corpus: Whether documents may be named by docnos.
-        grade: The lowest label of a positive.
-        ids: What is named, if the file does not show it.
+        qids: What may name queries; None where nothing does.
     """
-
-    fields: tuple[str, ...] = ()
-    has_corpus: bool = False
-    grade: float = 1
-    ids: Named | None = None
-
-    def __iter__(self) -> Iterator[FileExample]:
-        """The records; a document without fields is named, and its text is in the corpus.
-
-        Pairs of a query and a document with a score are put together by query.
-        """
-        layout: _Layout | None = None
-        columns = dict[str, Any]()
-        scored: dict[tuple[str, bool], list[_Scored]] = {}
-        lines, texts = dict[tuple[str, bool], int](), TextFile()
-        for line, record in self.records():
-            is_new = any(map(role_of, record.keys() - columns))
-            if layout is None or layout.by_ids is None or is_new:
-                # What the first record lacks, such as negatives, a later one may have.
-                columns |= dict.fromkeys(record)
-                layout = self._layout(columns | dict(record), line, layout)
-            if not layout.is_graded:
-                yield layout.example(record, line)
-                continue
-            query, documents, values = layout.graded(record, line)
-            if len(documents) > 1:
-                yield layout.ranked(line, query, documents, values)
-                continue
-            lines.setdefault(query, line)
-            for document, value in zip(documents, values, strict=True):
-                scored.setdefault(query, []).append(_Scored(document.docno, len(texts), value))
-                texts.append(document.fields.get("text", ""))
-        if layout is None:
-            raise InputError("it contains no examples.", path=self.path)
-        for query, pairs in scored.items():
-            documents = [
-                Document(docno, {} if docno and not texts[number] else {"text": texts[number]})
-                for docno, number, _ in pairs
-            ]
-            yield layout.ranked(lines[query], query, documents, [value for *_, value in pairs])
-
-    def _layout(self, record: Mapping[str, Any], line: int, before: "_Layout | None") -> "_Layout":
-        named = {str(role): [*names] for role, names in (self.columns or {}).items()}
-        by_role: dict[str, list[str]] = dict(named)
-        for name in record:
-            role = role_of(name)
-            if role and role not in named and not any(name in some for some in named.values()):
-                by_role.setdefault(role, []).append(name)
-        for role, names in named.items():
-            if missing := [name for name in names if name not in record]:
-                self.fail(
-                    line,
-                    f"`examples.columns.{role}` names {missing[0]!r}, which is absent.",
-                    columns_hint(record),
-                )
-        # A passage that holds the answer, or is named positive, says more than other columns.
-        for better, other in (("positives", "answers"), ("documents", "answers")):
-            if better in by_role:
-                by_role.pop(other, None)
-        if "answers" in by_role:
-            by_role["positives"] = by_role.pop("answers")
-        if "positives" in by_role:
-            by_role.pop("documents", None)
-        for role, names in by_role.items():
-            if role in ("positives", "negatives", "documents") and role not in named:
-                by_role[role] = names = with_texts(names)
-            if role not in ("negatives", *named) and len(names) > 1 and not is_series(names):
-                both = listed([f"`{name}`" for name in names])
-                self.fail(
-                    line,
-                    f"{both} may all be the {role.replace('_', ' ')}.",
-                    f"Choose with `examples.columns`, such as {{{role}: {names[0]}}}.",
-                )
-        layout = _Layout(self, by_role)
-        if before is None:
-            layout = layout.checked(record, line)
-        elif layout.is_graded == before.is_graded or before.by_ids is None:
-            by_ids = (
-                layout.names_documents(record, line) if before.by_ids is None else before.by_ids
-            )
-            layout = replace(layout, by_ids=by_ids, by_qids=before.by_qids)
-        else:
-            shown = listed([f"`{name}`" for name in record])
-            self.fail(line, f"its columns, {shown}, are read otherwise than those before.")
-        others = [name for name in record if not any(name in some for some in by_role.values())]
-        others += layout.unread_scores(record, line)
-        progress().note_once(f"{self.path}: {layout.described(record, line)}{unread(others)}")
-        return layout
+    return _Reader(path, part, fields, qids).examples()
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """Which columns of a file's records have which role."""
+@dataclass
+class _Reader:
+    """What is known of a file's columns, and the record that is being read."""
 
-    file: ExampleFile
-    by_role: Mapping[str, list[str]]
+    path: Path
+    part: ExamplesPart
+    fields: Sequence[str]
+    qids: Collection[str] | None
+    roles: dict[str, list[str]] = field(default_factory=dict)  # the columns of each role
     by_ids: bool | None = None  # whether documents are named; None before there is one
     by_qids: bool = False  # whether queries are
+    line: int = 1
+    record: Mapping[str, Any] = field(default_factory=dict)
 
-    def checked(self, record: Mapping[str, Any], line: int) -> "_Layout":
-        """The layout, which also knows whether the first record names its documents."""
-        roles = self.by_role
-        if "query" not in roles and "query_id" not in roles:
-            self.file.fail(line, "it lacks a query.", columns_hint(record))
-        if "query" not in roles and self.file.qids is None:
-            self.file.fail(
-                line,
-                f"it names queries by `{roles['query_id'][0]}`.",
-                "Name the file with their texts: `examples.topics`.",
-            )
-        if not {"positives", "documents"} & roles.keys():
-            self.file.fail(line, "it lacks positives or documents.", columns_hint(record))
-        by_ids, by_qids = self.names_documents(record, line), self._names_queries(record, line)
-        return replace(self, by_ids=by_ids, by_qids=by_qids)
+    def fail(self, message: str, hint: str | None = None) -> NoReturn:
+        raise InputError(message, path=self.path, line=self.line, hint=hint)
 
-    def names_documents(self, record: Mapping[str, Any], line: int) -> bool | None:
+    def examples(self) -> Iterator[FileExample]:
+        """The records; pairs of a query and a scored document are put together by query."""
+        columns = dict[str, None]()
+        scored: dict[tuple[str, bool], list[tuple[int, int, Candidate]]] = defaultdict(list)
+        texts = TextFile()
+        for line, record in self._records():
+            self.line, self.record = line, record
+            if self.by_ids is None or any(map(role_of, record.keys() - columns)):
+                # What the first record lacks, such as negatives, a later one may have.
+                columns |= dict.fromkeys(record)
+                self._understand([*columns])
+            query = self._query()
+            if not self.is_graded:
+                yield FileExample(line, *query, *self._sides())
+                continue
+            role = "labels" if "labels" in self.roles else "scores"
+            documents = self._scored(self._of(*_DOCUMENTS), self._scores(role))
+            if len(documents) > 1:
+                yield self._ranked(line, query, documents)
+                continue
+            for document in documents:
+                scored[query].append((line, len(texts), document._replace(text="")))
+                texts.append(document.text)
+        if not columns:
+            raise InputError("it contains no examples.", path=self.path)
+        for query, pairs in scored.items():
+            documents = [document._replace(text=texts[number]) for _, number, document in pairs]
+            yield self._ranked(pairs[0][0], query, documents)
+
+    def _understand(self, columns: Sequence[str]) -> None:
+        """Decide what the columns hold, and whether documents and queries are named."""
+        is_first, was_graded = not self.roles, self.is_graded
+        self.roles = self._roles_of(columns)
+        if is_first:
+            self._refuse_incomplete()
+        elif self.by_ids is not None and self.is_graded != was_graded:
+            shown = listed([f"`{name}`" for name in columns])
+            self.fail(f"its columns, {shown}, are read otherwise than those before.")
+        if self.by_ids is None:
+            self.by_ids = self._names_documents()
+        if is_first:
+            self.by_qids = self._names_queries()
+        progress().note_once(f"{self.path}: {self._described(columns)}")
+
+    def _roles_of(self, columns: Sequence[str]) -> dict[str, list[str]]:
+        stated = {str(role): [*names] for role, names in self.part.columns.items()}
+        roles = dict(stated)
+        for role, names in stated.items():
+            if missing := [name for name in names if name not in columns]:
+                message = f"`examples.columns.{role}` names {missing[0]!r}, which is absent."
+                self.fail(message, self._columns_hint())
+        for name in columns:
+            role = role_of(name) or ""
+            if role and role not in stated and not any(name in some for some in stated.values()):
+                roles.setdefault(role, []).append(name)
+        # A passage that holds the answer, or is named positive, says more than other columns.
+        answers = roles.pop("answers", None)
+        if answers and roles.keys().isdisjoint(("positives", "documents")):
+            roles["positives"] = answers
+        if "positives" in roles:
+            roles.pop("documents", None)
+        for role, names in roles.items():
+            if role in stated:
+                continue
+            if role in _DOCUMENTS:
+                roles[role] = names = with_texts(names)
+            if role != "negatives" and len(names) > 1 and not is_series(names):
+                both = listed([f"`{name}`" for name in names])
+                message = f"{both} may all be the {role.replace('_', ' ')}."
+                hint = f"Choose with `examples.columns`, such as {{{role}: {names[0]}}}."
+                self.fail(message, hint)
+        return roles
+
+    def _refuse_incomplete(self) -> None:
+        roles = self.roles
+        if roles.keys().isdisjoint(("query", "query_id")):
+            self.fail("it lacks a query.", self._columns_hint())
+        if "query" not in roles and self.qids is None:
+            hint = "Name the file with their texts: `examples.topics`."
+            self.fail(f"it names queries by `{roles['query_id'][0]}`.", hint)
+        if roles.keys().isdisjoint(("positives", "documents")):
+            self.fail("it lacks positives or documents.", self._columns_hint())
+
+    def _columns_hint(self) -> str:
+        names = ", ".join(f"`{name}`" for name in self.record)
+        choices = "name those of each role with `examples.columns`, or set `examples.format`"
+        return f"Its columns are {names}; {choices}. Judgements are named by `examples.qrels`."
+
+    def _names_documents(self) -> bool | None:
         """Whether a record's documents are ids; None if it has none."""
-        items = [*self._items(record, line, "positives", "negatives", "documents")]
+        items = [*self._items(*_DOCUMENTS)]
         values = [(name, item) for name, item in items if not isinstance(item, Mapping)]
-        if not self.file.has_corpus:
-            query = record.get(self.by_role.get("query", ["query"])[0])
-            if values and all(str(v).isdecimal() for v in (query, *(item for _, item in values))):
-                self.file.fail(
-                    line,
-                    f"{values[0][1]!r} seems to be a document's id.",
-                    "Name the documents, `examples.corpus`, and the queries, `examples.topics`.",
-                )
+        if self.part.corpus is None:
+            query = ("query", self.record.get(self.roles.get("query", ["query"])[0]))
+            if values and all(str(value).isdecimal() for _, value in (query, *values)):
+                hint = "Name the documents, `examples.corpus`, and the queries, `examples.topics`."
+                self.fail(f"{values[0][1]!r} seems to be a document's id.", hint)
             return False
-        if self.file.ids is not None or not items:
-            return self.file.ids in ("documents", "all") if items else None
+        if not items:
+            return None
+        if self.part.ids is not None:
+            return self.part.ids in ("documents", "all")
         kinds = [is_of_ids(name) or is_id(value) for name, value in values]
-        if False in kinds:
-            return False
-        if None in kinds:
-            name, value = values[kinds.index(None)]
-            self._ambiguous(line, name, value, "document's id")
-        return True
+        if False not in kinds and None in kinds:
+            self._refuse_ambiguous(*values[kinds.index(None)], "document's id")
+        return False not in kinds
 
-    def _names_queries(self, record: Mapping[str, Any], line: int) -> bool:
+    def _names_queries(self) -> bool:
         """Whether a file's queries are qids, by its first record."""
-        if self.file.ids is not None:
-            return self.file.ids in ("queries", "all")
-        if self.file.qids is None or "query" not in self.by_role:
-            return self.file.qids is not None
-        name = self.by_role["query"][0]
-        if "query_id" in self.by_role:
+        if self.part.ids is not None:
+            return self.part.ids in ("queries", "all")
+        if self.qids is None or "query" not in self.roles:
+            return self.qids is not None
+        if "query_id" in self.roles:
             return False
-        kind = is_of_ids(name) or is_id(as_whole(record.get(name)))
-        if kind is None and str(record.get(name)) in self.file.qids:
-            self._ambiguous(line, name, record.get(name), "qid of the topics")
+        name = self.roles["query"][0]
+        value = self.record.get(name)
+        kind = is_of_ids(name) or is_id(as_whole(value))
+        if kind is None and str(value) in self.qids:
+            self._refuse_ambiguous(name, value, "qid of the topics")
         return bool(kind)
 
-    def _ambiguous(self, line: int, name: str, value: Any, other: str) -> NoReturn:
-        message = f"`{name}` has {value!r}, which may be a text or a {other}."
-        self.file.fail(line, message, IDS_HINT)
+    def _refuse_ambiguous(self, name: str, value: Any, other: str) -> NoReturn:
+        self.fail(f"`{name}` has {value!r}, which may be a text or a {other}.", IDS_HINT)
 
-    def described(self, record: Mapping[str, Any], line: int) -> str:
-        sides = [self._of(record, role, line) for role in ("positives", "negatives")]
-        said = [
-            f"{role.replace('_', ' ')} {listed([f'`{name}`' for name in names])}"
-            f"{self._meaning(role, len(sides[0]), len(sides[1]), record, line)}"
-            for role, names in self.by_role.items()
-            if not (role == "query_id" and self._query_is_text(record))
-        ]
-        texts = [
-            some for name in ("positives", "documents") for some in self._of(record, name, line)
-        ]
-        documents = "ids" if any(not document.fields for document in texts) else "texts"
-        queries = "ids" if self._query(record, line)[1] else "texts"
+    def _described(self, columns: Sequence[str]) -> str:
+        """How columns are understood, and those that are not read."""
+        shown = list[str]()
+        for role, names in self.roles.items():
+            if role == "query_id" and self._query_is_text:
+                continue
+            meaning = ""
+            if role == "labels" and self.is_graded:
+                meaning = f" ({self.part.grade:g} or more is positive)"
+            elif role in ("labels", "scores") and self._has_margins:
+                meaning = " (margins to the positive)"
+            shown.append(
+                f"{role.replace('_', ' ')} {listed([f'`{name}`' for name in names])}{meaning}"
+            )
+        are_named = any(not document.text for document in self._of("positives", "documents"))
+        documents, queries = (
+            "ids" if named else "texts" for named in (are_named, self._query()[1])
+        )
         both = f"query {queries} and document {documents}"
-        return f"examples of {documents if queries == documents else both}: {', '.join(said)}"
-
-    def _meaning(
-        self, role: str, positives: int, negatives: int, record: Mapping[str, Any], line: int
-    ) -> str:
-        """How labels or scores are understood, unless their role says so."""
-        if role == "labels" and self.is_graded:
-            return f" ({self.file.grade:g} or more is positive)"
-        is_one = role in ("labels", "scores") and positives == 1 and not self.is_graded
-        if is_one and 0 < len(self._scores(record, role, line)) == negatives:
-            return " (margins to the positive)"
-        return ""
-
-    def _query_is_text(self, record: Mapping[str, Any]) -> bool:
-        return any(record.get(name) not in (None, "") for name in self.by_role.get("query", ()))
+        understood = f"examples of {documents if queries == documents else both}: "
+        used = {name for names in self.roles.values() for name in names}
+        unread = [name for name in columns if name not in used]
+        # Of scores in passages nobody says that they are a teacher's.
+        passages = [(n, item) for n, item in self._items(*_DOCUMENTS) if isinstance(item, Mapping)]
+        unread += dict.fromkeys(f"`score` in {name}" for name, item in passages if "score" in item)
+        return understood + ", ".join(shown) + (f"; not read: {', '.join(unread)}" * bool(unread))
 
     @property
     def is_graded(self) -> bool:
         """Whether a record is a query and documents with scores or labels."""
-        roles = self.by_role
+        roles = self.roles
         is_scored = "labels" in roles or ("scores" in roles and "documents" in roles)
         return is_scored and "negatives" not in roles
 
-    def _query(self, record: Mapping[str, Any], line: int) -> tuple[str, bool]:
-        """A record's query, or its qid."""
-        role = "query" if self._query_is_text(record) else "query_id"
-        name = (self.by_role.get(role) or self.by_role["query"])[0]
-        value = as_whole(record.get(name))
+    @property
+    def _query_is_text(self) -> bool:
+        return any(self.record.get(n) not in (None, "") for n in self.roles.get("query", ()))
+
+    @property
+    def _has_margins(self) -> bool:
+        """Whether scores are of the negatives only: the positive's margins."""
+        count = len(self._scores("scores", "labels"))
+        is_one = not self.is_graded and len(self._of("positives", "documents")) == 1
+        return is_one and 0 < count == len(self._of("negatives"))
+
+    def _query(self) -> tuple[str, bool]:
+        """A record's query, or its qid and True."""
+        role = "query" if self._query_is_text or "query_id" not in self.roles else "query_id"
+        name = self.roles[role][0]
+        value = as_whole(self.record.get(name))
         if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
             is_empty = value in (None, "") or str(value).isspace()
-            problem = "is empty" if is_empty else "is neither a text nor a qid"
-            self.file.fail(line, f"`{name}` {problem}.")
-        if isinstance(value, int) and self.file.qids is None:
-            self.file.fail(line, f"`{name}` is not a text.", "Name the queries: `examples.topics`.")
+            self.fail(f"`{name}` {'is empty' if is_empty else 'is neither a text nor a qid'}.")
+        if isinstance(value, int) and self.qids is None:
+            self.fail(f"`{name}` is not a text.", "Name the queries: `examples.topics`.")
         return str(value), role == "query_id" or self.by_qids
 
-    def graded(
-        self, record: Mapping[str, Any], line: int
-    ) -> tuple[tuple[str, bool], Sequence[Document], Sequence[float]]:
-        role = "documents" if "documents" in self.by_role else "positives"
-        documents = self._of(record, role, line)
-        scores = self._scores(record, "labels" if "labels" in self.by_role else "scores", line)
-        if len(scores) != len(documents):
-            self._unequal(line, len(scores), len(documents))
-        return self._query(record, line), documents, scores
+    def _sides(self) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
+        """Positives and negatives, with scores of each if a teacher has them."""
+        positives, negatives = self._of("positives", "documents"), self._of("negatives")
+        best, worse = self._scores("positive_scores"), self._scores("negative_scores")
+        if best or worse:
+            return self._scored(positives, best), self._scored(negatives, worse)
+        scores = self._scores("scores", "labels")
+        if self._has_margins:
+            scores = [0.0, *(-margin for margin in scores)]
+        if scores:
+            both = self._scored([*positives, *negatives], scores)
+            return both[: len(positives)], both[len(positives) :]
+        return positives, negatives
 
-    def ranked(
-        self,
-        line: int,
-        query: tuple[str, bool],
-        documents: Sequence[Document],
-        scores: Sequence[float],
+    def _scored(self, documents: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+        if len(scores) != len(documents):
+            has = counted(len(scores), "score")
+            self.fail(f"it has {has} for {counted(len(documents), 'document')}.")
+        pairs = zip(documents, scores, strict=True)
+        return [document._replace(score=score) for document, score in pairs]
+
+    def _ranked(
+        self, line: int, query: tuple[str, bool], documents: Sequence[Candidate]
     ) -> FileExample:
         """The documents labelled ``grade`` or better as positives, or the one a teacher likes best.
 
         A document that is alone with a score is neither positive nor negative.
         """
-        order = sorted(range(len(scores)), key=lambda n: (-scores[n], n))
-        ranked = tuple(documents[n] for n in order)
-        if "labels" in self.by_role:
-            count = sum(score >= self.file.grade for score in scores)
-            return FileExample(line, *query, ranked[:count], ranked[count:])
-        count = int(len(documents) > 1)
-        taught = tuple(scores[n] for n in order)
-        return FileExample(line, *query, ranked[:count], ranked[count:], taught)
+        ranked = sorted(documents, key=lambda document: -document.score)
+        count = int(len(ranked) > 1)
+        if "labels" in self.roles:
+            count = sum(document.score >= self.part.grade for document in ranked)
+            ranked = [document._replace(score=nan) for document in ranked]
+        return FileExample(line, *query, ranked[:count], ranked[count:])
 
-    def example(self, record: Mapping[str, Any], line: int) -> FileExample:
-        """A record's query, positives, negatives, and scores of each if a teacher has them.
-
-        As many scores as negatives are the positive's margins.
-        """
-        query = self._query(record, line)
-        positives, negatives = (self._of(record, role, line) for role in ("positives", "negatives"))
-        if "documents" in self.by_role:
-            positives = self._of(record, "documents", line)
-        roles = ("positive_scores", "negative_scores")
-        sides = [self._scores(record, role, line) for role in roles]
-        scores = [
-            score for role in ("scores", "labels") for score in self._scores(record, role, line)
-        ]
-        if any(sides):
-            for some, documents in zip(sides, (positives, negatives), strict=True):
-                if len(some) != len(documents):
-                    self._unequal(line, len(some), len(documents))
-            scores = sides[0] + sides[1]
-        elif scores and len(positives) == 1 and len(scores) == len(negatives):
-            scores = [0.0, *(-margin for margin in scores)]
-        elif not scores:
-            scores = self._taught(record, line)
-        if scores and len(scores) != len(positives) + len(negatives):
-            self._unequal(line, len(scores), len(positives) + len(negatives))
-        return FileExample(line, *query, positives, negatives, tuple(scores))
-
-    def _unequal(self, line: int, scores: int, documents: int) -> NoReturn:
-        message = f"it has {counted(scores, 'score')} for {counted(documents, 'document')}."
-        self.file.fail(line, message)
-
-    def _items(
-        self, record: Mapping[str, Any], line: int, *roles: str
-    ) -> Iterator[tuple[str, Any]]:
+    def _items(self, *roles: str) -> Iterator[tuple[str, Any]]:
         """The documents of roles, with the names of their columns."""
-        for name in (name for role in roles for name in self.by_role.get(role, ())):
+        for name in (name for role in roles for name in self.roles.get(role, ())):
             try:
-                value = unquoted(record.get(name), by_ids=self.by_ids)
+                value = unquoted(self.record.get(name), by_ids=self.by_ids)
             except ValueError as error:
-                message = f"`{name}` {error}: {shortened(str(record[name]), 60)}."
                 hint = "Write lists as JSON, with commas, or save the table as Parquet."
-                self.file.fail(line, message, hint)
+                self.fail(f"`{name}` {error}: {shortened(str(self.record[name]), 60)}.", hint)
             yield from ((name, as_whole(item)) for item in items_of(value))
 
-    def unread_scores(self, record: Mapping[str, Any], line: int) -> list[str]:
-        """Scores in passages of which nobody says that they are a teacher's."""
-        items = self._items(record, line, "positives", "negatives", "documents")
-        scored = [name for name, item in items if isinstance(item, Mapping) and "score" in item]
-        return [f"`score` in {name}" for name in dict.fromkeys(scored)]
+    def _of(self, *roles: str) -> list[Candidate]:
+        return [self._document(name, item) for name, item in self._items(*roles)]
 
-    def _taught(self, record: Mapping[str, Any], line: int) -> list[float]:
-        """The scores in passages by a teacher, NaN where it has none; or nothing."""
-        scores = list[float]()
-        for name, item in self._items(record, line, "positives", "documents", "negatives"):
-            key = next((k for k in TAUGHT if isinstance(item, Mapping) and k in item), None)
-            scores.append(np.nan if key is None else self._number(item[key], name, line))
-        return [] if np.isnan(scores).all() else scores
-
-    def _scores(self, record: Mapping[str, Any], role: str, line: int) -> list[float]:
-        found = list[float]()
-        for name in self.by_role.get(role, ()):
-            for value in items_of(unquoted(record.get(name), by_ids=None)):
-                value = int(value) if isinstance(value, bool) and role == "labels" else value
-                found.append(self._number(value, name, line))
-        return found
-
-    def _number(self, value: Any, name: str, line: int) -> float:
-        try:
-            number = np.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
-            number = np.nan
-        if not np.isfinite(number):
-            self.file.fail(line, f"`{name}` has {value!r}, which is not a number.")
-        return number
-
-    def _of(self, record: Mapping[str, Any], role: str, line: int) -> tuple[Document, ...]:
-        return tuple(
-            self._document(name, item, line) for name, item in self._items(record, line, role)
-        )
-
-    def _document(self, name: str, value: Any, line: int) -> Document:
+    def _document(self, name: str, value: Any) -> Candidate:
         if isinstance(value, Mapping):
             docno = next((str(value[key]) for key in DOCNO if value.get(key) not in (None, "")), "")
-            keys = self.file.fields or BODY
-            texts = {key: value[key] for key in keys if value.get(key) is not None}
-            if not texts and docno and self.file.has_corpus:
-                return Document(docno, {})
-            if not texts or not all(isinstance(text, str) for text in texts.values()):
-                wanted = listed([f"`{key}`" for key in self.file.fields or ("title", "text")])
-                self.file.fail(line, f"a passage of `{name}` lacks a text ({wanted}).")
-            return Document(docno, {"text": text_of(Document(docno, texts), [*texts])})
+            score = next((self._number(name, value[key]) for key in TAUGHT if key in value), nan)
+            texts = [value[k] for k in self.fields or BODY if value.get(k) is not None]
+            is_named = not texts and docno and self.part.corpus is not None
+            if not is_named and not (texts and all(isinstance(text, str) for text in texts)):
+                wanted = listed([f"`{key}`" for key in self.fields or ("title", "text")])
+                self.fail(f"a passage of `{name}` lacks a text ({wanted}).")
+            return Candidate("\n".join(filter(None, texts)), docno, score)
         if isinstance(value, bool) or not isinstance(value, str | int):
-            self.file.fail(line, f"`{name}` has {value!r}, which is neither a text nor an id.")
+            self.fail(f"`{name}` has {value!r}, which is neither a text nor an id.")
         if isinstance(value, int) and not self.by_ids:
             hint = "Name the documents: `examples.corpus`."
-            self.file.fail(line, f"`{name}` has {value}, which is not a text.", hint)
+            self.fail(f"`{name}` has {value}, which is not a text.", hint)
         text = str(value)
         if self.by_ids and re.search(r"\s", text):
-            message = f"`{name}` has a text where the first record has an id."
-            self.file.fail(line, message, IDS_HINT)
-        return Document(text, {}) if self.by_ids else Document("", {"text": text})
+            self.fail(f"`{name}` has a text where the first record has an id.", IDS_HINT)
+        return Candidate("", text) if self.by_ids else Candidate(text)
+
+    def _scores(self, *roles: str) -> list[float]:
+        names = [name for role in roles for name in self.roles.get(role, ())]
+        values = (
+            (n, v) for n in names for v in items_of(unquoted(self.record.get(n), by_ids=None))
+        )
+        return [self._number(name, value) for name, value in values]
+
+    def _number(self, name: str, value: Any) -> float:
+        try:
+            is_label = name in self.roles.get("labels", ())
+            number = nan if isinstance(value, bool) and not is_label else float(value)
+        except (TypeError, ValueError):
+            number = nan
+        if not isfinite(number):
+            self.fail(f"`{name}` has {value!r}, which is not a number.")
+        return number
+
+    def _records(self) -> Records:
+        if suffix_of(self.path) == PARQUET:
+            return table_records(self.path)
+        lines = read_lines(self.path)
+        self.line, first = next(((n, text) for n, text in lines if text.strip()), (1, ""))
+        head = first.lstrip("\ufeff \t")
+        if not head:
+            return iter(())
+        form = self.part.format
+        if form in HEADLESS:
+            return self._rows(first)
+        if form == "lists":
+            return self._lists()
+        if suffix_of(self.path) in TABLES:
+            return table_records(self.path, self.part.quotes)
+        if head.startswith("{") or re.match(r"\[\s*(\{|$)", head):
+            return read_objects(self.path)
+        if head.startswith("[") and "\t" not in head and form is None:
+            return self._lists()
+        return self._rows(first)
+
+    def _lists(self) -> Records:
+        """Of JSON arrays: a query, then texts, ids, or [id, score]."""
+        for line, values in json_values(self.path, "Every line must hold one JSON array."):
+            self.line = line
+            if not isinstance(values, list) or len(values) < 2:
+                self.fail("this is not a JSON array of a query and its documents.")
+            query, *others = values
+            if not isinstance(others[0], list):
+                yield line, {"query": query, "positive": others[0], "negatives": others[1:]}
+                continue
+            if not all(isinstance(pair, list) and len(pair) == 2 for pair in others):
+                self.fail("these are not pairs of a document and its score.")
+            documents, scores = zip(*others, strict=True)
+            yield line, {"query": query, "documents": [*documents], "scores": [*scores]}
+
+    def _rows(self, first: str) -> Records:
+        """Of tab-separated lines, with a header or without."""
+        form, quotes = self.part.format, self.part.quotes
+        cells = [cell.strip() for cell in first.split("\t")]
+        stated = {name for names in self.part.columns.values() for name in names}
+        words = [re.fullmatch(r"[A-Za-z][\w -]{0,30}", cell) for cell in cells]
+        are_names = len(cells) > 1 and all(words)
+        known = [cell for cell in cells if role_of(cell)]
+        has_header = stated.issubset(cells) if stated else len(known) > 1
+        if form == "columns" or (form is None and are_names and has_header):
+            yield from table_records(self.path, quotes)
+            return
+        if form is None and are_names and known:
+            self.fail(
+                f"this line has {known[0]!r}, and may be a header or an example.",
+                f"Set `examples.format` to columns, and `examples.columns` to each role's, or "
+                f"{FORMAT_HINT}.",
+            )
+        names = HEADLESS.get(str(form)) or self._headless(cells)
+        delimiter = delimiter_of(first) if suffix_of(self.path) in TABLES else "\t"
+        quotes = quotes or ("literal" if delimiter == "\t" else None)
+        for line, row in cells_of(read_lines(self.path), self.path, delimiter, quotes):
+            if len(row) != len(names):
+                self.line = line
+                self.fail(f"this line has {counted(len(row), 'column')}, not {len(names)}.")
+            yield line, dict(zip(names, row, strict=True))
+
+    def _headless(self, cells: Sequence[str]) -> tuple[str, ...]:
+        """The columns of lines without a header, by the first line's cells."""
+        numeric = [re.fullmatch(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?", cell) for cell in cells]
+        if len(cells) == 3 and numeric[2] and (not all(numeric) or cells[2] in "01"):
+            hint = "Set `examples.format` to triples or scored-pairs."
+            self.fail(f"the third column, {cells[2]!r}, may be a negative or a score.", hint)
+        if len(cells) < 4 and numeric[0] and self.qids is None and not all(numeric):
+            self.fail(
+                f"the first column, {cells[0]!r}, may be a query, a qid or a score.",
+                "Name the queries of qids, `examples.topics`, or set `examples.format`.",
+            )
+        fitting = [names for names in HEADLESS.values() if len(names) == len(cells)]
+        if not fitting or (len(cells) == 5 and not all(numeric[:2])):
+            self.fail(
+                f"a line of {counted(len(cells), 'column')} is not known as a training example.",
+                "Separate columns by tabs, and name them in a header (query, positive, negative, "
+                f"score), or {FORMAT_HINT}. Judgements are named by `examples.qrels`.",
+            )
+        return fitting[0]

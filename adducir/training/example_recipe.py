@@ -1,19 +1,19 @@
 """A recipe's part ``examples``, the same for all rankers, and what became of its sources."""
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import Several, needs
+from adducir.core.recipe import Several, needs, without
 from adducir.core.texts import counted
 from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
 from adducir.training.data import CorpusPart, Seed
-from adducir.training.example_files import Named
-from adducir.training.example_records import FileFormat, Role
 from adducir.training.leaks import WithoutPart
 
 Length = Annotated[int, Field(ge=1)]
+FileFormat = Literal["columns", "lists", "pairs", "triples", "scored-pairs", "scored-triples"]
+Role = Literal["query", "positives", "negatives", "documents", "labels", "scores"]
 
 
 class LeaksPart(WithoutPart):
@@ -27,16 +27,18 @@ class ExamplesPart(TopicReading, QrelsReading):
 
     conditions: ClassVar = {
         **dict.fromkeys(("format", "columns", "ids"), needs("files")),
-        **{"teacher": needs("qrels"), "skip": needs("runs")},
+        **dict.fromkeys(("runs", "teacher"), needs("qrels")),
+        **{"files": without("query_field"), "qrels": without("files"), "skip": needs("runs")},
         **{"margin": needs("teacher", "files"), "most": needs("query_field", "files")},
     }
 
     files: Several = ()  # of examples, as others publish them
     format: FileFormat | None = None  # of files that do not show it
     columns: dict[Role, ColumnNames] = Field(default_factory=dict)  # of files, by role
-    ids: Named | None = None  # what files name instead of having its text
+    ids: Literal["none", "queries", "documents", "all"] | None = None  # named by files, not texts
     corpus: CorpusPart | None = None
-    query_field: str | None = None  # the documents' field used as query; the rest answers
+    # the documents' field used as query; the rest answers
+    query_field: Annotated[str | None, without("topics"), without("qrels")] = None
     most: Length | None = None  # documents, with query_field; examples, with files
     topics: str | None = None
     topic_field: str | None = None  # the topics' field with the query
@@ -52,26 +54,20 @@ class ExamplesPart(TopicReading, QrelsReading):
     without: LeaksPart = LeaksPart()
 
     @model_validator(mode="after")
-    def _one_source(self) -> "ExamplesPart":
-        judged = {"qrels": self.qrels, "runs": self.runs}
-        stated = [name for name in judged if judged[name]]
-        if self.query_field is not None and (self.topics or stated):
-            raise ValueError("with `query_field`, documents are trained on without judgements")
-        if self.files and (self.query_field is not None or stated):
-            other = "query_field" if self.query_field is not None else stated[0]
-            raise ValueError(f"`{other}` has no effect with `files`")
-        if self.ids in ("queries", "all") and self.topics is None:
-            raise ValueError(f"`ids: {self.ids}` needs `topics`")
-        if self.ids in ("documents", "all") and self.corpus is None:
-            raise ValueError(f"`ids: {self.ids}` needs the `corpus`")
+    def _has_texts(self) -> "ExamplesPart":
         if self.query_field is None and not self.files and not (self.topics and self.qrels):
             raise ValueError("give `files`, `topics` and `qrels`, or `query_field`")
-        if not self.files and self.corpus is None:
-            raise ValueError("give the `corpus` with the documents' texts")
+        if self.ids in ("queries", "all") and self.topics is None:
+            raise ValueError(f"`ids: {self.ids}` needs `topics`")
+        if self.corpus is None:
+            if not self.files:
+                raise ValueError("give the `corpus` with the documents' texts")
+            if self.ids in ("documents", "all"):
+                raise ValueError(f"`ids: {self.ids}` needs the `corpus`")
+            if self.without.of_documents:
+                raise ValueError("`without` names documents, whose texts need a `corpus`")
         if self.skip >= self.depth:
             raise ValueError("`skip` leaves nothing of the runs' `depth`")
-        if self.files and self.corpus is None and self.without.of_documents:
-            raise ValueError("`without` names documents, whose texts need a `corpus`")
         return self
 
 

@@ -9,13 +9,13 @@ applied here, once for all kinds of models.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
-from math import isnan
+from itertools import chain, islice
+from math import isnan, nan
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -32,10 +32,12 @@ from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics
 from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
+from adducir.runs.read import read_run
+from adducir.runs.run import Run
+from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.training.data import HeldOut, same_number
-from adducir.training.example_files import IDS_HINT, ExampleFile, FileExample
+from adducir.training.example_files import IDS_HINT, Candidate, FileExample, read_examples
 from adducir.training.example_recipe import ExamplesPart
-from adducir.training.example_runs import run_of, teacher_scores
 from adducir.training.leaks import TrainedOn, documents_left
 from adducir.training.losses import LOSSES, Loss
 
@@ -48,6 +50,8 @@ _TRIES = 50
 """Documents tried for a negative before giving up."""
 _LATER = ("skip", "margin", "columns", "ids")
 """Keys that are in fingerprints only where they have an effect."""
+TextOf = Callable[[str], str | None]
+"""A document's text by docno; None if the corpus lacks it."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,6 @@ class Example:
     group: str = ""
 
 
-class _Candidate(NamedTuple):
-    text: str
-    score: float  # the teacher's, or NaN
-    docno: str = ""
-    is_judged: bool = True
-
-
 class ExampleSource:
     """The opened sources of a recipe's examples; nothing is read before :meth:`divided`.
 
@@ -92,20 +89,14 @@ class ExampleSource:
     def __init__(self, part: ExamplesPart, fields: Sequence[str], folder: Path, loss: Loss) -> None:
         self.part, self.fields, self._loss = part, tuple(fields), loss
         self.counts: Counter[str] = Counter()
-        self._paths = {
-            key: [file_path(name, folder) for name in as_tuple(getattr(part, key))]
-            for key in ("runs", "teacher", "files")
-        }
-
         name = LOSSES.name_of(type(loss))
         if loss.needs_negatives and not part.negatives:
             message = f"the loss {name} needs negatives, but `examples.negatives` is 0."
             raise InputError(message, hint="Raise it, or choose another `loss`.")
         if loss.needs_teacher and not (part.teacher or part.files):
-            raise InputError(
-                f"the loss {name} needs a teacher's scores (`examples.teacher`).",
-                hint="Name a run with them, such as the output of `adducir rerank`.",
-            )
+            message = f"the loss {name} needs a teacher's scores (`examples.teacher`)."
+            hint = "Name a run with them, such as the output of `adducir rerank`."
+            raise InputError(message, hint=hint)
 
         def topics(source: str, field: str | None = None) -> Topics:
             return part.read_topics(source_path(source, folder), field)
@@ -122,9 +113,13 @@ class ExampleSource:
             if part.qrels:
                 named = [source_path(name, folder) for name in as_tuple(part.qrels)]
                 self._qrels = each(partial(part.read_qrels, named))
+            self._paths = {
+                key: [file_path(name, folder) for name in as_tuple(getattr(part, key))]
+                for key in ("runs", "teacher", "files")
+            }
             self._digests = {
-                name: [each(partial(source_digest, path)) for path in paths]
-                for name, paths in self._paths.items()
+                key: [each(partial(source_digest, path)) for path in paths]
+                for key, paths in self._paths.items()
             }
         self._queries = frozenset(same_text(query) for some in left_out for query in some.queries)
 
@@ -186,8 +181,11 @@ class ExampleSource:
     def __iter__(self) -> Iterator[Example]:
         """The examples; then ``counts`` holds what became of the sources."""
         self.counts, is_taught = Counter(dict.fromkeys(_COUNTED, 0)), False
-        judged = self._judged if self.part.query_field is None else self._own
-        for example in self._of_files() if self.part.files else judged():
+        if self.part.files:
+            examples = self._of_files()
+        else:
+            examples = self._judged() if self.part.query_field is None else self._own()
+        for example in examples:
             positives, negatives = len(example.positives), len(example.negatives)
             is_taught = is_taught or bool(example.scores)
             if not positives or (self._loss.needs_negatives and not negatives):
@@ -201,86 +199,128 @@ class ExampleSource:
                 path=(self._paths["files"] + self._paths["teacher"])[0],
             )
         if not self.counts["queries"]:
-            name, needed = LOSSES.name_of(type(self._loss)), "a positive"
-            if self._loss.needs_negatives:
-                needed = f"a positive and a negative, which the loss {name} needs"
-            if self._loss.needs_teacher:
-                needed = f"a teacher's scores of {needed}"
-            hint = "Do all sources belong to one collection, and is the query's field text?"
-            if self.part.files:
-                hint = (
-                    f"Positives have a label of {self.part.grade} (`examples.grade`) or more, or "
-                    "the best score of a query's documents, if two or more have one."
-                )
-                hint += f" {IDS_HINT}" * (self._corpus is not None)
-            counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in self.counts.items() if n]
-            raise InputError(
-                f"none of the queries has {needed}.",
-                path=self._paths["files"][0]
-                if self.part.files
-                else cast("Corpus", self._corpus).source,
-                hint=f"{hint} Counts: {listed(counts, 9)}.",
+            self._refuse_nothing()
+
+    def _refuse_nothing(self) -> None:
+        needed = "a positive and a negative" if self._loss.needs_negatives else "a positive"
+        if self._loss.needs_teacher:
+            needed += " with a teacher's scores"
+        path: Any = getattr(self._corpus, "source", None)
+        hint = "Do all sources belong to one collection, and is the query's field text?"
+        if self.part.files:
+            path = self._paths["files"][0]
+            hint = (
+                f"Positives have a label of {self.part.grade} (`examples.grade`) or more, or the "
+                f"best score of a query's documents, if two or more have one. {IDS_HINT}"
             )
+        counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in self.counts.items() if n]
+        name = LOSSES.name_of(type(self._loss))
+        message = f"none of the queries has {needed}, as the loss {name} needs."
+        raise InputError(message, path=path, hint=f"{hint} Counts: {listed(counts, 9)}.")
+
+    def _is_left_out(self, query: str) -> bool:
+        is_left_out = same_text(query) in self._queries
+        self.counts["left_out_queries"] += is_left_out
+        return is_left_out
 
     def _judged(self) -> Iterator[Example]:
-        part, corpus = self.part, cast("Corpus", self._corpus)
+        part, out, topics = self.part, self._documents, cast("Topics", self._topics)
         grades: dict[str, dict[str, int]] = {}
         for qid, docno, grade in self._qrels.frame.iter_rows():
             grades.setdefault(qid, {})[docno] = grade
-        topics = self._candidates(grades)
-        wanted = {docno for _, _, *both in topics for docnos in both for docno in docnos}
-        text = _texts(corpus, wanted | self._documents.docnos, self.fields)
-        relevant = {docno for _, _, best, _ in topics for docno in best}
-        if unknown := {docno for docno in relevant if text(docno) is None}:
-            progress().note(absent(unknown, len(relevant), "relevant", "the corpus"))
-        barred = self._barred(text)
-        teacher = teacher_scores(self._paths["teacher"], cast("Topics", self._topics))
-        for qid, query, positives, others in topics:
-            scores, judged = teacher.get(qid, {}), grades.get(qid, {})
-
-            def candidates(docnos: Iterable[str]) -> Iterator[_Candidate]:
-                for docno in docnos:
-                    score = scores.get(docno, np.nan)  # noqa: B023
-                    yield _Candidate(text(docno) or "", score, docno, docno in judged)  # noqa: B023
-
+        pools: Mapping[str, Iterable[str]] = self._ranked(topics) if part.runs else grades
+        lists = list[tuple[str, str, list[str], list[str]]]()
+        for qid, query in zip(topics.qids, topics.queries, strict=True):
+            if self._is_left_out(query):
+                continue
+            judged = grades.get(qid, {})
+            best = [docno for docno, grade in judged.items() if grade >= part.grade]
+            worse = [docno for docno in pools.get(qid, ()) if judged.get(docno, -1) < part.grade]
+            self.counts["left_out_documents"] += sum(docno in out for docno in (*best, *worse))
+            best, worse = ([docno for docno in some if docno not in out] for some in (best, worse))
+            lists.append((qid, query, best, worse))
+        relevant = {docno for _, _, best, _ in lists for docno in best}
+        text, barred = self._texts(relevant.union(*(worse for *_, worse in lists)), relevant)
+        teacher = teacher_scores(self._paths["teacher"], topics)
+        for qid, query, best, worse in lists:
             draw = np.random.default_rng(seed_of(part.seed, "negatives", query))
-            shuffled = (others[number] for number in draw.permutation(len(others)))
-            both = candidates(positives), candidates(shuffled)
-            yield self._example(query, *both, barred, per_positive=part.negatives)
+            shuffled = [worse[number] for number in draw.permutation(len(worse))]
+            known = text, teacher.get(qid, {}), grades.get(qid, {})
+            positives, negatives = (_named(docnos, *known) for docnos in (best, shuffled))
+            yield self._example(query, positives, negatives, barred, part.negatives)
 
-    def _barred(self, text: Callable[[str], str | None]) -> frozenset[str]:
-        """The texts of documents that leak control leaves out, whose copies are left out, too."""
+    def _ranked(self, topics: Topics) -> Mapping[str, Iterable[str]]:
+        """The docnos of each topic that the runs rank below the best ``skip``."""
+        ranked: dict[str, dict[str, None]] = {}
+        for path in self._paths["runs"]:
+            seen = Counter[str]()
+            for qid, docno, _ in run_of(path, topics).top(self.part.depth).frame.iter_rows():
+                seen[qid] += 1
+                if seen[qid] > self.part.skip:
+                    ranked.setdefault(qid, {})[docno] = None
+        return ranked
+
+    def _texts(self, docnos: set[str], needed: set[str]) -> tuple[TextOf, frozenset[str]]:
+        """The texts of documents, and those that leak control leaves out, with their copies."""
+        text = _texts(cast("Corpus", self._corpus), docnos | self._documents.docnos, self.fields)
+        if unknown := {docno for docno in needed if text(docno) is None}:
+            kind = "named" if self.part.files else "relevant"
+            progress().note_once(absent(unknown, len(needed), kind, "the corpus"))
         left_out = (text(docno) or "" for docno in self._documents.docnos)
-        return frozenset(same_text(copy) for copy in left_out if copy.strip())
+        return text, frozenset(same_text(copy) for copy in left_out if copy.strip())
+
+    def _of_files(self) -> Iterator[Example]:
+        query_of = dict[str, str]()
+        if self._topics is not None:
+            query_of |= zip(self._topics.qids, self._topics.queries, strict=True)
+
+        def records() -> Iterator[tuple[Path, FileExample]]:
+            how = self.part, self.fields, None if self._topics is None else query_of
+            files = ((path, read_examples(path, *how)) for path in self._paths["files"])
+            return islice(((path, e) for path, some in files for e in some), self.part.most)
+
+        text: TextOf = lambda docno: None  # noqa: E731
+        barred = frozenset[str]()
+        if self._corpus is not None:
+            sides = chain.from_iterable((e.positives, e.negatives) for _, e in records())
+            named = {c.docno for side in sides for c in side if c.docno and not c.text}
+            text, barred = self._texts(named, named)
+        for path, example in records():
+            query = query_of.get(example.query) if example.is_qid else example.query
+            if query is None:
+                message = f"the query {example.query!r} is not in the topics."
+                hint = f"`examples.topics` should have all qids of the file. {IDS_HINT}"
+                raise InputError(message, path=path, line=example.line, hint=hint)
+            if not self._is_left_out(query):
+                best, worse = (
+                    self._distinct([c._replace(text=c.text or text(c.docno) or "") for c in side])
+                    for side in (example.positives, example.negatives)
+                )
+                yield self._example(query, best, worse, barred)
+
+    def _distinct(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The first of those with the same text: another would only weigh more."""
+        first = dict[str, Candidate]()
+        for candidate in candidates:
+            first.setdefault(same_text(candidate.text) or candidate.docno, candidate)
+        self.counts["repeated"] += len(candidates) - len(first)
+        return [*first.values()]
 
     def _example(
         self,
         query: str,
-        positives: Iterable[_Candidate],
-        negatives: Iterable[_Candidate],
-        barred: Collection[str],
+        positives: Iterable[Candidate],
+        negatives: Iterable[Candidate],
+        barred: frozenset[str],
         per_positive: int | None = None,
     ) -> Example:
-        """An example of usable candidates: with a text, not left out, scored where that matters."""
-
-        def usable(candidates: Iterable[_Candidate]) -> Iterator[_Candidate]:
-            for candidate in candidates:
-                if self._loss.needs_teacher and isnan(candidate.score):
-                    self.counts["without_score"] += 1
-                elif not candidate.text.strip():
-                    self.counts["missing"] += 1
-                elif candidate.docno in self._documents or (
-                    barred and same_text(candidate.text) in barred
-                ):
-                    self.counts["left_out_documents"] += 1
-                else:
-                    yield candidate
-
-        best, worse = list(usable(positives)), list[_Candidate]()
+        best, worse = [*self._usable(positives, barred)], list[Candidate]()
         taken = {same_text(candidate.text) for candidate in best}
-        highest = max((c.score for c in best if not isnan(c.score)), default=np.inf)
-        limit = np.inf if self.part.margin is None else highest - self.part.margin
-        for candidate in usable(negatives):
+        limit = np.inf
+        if self.part.margin is not None:
+            scores = (candidate.score for candidate in best if not isnan(candidate.score))
+            limit = max(scores, default=np.inf) - self.part.margin
+        for candidate in self._usable(negatives, barred):
             if per_positive is not None and len(worse) == per_positive * len(best):
                 break
             if same_text(candidate.text) in taken or candidate.score > limit:
@@ -288,104 +328,30 @@ class ExampleSource:
             else:
                 worse.append(candidate)
                 self.counts["unjudged_negatives"] += not candidate.is_judged
-        scores = [candidate.score for candidate in (*best, *worse)]
+        scored = tuple(candidate.score for candidate in (*best, *worse))
         return Example(
             query,
             positives=tuple(candidate.text for candidate in best),
             negatives=tuple(candidate.text for candidate in worse),
-            scores=() if all(map(isnan, scores)) else tuple(scores),
+            scores=() if all(map(isnan, scored)) else scored,
             group=same_text(query),
         )
 
-    def _of_files(self) -> Iterator[Example]:
-        part, corpus, topics = self.part, self._corpus, self._topics
-        query_of = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
-        files = [
-            ExampleFile(
-                path=path,
-                format=part.format,
-                columns=part.columns,
-                fields=self.fields,
-                quotes=part.quotes,
-                qids=query_of if topics else None,
-                has_corpus=corpus is not None,
-                grade=part.grade,
-                ids=part.ids,
-            )
-            for path in self._paths["files"]
-        ]
-
-        def found() -> Iterator[tuple[Path, FileExample]]:
-            every = ((file.path, example) for file in files for example in file)
-            return islice(every, part.most)
-
-        text: Callable[[str], str | None] = lambda docno: None  # noqa: E731
-        if corpus is not None:
-            named = {
-                document.docno
-                for _, example in found()
-                for document in (*example.positives, *example.negatives)
-                if not document.fields
-            }
-            text = _texts(corpus, named | self._documents.docnos, self.fields)
-            if unknown := {docno for docno in named if text(docno) is None}:
-                progress().note_once(absent(unknown, len(named), "named", "the corpus"))
-        barred = self._barred(text)
-        for path, example in found():
-            query = query_of.get(example.query) if example.is_qid else example.query
-            if query is None:
-                message = f"the query {example.query!r} is not in the topics."
-                hint = f"`examples.topics` should have all qids of the file. {IDS_HINT}"
-                raise InputError(message, path=path, line=example.line, hint=hint)
-            if same_text(query) in self._queries:
-                self.counts["left_out_queries"] += 1
-                continue
-            documents = (*example.positives, *example.negatives)
-            scores = example.scores or (np.nan,) * len(documents)
-            candidates = [
-                _Candidate(document.fields.get("text") or text(docno) or "", score, docno)
-                for document, docno, score in zip(
-                    documents, (document.docno for document in documents), scores, strict=True
-                )
-            ]
-            count = len(example.positives)
-            best, worse = map(self._distinct, (candidates[:count], candidates[count:]))
-            yield self._example(query, best, worse, barred)
-
-    def _distinct(self, candidates: Sequence[_Candidate]) -> Sequence[_Candidate]:
-        """The first of those with the same text: another would only weigh more."""
-        first = dict[str, _Candidate]()
+    def _usable(
+        self, candidates: Iterable[Candidate], barred: frozenset[str]
+    ) -> Iterator[Candidate]:
+        """Candidates with a text that is not left out, scored where that matters."""
         for candidate in candidates:
-            first.setdefault(same_text(candidate.text) or candidate.docno, candidate)
-        self.counts["repeated"] += len(candidates) - len(first)
-        return [*first.values()]
-
-    def _candidates(
-        self, grades: Mapping[str, Mapping[str, int]]
-    ) -> list[tuple[str, str, list[str], list[str]]]:
-        """Each qid and query with the docnos of its positives and of its pool of negatives."""
-        part, topics = self.part, cast("Topics", self._topics)
-        ranked: dict[str, dict[str, None]] = {}
-        for path in self._paths["runs"]:
-            seen = Counter[str]()
-            for qid, docno, _ in run_of(path, topics).top(part.depth).frame.iter_rows():
-                seen[qid] += 1
-                if seen[qid] > part.skip:
-                    ranked.setdefault(qid, {})[docno] = None
-        found = []
-        for qid, query in zip(topics.qids, topics.queries, strict=True):
-            if same_text(query) in self._queries:
-                self.counts["left_out_queries"] += 1
-                continue
-            judged = grades.get(qid, {})
-            pool = ranked.get(qid, {}) if part.runs else judged
-            best = [docno for docno, grade in judged.items() if grade >= part.grade]
-            worse = [docno for docno in pool if judged.get(docno, -1) < part.grade]
-            out = self._documents
-            self.counts["left_out_documents"] += sum(docno in out for docno in (*best, *worse))
-            allowed = [docno for docno in best if docno not in out]
-            found.append((qid, query, allowed, [docno for docno in worse if docno not in out]))
-        return found
+            if self._loss.needs_teacher and isnan(candidate.score):
+                self.counts["without_score"] += 1
+            elif not candidate.text.strip():
+                self.counts["missing"] += 1
+            elif candidate.docno in self._documents or (
+                barred and same_text(candidate.text) in barred
+            ):
+                self.counts["left_out_documents"] += 1
+            else:
+                yield candidate
 
     def _own(self) -> Iterator[Example]:
         """Examples from documents only; memory holds docnos and 8-byte digests."""
@@ -403,9 +369,7 @@ class ExampleSource:
             query, text = document.fields.get(field, ""), text_of(document, fields)
             if not query.strip() or not text.strip():
                 self.counts["without_positive"] += 1
-            elif same_text(query) in self._queries:
-                self.counts["left_out_queries"] += 1
-            else:
+            elif not self._is_left_out(query):
                 docnos.append(document.docno)
                 queries.append(same_number(query))
                 texts.append(same_number(text))
@@ -428,6 +392,41 @@ class ExampleSource:
             own, *rest = (text_of_docno(docnos[n]) or "" for n in (number, *others))
             query = query_of(docnos[number]) or ""
             yield Example(query, (own,), tuple(rest), group=same_text(query))
+
+
+def _named(
+    docnos: Iterable[str], text: TextOf, scores: Mapping[str, float], judged: Mapping[str, int]
+) -> Iterator[Candidate]:
+    for docno in docnos:
+        yield Candidate(text(docno) or "", docno, scores.get(docno, nan), docno in judged)
+
+
+def run_of(path: Path, topics: Topics) -> Run:
+    """A run of some of the topics."""
+    run = read_run(path)
+    if {*topics.qids}.isdisjoint(run.frame["qid"].unique()):
+        message = "this run has none of the qids of `examples.topics`."
+        raise InputError(message, path=path, hint="Name a run of the same topics.")
+    return run
+
+
+def teacher_scores(paths: Iterable[Path], topics: Topics) -> Mapping[str, Mapping[str, float]]:
+    """A teacher's scores by qid and docno; the first run that has a document counts.
+
+    What a reranked run has below the depth of reranking is not the reranker's.
+    """
+    scores: dict[str, dict[str, float]] = {}
+    for path in paths:
+        run = run_of(path, topics)
+        facts = read_metadata(path) if metadata_for(path).is_file() else {}
+        stages = part_of(facts, "method").get("reranking")
+        depth = part_of(stages, len(stages) - 1).get("depth") if isinstance(stages, list) else None
+        if isinstance(depth, int) and 0 < depth < run.depth:
+            run = run.top(depth)
+            progress().note(f"{path}: a teacher's scores are of the {depth:,} reranked documents")
+        for qid, docno, score in run.frame.iter_rows():
+            scores.setdefault(qid, {}).setdefault(docno, score)
+    return scores
 
 
 def _texts(

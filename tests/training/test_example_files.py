@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from adducir.core.errors import InputError
 from adducir.core.progress import Progress
-from adducir.training.example_files import ExampleFile
+from adducir.training.example_files import read_examples
 from adducir.training.example_recipe import ExamplesPart, examples_line
 from adducir.training.examples import ExampleSource
 from adducir.training.losses import LOSSES
@@ -208,7 +208,7 @@ def test_later_records_have_columns_that_the_first_lacks(tmp_path):
 def test_parquet_is_read(tmp_path):
     record = {"query_id": 10, "document_ids": [2, 0, 1], "scores": [-2.0, 3.0, 1.0]}
     pl.DataFrame([record]).write_parquet(tmp_path / "kd.parquet")
-    file = ExampleFile(path=tmp_path / "kd.parquet", qids={"10"}, has_corpus=True)
+    file = read_examples(tmp_path / "kd.parquet", ExamplesPart(files="kd", **CORPUS), (), {"10"})
     assert [[d.docno for d in e.negatives] for e in file] == [["1", "2"]]
 
 
@@ -216,7 +216,7 @@ def test_ids_of_tables_with_gaps_are_whole(tmp_path):
     """Pandas writes integers beside missing values as fractions."""
     table = pl.DataFrame({"query_id": [10.0], "positive_id": [0.0], "negative_id": [1.0]})
     table.write_parquet(tmp_path / "gaps.parquet")
-    file = ExampleFile(path=tmp_path / "gaps.parquet", qids={"10"}, has_corpus=True)
+    file = read_examples(tmp_path / "gaps.parquet", ExamplesPart(files="g", **CORPUS), (), {"10"})
     (found,) = file
     assert (found.query, found.positives[0].docno, found.negatives[0].docno) == ("10", "0", "1")
 
