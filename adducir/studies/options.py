@@ -11,21 +11,17 @@ from adducir.cli.command import Writes, option
 from adducir.cli.console import columns, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
-from adducir.training.data import PARTS, check_shares, split
+from adducir.training import data
 
 T = TypeVar("T")
 
 
 def _shares(text: str) -> dict[str, float]:
     try:
-        shares = dict(zip(PARTS, map(float, text.split(",")), strict=True))
+        shares = zip(data.PARTS, map(float, text.split(",")), strict=True)
+        return {part: share for part, share in shares if share}
     except ValueError:
         raise ValueError(f"must be three comma-separated numbers, not {text!r}") from None
-    try:
-        check_shares(shares)
-    except UsageError as error:
-        raise ValueError(error.what.rstrip(".")) from None
-    return {name: share for name, share in shares.items() if share}
 
 
 def part_path(path: Path, part: str) -> Path:
@@ -44,7 +40,7 @@ def in_parts(
     """The splits of an output by ``shares``: name, file and items, each group in one of them."""
     parts: Mapping[str, Sequence[T]] = {"": items}
     if settings.shares is not None:
-        parts = split(items, group, settings.shares, settings.seed)
+        parts = data.split(items, group, settings.shares, settings.seed)
     for name, some in parts.items():
         yield name, part_path(settings.output, name), some
 
@@ -56,7 +52,7 @@ def parts_of(path: Path, settings: Any) -> list[Path]:
 
 LINES_IN_PARTS = Writes("file", common.LINES.endings, parts_of)
 Shares = Annotated[
-    dict[str, float] | None,
+    data.Shares | None,
     BeforeValidator(_shares),
     option(
         "Shares of training, validation and test; one file for each that is not 0.",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from adducir.core.errors import InputError, UsageError, gathering
 from adducir.core.files import publishing, writing_text
@@ -42,32 +42,40 @@ Rows = Iterable[tuple[str, Mapping[str, Any]]]
 """Rows, each with its part: train, validation or test."""
 
 PARTS = ("train", "validation", "test")
-DEFAULT_SHARES = {"train": 0.8, "validation": 0.1, "test": 0.1}
+DEFAULT_SHARES: dict[Part, float] = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+
+def _add_up(shares: dict[Part, float]) -> dict[Part, float]:
+    values = [*shares.values()]
+    if any(not 0 <= value <= 1 for value in values) or not math.isclose(sum(values), 1):
+        raise ValueError(f"the shares must be 0 or more and add up to 1, not {values}")
+    return shares
+
+
+Shares = Annotated[dict[Part, float], AfterValidator(_add_up)]
 
 
 def split(
     items: Iterable[Item],
     key: Callable[[Item], str],
-    shares: Mapping[str, float] | None = None,
+    shares: Mapping[Any, float] = DEFAULT_SHARES,
     seed: int = 0,
 ) -> dict[str, list[Item]]:
     """Divide items by a key: spans by their groups, questions by their ids.
 
     An item's part depends on its key, the seed and the shares alone, and is the same in every file;
-    the shares (by default 0.8, 0.1 and 0.1) hold on average only.
+    the shares hold on average only.
     """
-    proportions = DEFAULT_SHARES if shares is None else shares
-    check_shares(proportions)
-    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in proportions}
+    parts: dict[str, list[Item]] = {name: [] for name in PARTS if name in shares}
     for item in items:
-        parts[part_of(key(item), proportions, seed)].append(item)
-    if empty := [name for name in parts if proportions[name] and not parts[name]]:
+        parts[part_of(key(item), shares, seed)].append(item)
+    if empty := [name for name, some in parts.items() if shares[name] and not some]:
         hint = "Use another seed or other shares, or more data."
         raise UsageError(f"nothing fell into {' and '.join(empty)}.", hint=hint)
     return parts
 
 
-def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
+def part_of(group: str, shares: Mapping[Any, float], seed: int = 0) -> str:
     """The part of a group: its hash, as a number in [0, 1), against the running sum of shares."""
     names = [name for name in PARTS if shares.get(name)]
     digest = hashlib.sha256(f"{seed}\0{group}".encode("utf-8", "surrogatepass")).digest()
@@ -76,16 +84,6 @@ def part_of(group: str, shares: Mapping[str, float], seed: int = 0) -> str:
         if place < end:
             return name
     return names[-1]  # the sum may round to a little below 1
-
-
-def check_shares(shares: Mapping[str, float]) -> None:
-    """Refuse shares of unknown parts, below 0, or that do not add up to 1."""
-    unknown = [name for name in shares if name not in PARTS]
-    if unknown:
-        raise UsageError(f"unknown part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
-    values = list(shares.values())
-    if any(not 0 <= value <= 1 for value in values) or not math.isclose(sum(values), 1):
-        raise UsageError(f"the shares must be 0 or more and add up to 1, not {values}.")
 
 
 class HeldOut(Recipe):
@@ -119,20 +117,12 @@ class CorpusPart(CorpusReading):
 class GroupShares(Recipe):
     """How the groups of items (books, questions) are divided."""
 
-    shares: dict[Part, float] | None = None
+    shares: Shares | None = None
     seed: Seed = 0
 
-    @model_validator(mode="after")
-    def _shares_add_up(self) -> Self:
-        try:
-            check_shares(self.divided)
-        except UsageError as error:
-            raise ValueError(error.what.rstrip(".")) from error
-        return self
-
     @property
-    def divided(self) -> dict[str, float]:
-        return {f"{name}": share for name, share in (self.shares or DEFAULT_SHARES).items()}
+    def divided(self) -> Mapping[Part, float]:
+        return self.shares or DEFAULT_SHARES
 
 
 class DataPart(GroupShares):

@@ -4,10 +4,11 @@ import gzip
 import json
 
 import pytest
+from pydantic import ValidationError
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan, context, read_spans, write_spans
-from adducir.training.data import part_of, split
+from adducir.training.data import GroupShares, part_of, split
 
 SPAN = MaskedSpan(
     "q1:7", "q1", ("One two.", "Three four,"), ("(e.g. five)",), ("six.", "Seven eight nine.")
@@ -89,8 +90,10 @@ def test_splits_keep_groups_apart_and_the_order_on_average():
 
 
 @pytest.mark.parametrize(
-    "shares", [{"train": 0.5, "test": 0.4}, {"train": 1.5, "test": -0.5}, {"dev": 1.0}, None]
+    "shares", [{"train": 0.5, "test": 0.4}, {"train": 1.5, "test": -0.5}, {"dev": 1.0}]
 )
 def test_shares_that_do_not_fit(shares):
+    with pytest.raises(ValidationError):
+        GroupShares(shares=shares)
     with pytest.raises(UsageError):
-        split(["only"], group_of, shares)
+        split(["only"], group_of)

@@ -30,7 +30,7 @@ from adducir.corpora.sentences import sentence_bounds
 from adducir.corpora.sources import file_path, source_path
 from adducir.studies.grounded_generation.hindsight.recipe import GuideRecipe
 from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts
-from adducir.training.data import DEFAULT_SHARES, PARTS, part_of
+from adducir.training.data import DEFAULT_SHARES, PARTS, Shares, part_of
 
 _READ = (*PARTS, "hidden")
 _FREQUENT = 100  # this many of the passages' most frequent words carry no content
@@ -52,7 +52,7 @@ class ArgumentsRecipe(Recipe):
     shortest: Annotated[int, Field(ge=1)] = 8
     dropped: Annotated[float, Field(ge=0, lt=1)] = 0.4
     nonce: Annotated[float, Field(ge=0, le=1)] = 0.0
-    shares: dict[str, float] = DEFAULT_SHARES
+    shares: Shares = DEFAULT_SHARES
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
 
 
