@@ -26,7 +26,7 @@ from adducir.core.files import scratch_folder
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
-from adducir.corpora.documents import Document, text_of
+from adducir.corpora.documents import Document, refuse_absent, text_of
 from adducir.corpora.sources import file_path, source_path
 from adducir.deepct.model import CLASSIFIER, KIND, EncodedPassage, PassageReader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, TermWeighterSettings
@@ -214,22 +214,13 @@ The network is a token classifier with one label:
             )
 
     def _documents(self, counts: dict[str, Any]) -> Iterator[Document]:
-        by, fields = self.recipe.held_out.by, set[str]()
-        missing = {*as_tuple(self.recipe.text), *self._reference, *as_tuple(by or ())}
-
-        text = partial(text_of, fields=as_tuple(self.recipe.text))
-        judged = self._queries_of.keys()
+        recipe, fields = self.recipe, set[str]()
+        text, judged = partial(text_of, fields=as_tuple(recipe.text)), self._queries_of.keys()
         for document in documents_left(self.corpus, self.without, text, counts, judged):
-            if missing:
-                missing -= document.fields.keys()
-                fields |= document.fields.keys()
+            fields.update(document.fields)
             yield document
-        if missing and fields:
-            raise InputError(
-                f"the documents lack the field {min(missing)!r}.",
-                path=self.corpus.source,
-                hint=f"The fields are {', '.join(sorted(fields))}.",
-            )
+        needed = (*as_tuple(recipe.text), *self._reference, *as_tuple(recipe.held_out.by or ()))
+        refuse_absent(needed, [fields], self.corpus.source)
 
     def model(self) -> "torch.nn.Module":
         import torch

@@ -1,7 +1,7 @@
 """``adducir literary-evidence``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
@@ -17,11 +17,6 @@ from adducir.studies.options import (
     part_path,
     parts_of,
 )
-
-if TYPE_CHECKING:
-    pass
-
-RELIC_BM25 = 0.5, 0.9  # k1 and b of RELiC's authors
 
 
 class Quotations(Rules):

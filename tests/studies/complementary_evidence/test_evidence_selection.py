@@ -14,8 +14,6 @@ from adducir.core.errors import UsageError
 from adducir.studies.complementary_evidence.model import complementary_loss
 from adducir.studies.complementary_evidence.selection import CandidatePool, Selection
 
-SQRT2 = math.sqrt(2)
-
 
 def plain_score(relevance, vectors, question, selection: Selection) -> float:
     """Equation 8 on lists."""
@@ -147,15 +145,6 @@ def test_what_is_not_finite_is_refused() -> None:
             CandidatePool.of(*case, 4)
 
 
-def test_distances_by_hand() -> None:
-    # In two dimensions the greatest L1 distance of unit vectors is 2 sqrt(2): (1, 1) and (-1, -1).
-    vectors = np.array([[3.0, 0], [0, 5], [-1, 0], [2, 2], [-4, -4]])
-    found = CandidatePool.of(np.linspace(1, 0, 5), vectors, np.ones(2), 5).apart
-    assert found[0, 1] == found[0, 2] == pytest.approx(2 / (2 * SQRT2))
-    assert found[3, 4] == pytest.approx(1)
-    assert found[0, 3] == pytest.approx(1 / (2 * SQRT2))
-
-
 def f64(values) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
@@ -175,22 +164,6 @@ def loss_of(logits, vectors, question, mask, *batch, diversity=1.0, compactness=
     recipe = SimpleNamespace(weights=weights, margin=margin)
     given = dict(zip(("relevant", "sets", "labels"), batch, strict=True))
     return complementary_loss(logits, vectors, question, mask, given, recipe)
-
-
-def test_the_losses_by_hand() -> None:
-    # P = 1/2, 3/4 for the gold ones, 1/4, 1/2 for the others.
-    relevance = -math.log(0.5) - math.log(0.75) - math.log(0.75) - math.log(0.5)
-    # (1, 0) and (0, 1), (1, 0) and (0, -1), (0, 1) and (0, -1): 2 / (2 sqrt 2) each.
-    for gold, pairs in ((RELEVANT, 1), (torch.tensor([[True, True, True, False]]), 3)):
-        found = loss_of(
-            0 * LOGITS, VECTORS, QUESTION, MASK, gold, SETS, LABELS, diversity=0.5, compactness=0
-        )
-        assert found.item() == pytest.approx(4 * math.log(2) + 0.5 * pairs * (1 - 1 / SQRT2))
-    # Sums (3, 4), (3, -1), (-1, -1): cosines .6, 3 / sqrt(10), below 0.
-    given = LOGITS, VECTORS, QUESTION, MASK, RELEVANT, SETS, LABELS
-    close = (1 - 0.6) + (3 / math.sqrt(10) - 0.25)
-    found = loss_of(*given, diversity=0, margin=0.25)
-    assert found.item() == pytest.approx(relevance + close)
 
 
 def test_padding_changes_neither_loss_nor_gradients() -> None:

@@ -224,24 +224,6 @@ def test_a_guide_that_is_the_retriever_still_encodes_nothing(are_some) -> None:
     assert [*request(*given, candidates=candidates).encoded] == ["retriever", "guide"]
 
 
-def test_no_gradient_goes_through_the_choice_of_passages() -> None:
-    """R is fixed: the gradient is that of the loss over these passages, whoever drew them."""
-    model, data = bed()
-    sampled = np.array([[0, 1], [2, 3], [4, 5], [1, 2]])
-    phase = _phase(model, data, PhaseRecipe())
-    loss = 4 * phase.loss(model, batch_of(sampled))
-    direct = loss_of("elbo", model.compute(data, CONTEXTS, sampled)).sum()
-    parameters = [one for one in model.parameters() if one.requires_grad]
-    for one, other in zip(
-        torch.autograd.grad(loss, parameters), torch.autograd.grad(direct, parameters), strict=True
-    ):
-        assert torch.equal(one, other)
-
-
-def batch_of(sampled) -> dict[str, torch.Tensor]:
-    return {"contexts": torch.from_numpy(CONTEXTS), "passages": torch.from_numpy(sampled)}
-
-
 def _phase(model, data, recipe: PhaseRecipe) -> Phase:
     made = closed_sets(model, data, CONTEXTS, 5)
     rows = {"training": slice(0, 3), "held_out": slice(3, 4)}
