@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.common import Computing
 from adducir.cli.tabled import Table, TableFormat, show_table
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import without
@@ -14,7 +15,6 @@ from adducir.core.texts import counted
 if TYPE_CHECKING:
     from adducir.experiments.experiment import ExperimentPlan
 
-from adducir.cli.common import Computing
 
 RUN = without("dry_run")
 

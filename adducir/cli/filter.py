@@ -10,8 +10,7 @@ from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading
-from adducir.runs.kinds import FoldName
-from adducir.runs.reading import RunReading
+from adducir.runs.kinds import FoldName, RunReading
 
 
 class FilterOptions(RunReading, QrelsReading):

@@ -5,8 +5,7 @@ from typing import Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.texts import counted, listed
-from adducir.runs.kinds import FUSION
-from adducir.runs.reading import RunReading
+from adducir.runs.kinds import FUSION, RunReading
 
 
 class FuseOptions(RunReading):

@@ -1,7 +1,7 @@
 """Document file formats, except TREC's.
 
 JSON may be an array, alone or as ``arguments``, the only member of an object (args.me).
-A TSV may have a header, which its shape shows (:mod:`adducir.corpora.ids`); a CSV must.
+A TSV may have a header, which its shape shows (:mod:`adducir.corpora.field_choice`); a CSV must.
 :func:`adducir.corpora.tables.has_csv_quotes` says what quotes are.
 """
 
@@ -21,8 +21,14 @@ from adducir.core.json_lines import json_objects, read_objects
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.corpora.documents import Document, check_docno, fields_of
-from adducir.corpora.field_choice import default_fields_of
-from adducir.corpora.ids import DOCNO_FIELDS, QID_FIELDS, id_column_of, id_field, is_header
+from adducir.corpora.field_choice import (
+    DOCNO_FIELDS,
+    QID_FIELDS,
+    default_fields_of,
+    id_column_of,
+    id_field,
+    is_header,
+)
 from adducir.corpora.pages import PACKAGES, read_page
 from adducir.corpora.rank_llm import documents_of, is_request
 from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records

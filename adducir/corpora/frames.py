@@ -1,7 +1,9 @@
-"""Rows of (qid, docno, value) of runs and qrels, by PyTerrier's or ir_datasets' column names."""
+"""Data frames of runs, qrels and documents, by PyTerrier's or ir_datasets' column names."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -9,8 +11,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
+from adducir.core.fingerprint import digest_of
 from adducir.core.packages import required
-from adducir.core.texts import refused, repeated
+from adducir.core.texts import refused, repeated, shortened
+from adducir.corpora.documents import Document, check_docno, fields_of
+from adducir.corpora.field_choice import SAMPLE, default_fields_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,3 +186,66 @@ def ids_of(values: Sequence[Any], label: str) -> pl.Series:
                 f"a {label} must be text or an integer, not {value!r} ({type(value).__name__})."
             )
     return pl.Series(label, [str(value) for value in values], dtype=pl.String)
+
+
+def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
+    """Documents as dicts, and their docnos."""
+    shapes = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
+    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
+        raise UsageError(f"{shapes}, not {shortened(repr(data))}.")
+    rows, docnos = list[dict[str, Any]](), list[Any]()
+    for row in data:
+        row = row.fields | {"docno": row.docno} if isinstance(row, Document) else row
+        key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
+        if not key:
+            shown = shortened(repr(row))
+            raise UsageError(f"{shapes}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
+        rows.append(dict(row))
+        docnos.append(row[key])
+    return rows, ids_of(docnos, "docno").to_list()
+
+
+@dataclass(frozen=True)
+class FrameCorpus:
+    """The rows of a frame as documents, with a docno and the other columns as fields."""
+
+    documents: Sequence[Document]
+    source: str = "frame"
+
+    @classmethod
+    def of(cls, data: "Frame | Iterable[Mapping[str, Any]]") -> "FrameCorpus":
+        """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
+        frame: Any = data
+        if is_frame(data):
+            docnos = ids_of(columns_of(frame, "corpus", DOCNO)[0], "docno").to_list()
+            is_polars = isinstance(data, pl.DataFrame)
+            rows = frame.to_dicts() if is_polars else frame.to_dict("records")
+        else:
+            rows, docnos = _records(data)
+        documents = list[Document]()
+        for docno, row in zip(docnos, rows, strict=True):
+            check_docno(docno)
+            fields = {name: value for name, value in row.items() if name not in DOCNO}
+            documents.append(Document(docno, fields_of(fields)))
+        if not documents:
+            raise UsageError("there are no documents.")
+        return cls(documents)
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        return default_fields_of([document.fields for document in self.documents[:SAMPLE]])
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.documents)
+
+    def identity(self) -> dict[str, Any]:
+        parts = (
+            [document.docno, *map(str, document.fields.items())] for document in self.documents
+        )
+        return {"source": "frame", "sha256": digest_of(text for part in parts for text in part)}
+
+    def size_hint(self) -> int:
+        return len(self.documents)
+
+    def places(self, docno: str) -> list[tuple[Path, int]]:
+        return []

@@ -24,7 +24,7 @@ from adducir.core.manifests import MANIFEST
 from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
-from adducir.core.returned import refuse
+from adducir.core.registry import refuse
 from adducir.corpora.documents import Document
 from adducir.corpora.field_choice import SAMPLE
 from adducir.corpora.formats import CorpusFormat, docno_of

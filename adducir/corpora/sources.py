@@ -105,7 +105,7 @@ def _opened(
     is_cut: bool,
 ) -> "Corpus":
     if not isinstance(source, str | Path):
-        from adducir.corpora.tables import FrameCorpus
+        from adducir.corpora.frames import FrameCorpus
 
         return FrameCorpus.of(source)
     place = resolve(source)

@@ -8,8 +8,7 @@ import csv
 import io
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -17,16 +16,12 @@ from typing import Any, Literal
 
 import polars as pl
 
-from adducir.core.csv_files import LONGEST_CELL
-from adducir.core.errors import AdducirError, InputError, UsageError, worded
+from adducir.core.errors import AdducirError, InputError, worded
 from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
-from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, repeated, shortened
-from adducir.corpora.documents import Document, check_docno, fields_of
-from adducir.corpora.field_choice import SAMPLE, default_fields_of
-from adducir.corpora.frames import DOCNO, QID, Frame, columns_of, ids_of, is_frame
+from adducir.core.texts import counted, repeated
+from adducir.corpora.frames import DOCNO, QID
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
@@ -84,6 +79,8 @@ def cells_of(
             if text and not text.isspace():
                 yield line, text.split(delimiter)
         return
+    from adducir.core.csv_files import LONGEST_CELL
+
     csv.field_size_limit(LONGEST_CELL)
     begin = 0
 
@@ -276,66 +273,3 @@ def json_table(path: Path, numbers: Sequence[str]) -> pl.DataFrame:
 def delimiter_of(line: str) -> str:
     """The column separator of a table, from its first line."""
     return max(("\t", ",", ";"), key=line.count)
-
-
-def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
-    """Documents as dicts, and their docnos."""
-    shapes = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
-    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise UsageError(f"{shapes}, not {shortened(repr(data))}.")
-    rows, docnos = list[dict[str, Any]](), list[Any]()
-    for row in data:
-        row = row.fields | {"docno": row.docno} if isinstance(row, Document) else row
-        key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
-        if not key:
-            shown = shortened(repr(row))
-            raise UsageError(f"{shapes}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
-        rows.append(dict(row))
-        docnos.append(row[key])
-    return rows, ids_of(docnos, "docno").to_list()
-
-
-@dataclass(frozen=True)
-class FrameCorpus:
-    """The rows of a frame as documents, with a docno and the other columns as fields."""
-
-    documents: Sequence[Document]
-    source: str = "frame"
-
-    @classmethod
-    def of(cls, data: "Frame | Iterable[Mapping[str, Any]]") -> "FrameCorpus":
-        """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
-        frame: Any = data
-        if is_frame(data):
-            docnos = ids_of(columns_of(frame, "corpus", DOCNO)[0], "docno").to_list()
-            is_polars = isinstance(data, pl.DataFrame)
-            rows = frame.to_dicts() if is_polars else frame.to_dict("records")
-        else:
-            rows, docnos = _records(data)
-        documents = list[Document]()
-        for docno, row in zip(docnos, rows, strict=True):
-            check_docno(docno)
-            fields = {name: value for name, value in row.items() if name not in DOCNO}
-            documents.append(Document(docno, fields_of(fields)))
-        if not documents:
-            raise UsageError("there are no documents.")
-        return cls(documents)
-
-    @property
-    def default_fields(self) -> tuple[str, ...]:
-        return default_fields_of([document.fields for document in self.documents[:SAMPLE]])
-
-    def __iter__(self) -> Iterator[Document]:
-        return iter(self.documents)
-
-    def identity(self) -> dict[str, Any]:
-        parts = (
-            [document.docno, *map(str, document.fields.items())] for document in self.documents
-        )
-        return {"source": "frame", "sha256": digest_of(text for part in parts for text in part)}
-
-    def size_hint(self) -> int:
-        return len(self.documents)
-
-    def places(self, docno: str) -> list[tuple[Path, int]]:
-        return []

@@ -17,10 +17,9 @@ from adducir.core.files import read_text, suffix_of
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
 from adducir.corpora.documents import as_text, fields_of
+from adducir.corpora.field_choice import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
 from adducir.corpora.formats import tsv_records
-from adducir.corpora.ids import QID_FIELDS, TEXT_NAMES, id_field, reads_like_id
 from adducir.corpora.markup import collapse, elements, plain, with_plain_text, without_comments
-from adducir.corpora.rank_llm import candidate_list, is_request
 from adducir.corpora.tables import Quotes, cells_of, table_records
 from adducir.corpora.token_weights import WEIGHTS, weights_in
 
@@ -156,6 +155,8 @@ def _from_json(path: Path, qid_field: str | None) -> list[RawTopic]:
             return [RawTopic(qid, {"query": query}, line) for qid, query in record.items()]
     if records and any(isinstance(records[0][1].get(name), list) for name in _TURNS):
         return list(_turns(records, path, qid_field))
+    from adducir.corpora.rank_llm import candidate_list, is_request
+
     if records and is_request(records[0][1]):
         requests = [(candidate_list(record, path, line), line) for line, record in records]
         return [RawTopic(request.qid, {"query": request.query}, line) for request, line in requests]

@@ -8,6 +8,7 @@ becomes single blanks. An empty query is kept, because its topic counts in every
 """
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +20,11 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
-from adducir.corpora.field_choice import prose_fields
+from adducir.corpora.field_choice import QID_FIELDS, prose_fields
 from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
-from adducir.corpora.ids import QID_FIELDS
 from adducir.corpora.markup import collapse
 from adducir.corpora.sources import resolve
 from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
-from adducir.corpora.words import WeightedWords
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +36,35 @@ if TYPE_CHECKING:
 _DEFAULTS = ("title", "query", "text")
 _OTHERS = ("raw_utterance", "utterance", "content", "question", "query_txt")
 """Searched where none of the usual fields is there."""
+_WEIGHT = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?|\.[0-9]{1,30}")
 _NO_TOPICS = "these are qrels or a run, not topics:"
+
+
+class WeightedWords(dict[str, float]):
+    """A query's words with weights, which an index analyses as it does a text."""
+
+    @classmethod
+    def of(cls, query: "str | Mapping[str, float]") -> "WeightedWords":
+        """Read ``school^2 uniform``, ``{"school": 2, "uniform": 1}`` or that as text.
+
+        Raises:
+            ValueError: A weight is not a number, negative or too large, or of a phrase.
+        """
+        from adducir.core.json_lines import json_value
+        from adducir.corpora.token_weights import weights_in
+
+        if isinstance(query, str) and query.startswith("{"):
+            query = json_value(query, Path("query"))
+        if isinstance(query, Mapping):
+            return cls(weights_in({"query": query}, Path("query"), None, ("query",)) or {})
+        words = cls()
+        for part in query.split():
+            word, sign, number = part.partition("^")
+            matched = _WEIGHT.fullmatch(number) if sign else _WEIGHT.fullmatch("1")
+            if not word or matched is None or (sign and set(word) & set('"()')):
+                raise ValueError(f"{part!r} is not a word with a weight, such as school^2.")
+            words[word] = words.get(word, 0.0) + float(matched[0])
+        return words
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from pydantic import Field
 from adducir.core.errors import InputError, worded
 from adducir.core.fingerprint import fingerprint, is_known
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
-from adducir.core.returned import numbers
+from adducir.core.registry import Family, numbers
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.reading import Settings
 from adducir.encoders.settings import EncodingSettings

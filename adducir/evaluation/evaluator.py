@@ -23,13 +23,13 @@ import polars as pl
 from ir_measures import Measure
 
 from adducir.core.errors import UsageError
-from adducir.core.returned import numbers
+from adducir.core.registry import numbers
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.lists import Floats, Integers, Judgements, Lists, NegativeGrades
 from adducir.evaluation.measures import computable, parse_measures
 from adducir.evaluation.scores import Evaluation, Scores
-from adducir.runs.folding import of_passages
+from adducir.runs.docnos import of_passages
 from adducir.runs.run import Run
 
 

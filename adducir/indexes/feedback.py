@@ -18,7 +18,7 @@ import polars as pl
 from pydantic import Field
 
 from adducir.core.recipe import Kind
-from adducir.core.returned import numbers, refuse
+from adducir.core.registry import numbers, refuse
 
 Array = np.ndarray[tuple[int], np.dtype[Any]]
 Weights = dict[str, float]

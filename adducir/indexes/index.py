@@ -23,7 +23,6 @@ from adducir.core.texts import (
     refuse_unless_count,
 )
 from adducir.corpora.documents import LARGEST_WEIGHT
-from adducir.corpora.words import WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -299,6 +298,8 @@ class Index(ABC):
         threads: int | None,
     ) -> list[Any]:
         """Each query as index terms with weights or counts."""
+        from adducir.corpora.topics import WeightedWords
+
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
@@ -328,6 +329,8 @@ class Index(ABC):
         threads: int | None = None,
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
+        from adducir.corpora.topics import WeightedWords
+
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
-from adducir.core.returned import numbers
+from adducir.core.registry import numbers
 from adducir.indexes.jvm import java_class
 from adducir.indexes.kinds import MODELS
 

@@ -18,8 +18,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import Kind
 from adducir.core.texts import refused
 from adducir.corpora.frames import is_frame
-from adducir.corpora.topics import Topics, as_topics
-from adducir.corpora.words import WeightedWords
+from adducir.corpora.topics import Topics, WeightedWords, as_topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index, Query

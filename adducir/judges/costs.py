@@ -18,10 +18,6 @@ Cost = Literal["requests", "tokens", "tokens_in", "tokens_out", "seconds", "cost
 _KEPT = ("requests", "tokens_in", "tokens_out", "seconds", "cost")
 
 
-def costs_for(run: Path) -> Path:
-    return run.with_name(f"{run.name.partition('.')[0]}.costs.jsonl")
-
-
 def cost_row(
     qid: str, requests: int, tokens_in: int, tokens_out: int, seconds: float, llm: "Answerer | None"
 ) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.progress import progress
 from adducir.core.texts import counted
-from adducir.judges.exchange import EMPTY, told
 from adducir.runs.write import metadata_for, part_of, read_metadata
 
 if TYPE_CHECKING:
@@ -74,6 +73,10 @@ def answer_notes(qrels: Sequence[str | Path], systems: Mapping[Path, str]) -> It
     sources += [(step, name) for path, name in systems.items() for step in _asking(_facts(path))]
     parts = []
     for facts, name in sources:
+        if not part_of(facts, "answers"):
+            continue
+        from adducir.judges.exchange import EMPTY, told
+
         counts = Counter(
             {key: n for key, n in part_of(facts, "answers").items() if key not in (EMPTY, "cut")}
         )

@@ -20,8 +20,7 @@ from adducir.core.fingerprint import is_known
 from adducir.core.json_lines import json_object
 from adducir.core.manifests import refuse_damaged
 from adducir.core.recipe import Recipe, Several, as_tuple
-from adducir.core.registry import Family
-from adducir.core.returned import numbers
+from adducir.core.registry import Family, numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.folders import look

@@ -17,8 +17,7 @@ from adducir.core.texts import counted, listed
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.runs.docnos import absent, misspelt
-from adducir.runs.folding import of_passages, unfolded
+from adducir.runs.docnos import absent, misspelt, of_passages, unfolded
 from adducir.runs.fusion import lacking
 from adducir.runs.read import columns_of, run_of
 from adducir.runs.run import Run, Ties, ordered

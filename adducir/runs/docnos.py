@@ -4,6 +4,7 @@ A judged document that a collection writes otherwise counts as not retrieved, in
 most figures a little. Docnos are compared without case, punctuation and leading zeros.
 """
 
+import re
 from collections.abc import Collection
 
 import polars as pl
@@ -54,4 +55,28 @@ def misspelt(judged: pl.Series, docnos: pl.Series, holder: str) -> str:
         f"{pairs.height:,} of {counted(judged.n_unique(), 'judged document')} "
         f"{'is' if pairs.height == 1 else 'are'} spelt otherwise in {holder}, and so not found: "
         f"{shown}."
+    )
+
+
+def passage_parts(docnos: pl.Series, separator: str = "") -> pl.DataFrame:
+    """Frame (document, number); the number is null where a docno does not name a passage."""
+    signs = re.escape(separator) if separator else "#|%p"
+    parts = docnos.str.extract_groups(rf"^(.+)(?:{signs})([0-9]{{1,18}})(?:_[0-9]+)?$").struct
+    number = parts[1].cast(pl.Int64)
+    return pl.DataFrame({"document": parts[0].fill_null(docnos), "number": number})
+
+
+def of_passages(docnos: pl.Series, documents: pl.Series) -> str:
+    """A passage's docno whose document is one of ``documents``, or nothing."""
+    parts = passage_parts(docnos).with_columns(docno=docnos)
+    has_document = pl.col("document").is_in(documents.unique().implode())
+    passages = parts.filter(pl.col("number").is_not_null() & has_document)["docno"]
+    return str(passages[0]) if len(passages) else ""
+
+
+def unfolded(passage: str, run: str) -> str:
+    """What to do about a run of passages whose documents are judged."""
+    return (
+        f"the run ranks passages, such as {passage}, but documents are judged. Fold it: "
+        f"adducir filter {run} --fold maxp -o FOLDED"
     )

@@ -6,7 +6,6 @@ term is not one of them. Passages are named ``DOCNO#1``, ``DOCNO#2``, ... as by 
 ``DOCNO#0``, ``DOCNO%p0``, ... as by other programs; a docno without a number is a document itself.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +15,7 @@ import polars as pl
 
 from adducir.core.errors import Keyed, UsageError
 from adducir.corpora.frames import Integers
+from adducir.runs.docnos import passage_parts
 from adducir.runs.kinds import METHODS as METHODS
 from adducir.runs.kinds import Fold as Fold
 from adducir.runs.kinds import FoldName as FoldName
@@ -41,7 +41,7 @@ class PassageMap:
         Raises:
             UsageError: None of them is a passage's; unless not ``strict``.
         """
-        parts = _cut(docnos, separator)
+        parts = passage_parts(docnos, separator)
         if strict and len(docnos) and not parts["number"].count():
             shown = f"such as {docnos[0]!r}"
             raise UsageError(f"no docno names a passage of a document ({shown}).", hint=cls.hint)
@@ -51,14 +51,6 @@ class PassageMap:
         document = parts.join(places, on="document", how="left", maintain_order="left")["place"]
         is_first = (parts["number"] == start).fill_null(value=True)
         return cls(names, document.cast(pl.Int64).to_numpy(), is_first.to_numpy())
-
-
-def _cut(docnos: pl.Series, separator: str = "") -> pl.DataFrame:
-    """Frame (document, number); the number is null where a docno does not name a passage."""
-    signs = re.escape(separator) if separator else "#|%p"
-    parts = docnos.str.extract_groups(rf"^(.+)(?:{signs})([0-9]{{1,18}})(?:_[0-9]+)?$").struct
-    number = parts[1].cast(pl.Int64)
-    return pl.DataFrame({"document": parts[0].fill_null(docnos), "number": number})
 
 
 Ranked = tuple[Any, Any, Any]
@@ -104,19 +96,3 @@ def folded(
             work.append((deeper, 4 * read))
     hits, totals = map(np.concatenate, zip(*ranked, strict=True))
     return np.array([len(docs) for docs, _ in ranked[:-1]], dtype=np.int32), hits, totals
-
-
-def of_passages(docnos: pl.Series, documents: pl.Series) -> str:
-    """A passage's docno whose document is one of ``documents``, or nothing."""
-    parts = _cut(docnos).with_columns(docno=docnos)
-    has_document = pl.col("document").is_in(documents.unique().implode())
-    passages = parts.filter(pl.col("number").is_not_null() & has_document)["docno"]
-    return str(passages[0]) if len(passages) else ""
-
-
-def unfolded(passage: str, run: str) -> str:
-    """What to do about a run of passages whose documents are judged."""
-    return (
-        f"the run ranks passages, such as {passage}, but documents are judged. Fold it: "
-        f"adducir filter {run} --fold maxp -o FOLDED"
-    )

@@ -19,7 +19,7 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
-from adducir.core.returned import numbers
+from adducir.core.registry import numbers
 from adducir.core.texts import counted, refuse_unless_count, refused
 from adducir.corpora.frames import Floats, Integers
 from adducir.runs.kinds import FUSION as FUSION

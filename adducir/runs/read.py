@@ -35,7 +35,6 @@ from adducir.corpora.columns import (
     tabbed,
 )
 from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
-from adducir.corpora.rank_llm import candidate_list, is_request
 from adducir.corpora.tables import Quotes, checked, json_table, read_table
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 
@@ -251,6 +250,8 @@ def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
 
 def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
     """The rows of a run in JSON, and its tag."""
+    from adducir.corpora.rank_llm import is_request
+
     tag = path.name.split(".")[0]
     first = next(read_objects(path), (1, {}))[1]
     if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
@@ -292,6 +293,8 @@ def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
 
 def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
     """The objects of sentence-transformers and rank_llm: a query with its ranked documents."""
+    from adducir.corpora.rank_llm import candidate_list, is_request
+
     for line, record in read_objects(path):
         if "candidates" in record or is_request(record):
             each = candidate_list(record, path, line)

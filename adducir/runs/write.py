@@ -45,6 +45,11 @@ def metadata_for(path: Path | str) -> Path:
     return Path(f"{path}{SUFFIX}")
 
 
+def costs_for(run: Path) -> Path:
+    """Where what language models took for a run is written."""
+    return run.with_name(f"{run.name.partition('.')[0]}.costs.jsonl")
+
+
 def read_metadata(path: Path | str) -> dict[str, Any]:
     """The metadata of the run at ``path``; an InputError if they are missing or not YAML."""
     place = metadata_for(path)

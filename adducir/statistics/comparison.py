@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.returned import numbers, refuse
+from adducir.core.registry import numbers, refuse
 from adducir.core.texts import MOST_ROWS, html_table
 from adducir.corpora.frames import Framed
 from adducir.evaluation.measures import is_descriptive, lower_is_better

@@ -9,7 +9,7 @@ import polars as pl
 from adducir.core.texts import counted, listed
 from adducir.evaluation.measures import is_descriptive, leaves_unjudged_out
 from adducir.evaluation.scores import SEED, Evaluation
-from adducir.runs.folding import unfolded
+from adducir.runs.docnos import unfolded
 from adducir.statistics.comparison import POWER, Comparison
 from adducir.statistics.settings import CORRECTIONS, FEW, FEW_RUNS, TESTS
 from adducir.tables.style import Detail

@@ -10,8 +10,7 @@ import pytest
 import adducir as ad
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.topics import Topics
-from adducir.corpora.words import WeightedWords
+from adducir.corpora.topics import Topics, WeightedWords
 from adducir.indexes.dense_settings import DenseSettings
 from adducir.indexes.jvm import java_class
 from adducir.runs.read import read_run

@@ -18,8 +18,8 @@ from sample_tables import nasty, scores_of, small, wide
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import compare
 from adducir.tables.build import build_table, figure_table
-from adducir.tables.formats import latex, markdown, render
-from adducir.tables.formats.data import SCHEMA_VERSION
+from adducir.tables.formats import latex, render
+from adducir.tables.formats.data import SCHEMA_VERSION, escaped
 from adducir.tables.formats.names import joints, one_line, shortened, wrap_title
 from adducir.tables.style import Style
 from adducir.tables.table import Column, Layout, ResultTable
@@ -145,7 +145,7 @@ def test_every_line_of_markdown_has_the_same_pipes(table: ResultTable) -> None:
 @settings(deadline=None)
 @given(st.text(max_size=30))
 def test_escaping_can_be_undone_and_leaves_no_pipe_or_tag(text: str) -> None:
-    found = markdown.escaped(text)
+    found = escaped(text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[|<>`*_]", found)
     assert "\n" not in found
     assert re.sub(r"\\([\\`*_\[\]<>|~$&])", r"\1", found) == one_line(text)

@@ -15,8 +15,7 @@ from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe, Several, as_tuple
-from adducir.core.registry import Family
-from adducir.core.returned import instance
+from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, context, read_spans
 from adducir.encoders.ranking import (

@@ -35,7 +35,7 @@ from adducir.rerankers.recipe import (
     read_recipe,
 )
 from adducir.rerankers.rerank import Texts, rerank
-from adducir.runs.folding import FoldName
+from adducir.runs.kinds import FoldName
 from adducir.runs.run import Run
 from adducir.runs.write import reranked_method
 

@@ -20,8 +20,7 @@ from adducir.core.packages import required
 from adducir.core.planning import reads
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath
-from adducir.core.registry import Family
-from adducir.core.returned import instance
+from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexEntry
@@ -36,12 +35,10 @@ from adducir.experiments.sections import (
 )
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.tasks import Trial
-from adducir.judges.costs import costs_for, write_costs
-from adducir.runs.folding import FoldName
+from adducir.runs.kinds import FoldName, RunReading
 from adducir.runs.read import read_run
-from adducir.runs.reading import RunReading
 from adducir.runs.run import Run
-from adducir.runs.write import part_of, read_metadata, refuse_other_run, write_run
+from adducir.runs.write import costs_for, part_of, read_metadata, refuse_other_run, write_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,6 +229,8 @@ class RunStep(Step):
         write_run(answer.run, self.path, metadata, topics=qids)
         costs_for(self.path).unlink(missing_ok=True)
         if answer.costs:
+            from adducir.judges.costs import write_costs
+
             write_costs(answer.costs, costs_for(self.path))
 
     def read(self) -> Run:

@@ -21,10 +21,10 @@ from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run
 from adducir.experiments.step import ModelStep, Step, training_log
 from adducir.experiments.tasks import Trial
 from adducir.indexes.documents import DocumentStore
-from adducir.judges.costs import costs_for, read_costs
+from adducir.judges.costs import read_costs
 from adducir.judges.notes import alone_note, answer_notes, circular_note
 from adducir.runs.run import Run
-from adducir.runs.write import part_of
+from adducir.runs.write import costs_for, part_of
 from adducir.statistics.comparison import Comparison, compare
 from adducir.tables.build import Figure, merged
 from adducir.tables.notes import unmatched

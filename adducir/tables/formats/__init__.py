@@ -7,8 +7,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from adducir.core.recipe import Recipe
-from adducir.core.registry import Family
-from adducir.core.returned import instance
+from adducir.core.registry import Family, instance
 
 if TYPE_CHECKING:
     from adducir.tables.table import ResultTable
@@ -41,7 +40,7 @@ TABLES = Family(
     TableFormat,
     {
         "terminal": f"{_HERE}.terminal:Terminal",
-        "markdown": f"{_HERE}.markdown:Markdown",
+        "markdown": f"{_HERE}.data:Markdown",
         "latex": f"{_HERE}.latex:Latex",
         "csv": f"{_HERE}.data:CSV",
         "json": f"{_HERE}.data:JSON",

@@ -1,28 +1,34 @@
-"""A result table for programs: CSV and JSON, everything unrounded.
+"""A result table as CSV and JSON, for programs and unrounded, and as Markdown.
 
 CSV is tidy: one header line, one line per cell and reference, numbers in their shortest round-trip
 form, no notes; text that a spreadsheet would take for a formula is preceded by an apostrophe. JSON
 contains everything; ``schema_version`` rises when a field is removed or changes its meaning.
-Numbers that JSON lacks (an infinite t statistic) become null.
+Numbers that JSON lacks (an infinite t statistic) become null. In Markdown, measures name their
+group.
 """
 
 import io
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
 
 import polars as pl
 from pydantic import Field
+from rich.cells import cell_len
 
 from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import UsageError
 from adducir.evaluation.measures import lower_is_better
 from adducir.tables.formats import TableFormat
+from adducir.tables.formats.names import one_line
 from adducir.tables.table import Cell, ResultTable
 
 SCHEMA_VERSION = 3
+_SYMBOLS = {"best": "**Bold**:", "set": "°", "better": "↑", "worse": "↓", "equivalent": "≈"}
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&])")
 
 
 class CSV(TableFormat):
@@ -140,3 +146,41 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (str, int)) else str(value)
+
+
+def escaped(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", one_line(text))
+
+
+class Markdown(TableFormat):
+    """GitHub's pipe table, readable as plain text too."""
+
+    ending: ClassVar = ".md"
+
+    def render(self, table: ResultTable) -> str:
+        head, body = [table.head], list[list[str]]()
+        for column in table.columns:
+            group = f"{escaped(column.group)}<br>" if column.group else ""
+            head.append(group + escaped(column.title))
+        for section, rows in table.by_section().items():
+            if section:
+                body.append([f"*{escaped(section)}*", *[""] * len(table.columns)])
+            for row in rows:
+                body.append([escaped(row.title) + (f" ({row.letter})" if row.letter else "")])
+                for cell in row.cells:
+                    text = f"**{cell.text}**" if cell.best else cell.text
+                    for mark in cell.marks:
+                        text += _SYMBOLS[mark.kind] + mark.letters
+                    body[-1].append("<br>".join([text, *map(escaped, cell.lines)]))
+        # All columns are left-aligned: numbers with the same decimals then align, followed by
+        # their marks.
+        widths = [max(3, *map(cell_len, texts)) for texts in zip(head, *body, strict=True)]
+        rule = [":" + "-" * (width - 1) for width in widths]
+        lines = ""
+        for texts in (head, rule, *body):
+            for text, width in zip(texts, widths, strict=True):
+                lines += f"| {text}{' ' * (width - cell_len(text))} "
+            lines += "|\n"
+        notes = " ".join(table.footer(_SYMBOLS, escaped))
+        title = f"**{escaped(table.title)}**\n\n" if table.title else ""
+        return title + lines + (f"\n{notes}\n" if notes else "")

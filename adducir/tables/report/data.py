@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from adducir.tables.formats.data import CSV
+from adducir.tables.formats.data import CSV, Markdown
 from adducir.tables.formats.latex import Latex
-from adducir.tables.formats.markdown import Markdown
 from adducir.tables.report_data import hits_held
 from adducir.tables.table import ResultTable
 
