@@ -10,7 +10,7 @@ from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 from adducir.corpora.reading import DocnoReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 from adducir.statistics.settings import CORRECTIONS, TESTS, Bootstrap, Testing
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND
 from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading, QueryReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.runs.check import Finding

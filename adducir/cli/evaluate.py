@@ -15,7 +15,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
 from adducir.corpora.reading import QrelsReading, QueryReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.people import PeoplesEvaluator

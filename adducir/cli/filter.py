@@ -10,7 +10,8 @@ from adducir.cli.command import option
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading
-from adducir.runs.kinds import FoldName, RunReading
+from adducir.runs.kinds import FoldName
+from adducir.runs.reading import RunReading
 
 
 class FilterOptions(RunReading, QrelsReading):

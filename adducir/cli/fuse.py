@@ -5,7 +5,8 @@ from typing import Annotated
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.texts import counted, listed
-from adducir.runs.kinds import FUSION, RunReading
+from adducir.runs.kinds import FUSION
+from adducir.runs.reading import RunReading
 
 
 class FuseOptions(RunReading):

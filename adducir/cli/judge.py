@@ -16,7 +16,7 @@ from adducir.core.recipe import Keyed, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import judgements_for
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 
 def _written(path: Path, recipe: "JudgeOptions") -> list[Path]:

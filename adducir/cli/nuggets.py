@@ -18,7 +18,7 @@ from adducir.core.recipe import Recipe, needs, without
 from adducir.core.texts import counted, shortened
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.nuggets import Assigned, Bank, Nugget

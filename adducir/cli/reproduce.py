@@ -13,7 +13,7 @@ from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import InputError
 from adducir.core.recipe import needs
 from adducir.corpora.reading import QrelsReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores

@@ -6,7 +6,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.texts import TextSources
 from adducir.corpora.reading import QueryReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 
 class RequestsOptions(TextSources, QueryReading, RunReading):

@@ -10,7 +10,8 @@ from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading, QueryReading
-from adducir.runs.kinds import FOLD, FoldName, RunReading
+from adducir.runs.kinds import FOLD, FoldName
+from adducir.runs.reading import RunReading
 
 
 class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, QueryReading):

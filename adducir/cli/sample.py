@@ -15,7 +15,7 @@ from adducir.core.recipe import Keyed, needs, without
 from adducir.core.texts import counted, nearest
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.sheets import Design

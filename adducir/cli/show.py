@@ -6,7 +6,7 @@ from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.reading import QrelsReading, QueryReading
-from adducir.runs.kinds import RunReading
+from adducir.runs.reading import RunReading
 
 
 class ShowOptions(RunReading, QrelsReading, QueryReading):

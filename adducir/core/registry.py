@@ -128,7 +128,13 @@ class Family(Generic[K]):
 
     def kinds(self) -> dict[str, type[K]]:
         """The kinds that can be imported."""
-        return {name: kind for name, kind in self.states().items() if isinstance(kind, type)}
+        return dict(self.each())
+
+    def each(self) -> Iterator[tuple[str, type[K]]]:
+        """The kinds that can be imported, each imported only then."""
+        for name in self:
+            with suppress(MachineError):
+                yield name, self.kind(name)
 
     def states(self) -> dict[str, type[K] | MachineError]:
         """Every kind, or why it cannot be used."""

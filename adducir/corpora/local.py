@@ -210,8 +210,8 @@ def files_below(folder: Path) -> Iterable[Path]:
 def _format_of(path: Path) -> str | None:
     suffix = suffix_of(path)
     if not path.is_file() or (suffix and not suffix[1:].isdigit()):  # fr940104.0 of TREC's disks
-        kinds = [name for name, format_ in FORMATS.kinds().items() if suffix in format_.suffixes]
-        return next((kind for kind in kinds if FORMATS.make(kind).accepts(path)), None)
+        alike = (name for name, format_ in FORMATS.each() if suffix in format_.suffixes)
+        return next((name for name in alike if FORMATS.make(name).accepts(path)), None)
     try:
         head = next(blocks(path), b"").decode("utf-8", "ignore")
     except BrokenStream:

@@ -18,7 +18,7 @@ from adducir.core.fingerprint import is_known
 from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.experiments.sections import Planner
-from adducir.experiments.step import Context, ModelStep, Step, shown, training_log
+from adducir.experiments.step import Context, ModelStep, Step, shown, training_log, with_inputs
 from adducir.experiments.tasks import TASKS, Study, StudyTable
 from adducir.tables.formats import TABLES, render
 from adducir.tables.report_data import Curve
@@ -77,17 +77,7 @@ class ExperimentPlan:
         self.study, self.planner, self.dry_run, self.rebuild = study, planner, dry_run, rebuild
         self.output = planner.output
         self.goals = tuple(study.goals())
-        steps: dict[Step, None] = {}
-
-        def add(step: Step) -> None:
-            if step not in steps:
-                for step_ in step.inputs:
-                    add(step_)
-                steps[step] = None
-
-        for step in (*study.others(), *self.goals):
-            add(step)
-        self.steps = tuple(steps)
+        self.steps = tuple(with_inputs((*study.others(), *self.goals)))
         makers: dict[str, Step] = {}  # by path, ignoring case
         for step in self.steps:
             place = unicodedata.normalize("NFC", str(step.path)).casefold()

@@ -6,7 +6,7 @@ known before anything exists; one comparison decides whether the step has to run
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -125,6 +125,21 @@ class Step(ABC):
         return shown(self.path)
 
 
+def with_inputs(steps: Iterable[Step]) -> list[Step]:
+    """The steps and all that they are made from, each once and after its own inputs."""
+    ordered = dict[Step, None]()
+
+    def add(step: Step) -> None:
+        if step not in ordered:
+            for before in step.inputs:
+                add(before)
+            ordered[step] = None
+
+    for step in steps:
+        add(step)
+    return list(ordered)
+
+
 @dataclass(eq=False)
 class Absent(Step):
     """A dry run's placeholder for a step that cannot be planned without missing data."""
@@ -207,16 +222,15 @@ def folders_of(source: Any) -> list[Path]:
 
 def models_of(step: Step) -> "Iterator[tuple[Path, TrainedOn]]":
     """The trained models that a step depends on, and what they were or will be trained on."""
-    if step.uses or isinstance(step, ModelStep):
-        from adducir.training.leaks import TrainedOn, queries_of
+    for part in reversed(with_inputs([step])):
+        if part.uses or isinstance(part, ModelStep):
+            from adducir.training.leaks import TrainedOn, queries_of
 
-        if isinstance(step, ModelStep):
-            kept = queries_of(step.path) if step.why() is None else frozenset[int]()
-            yield step.path, step.plan.trained_on(kept)
-        for folder in step.uses:
-            yield folder, TrainedOn(queries_of(folder))
-    for before in step.inputs:
-        yield from models_of(before)
+            if isinstance(part, ModelStep):
+                kept = queries_of(part.path) if part.why() is None else frozenset[int]()
+                yield part.path, part.plan.trained_on(kept)
+            for folder in part.uses:
+                yield folder, TrainedOn(queries_of(folder))
 
 
 class Trainings:

@@ -1,9 +1,8 @@
-"""How runs are read, fused and folded, by name; options are made of these without numpy.
+"""How runs are fused, and passages folded, by name; options are made of these without numpy.
 
 Packages add fusion methods through entry points ``adducir.fusion``.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, Field
@@ -11,12 +10,10 @@ from pydantic import AfterValidator, Field
 from adducir.core.errors import UsageError
 from adducir.core.registry import Family
 from adducir.core.texts import refused
-from adducir.corpora.reading import RARE, ColumnNames, TableReading
 
 if TYPE_CHECKING:
     from adducir.corpora.frames import Floats, Integers
     from adducir.runs.fusion import FusionMethod
-    from adducir.runs.run import Run
 
 _FUSION = "adducir.runs.fusion"
 FUSION: "Family[FusionMethod]" = Family(
@@ -101,18 +98,3 @@ FOLD: Any = Field(
     description="Fold passages to documents: firstp, maxp, sump or avgp.",
     json_schema_extra={"rare": True, "flag": True},
 )
-
-
-class RunReading(TableReading):
-    """How a run is read; see :func:`adducir.runs.read.read_run`."""
-
-    columns: ColumnNames = Field(
-        (),
-        description="The columns of the runs, such as qid,docno,score; - for one not used.",
-        json_schema_extra=RARE,
-    )
-
-    def read_run(self, path: Path, **options: Any) -> "Run":
-        from adducir.runs.read import read_run
-
-        return read_run(path, columns=self.columns, quotes=self.quotes, **options)

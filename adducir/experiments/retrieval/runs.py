@@ -35,8 +35,9 @@ from adducir.experiments.sections import (
 )
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.tasks import Trial
-from adducir.runs.kinds import FoldName, RunReading
+from adducir.runs.kinds import FoldName
 from adducir.runs.read import read_run
+from adducir.runs.reading import RunReading
 from adducir.runs.run import Run
 from adducir.runs.write import costs_for, part_of, read_metadata, refuse_other_run, write_run
 

@@ -1,61 +1,52 @@
 """From a retrieval experiment's runs to its table, provenance and report."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from math import ceil, log10
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.artifacts import is_current
 from adducir.core.errors import ArtifactError
 from adducir.core.manifests import read_manifest
 from adducir.core.progress import progress
+from adducir.core.texts import listed
 from adducir.corpora.documents import Document, text_of
 from adducir.evaluation.scores import Scores
 from adducir.experiments.retrieval.corpora import OpenedTopics
 from adducir.experiments.retrieval.indexes import IndexStep
 from adducir.experiments.retrieval.runs import GivenRun, RunStep, method_of, run_facts
-from adducir.experiments.step import ModelStep, Step, training_log
-from adducir.experiments.tasks import Trial
+from adducir.experiments.step import ModelStep, Step, training_log, with_inputs
+from adducir.experiments.tasks import StudyTable, Trial
 from adducir.indexes.documents import DocumentStore
 from adducir.judges.costs import read_costs
-from adducir.judges.notes import alone_note, answer_notes, circular_note
+from adducir.judges.notes import alone_note, answer_notes, circular_note, titled
 from adducir.runs.run import Run
 from adducir.runs.write import costs_for, part_of
 from adducir.statistics.comparison import Comparison, compare
-from adducir.tables.build import Figure, merged
+from adducir.tables.build import Figure, build_table, merged
 from adducir.tables.notes import unmatched
-from adducir.tables.report_data import Cost, ReportData, Snippets
+from adducir.tables.report_data import Cost, ReportData, Snippets, TopicHits
 from adducir.tables.run_facts import RunFacts
 from adducir.tables.table import Column, printed_name
 
 if TYPE_CHECKING:
     from adducir.deepct.expansion import ExpandedCorpus
-    from adducir.experiments.retrieval.task import Retrieval
+    from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
 
 MOST_FOLDS_SHOWN = 3
 """With more folds, only the files list the chosen settings."""
 
 
-def summarize(
-    recipe: "Retrieval",
-    topic_sets: Mapping[str, OpenedTopics],
-    steps: Mapping[Trial, Any],
-    indexes: Mapping[str, IndexStep],
-    measure_names: Mapping[str, str],
-    context: "Context",
-) -> tuple[Comparison, dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """The comparison of the runs of ``steps``; facts for provenance, values for the layout.
-
-    The last are the columns and figures of what language models took.
-    """
-    names, several = recipe.table.system_names, len(topic_sets) > 1
-    order = {name: number for number, name in enumerate(recipe.systems)}
-    rows = dict(sorted(steps.items(), key=lambda row: order[row[0].system]))
+def run_table(study: "RetrievalStudy", context: "Context") -> StudyTable:
+    """The table of a study's runs, with its provenance and what its report shows."""
+    recipe, topic_sets, indexes = study.recipe, study.topic_sets, study.indexes
+    names, style, several = recipe.table.system_names, recipe.table.style, len(topic_sets) > 1
+    order = [*recipe.systems]
+    rows = dict(sorted(study.steps.items(), key=lambda row: order.index(row[0].system)))
     facts = {
         name: RunFacts(
             topics.qrels,
@@ -72,69 +63,77 @@ def summarize(
     for warning in unmatched(scores.evaluations, names):
         progress().note(warning)
     comparison = compare(scores, recipe.comparison)
-    notes = merged(
-        {
-            name: facts_.notes(comparison, recipe.table.style, name * several, names)
-            for name, facts_ in facts.items()
-        }
-    )
-    paths: dict[Path, str] = {
-        step.path: names.get(trial.system, trial.system) for trial, step in rows.items()
-    }
-    is_tested, by_model = recipe.comparison is not None, list[str]()
-    for name, topics_ in topic_sets.items():
-        if topics_.alone:
-            by_model.append(alone_note(topics_.alone, tested=is_tested))
-        elif topics_.people is not None:
-            said = topics_.people.notes(names, recipe.table.style)
-            by_model += [f"{name}: {note}" if several else note for note in said]
-        if topics_.judge:
-            by_model += circular_note(topics_.judge, topics_.judged_in, paths)
-        by_model += answer_notes(topics_.judged_in, {})
-    by_model += answer_notes((), paths)
-    remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
-    chosen: dict[str, dict[str, Mapping[str, float]]] = {}  # by run and fold
-    topics = {name: facts_.hits for name, facts_ in facts.items()}
     runs: dict[str, dict[str, Any]] = {name: {} for name in topic_sets}
-    costs: dict[str, dict[int | None, list[Step]]] = {name: {} for name in recipe.systems}
+    chosen: dict[str, dict[str, Mapping[str, float]]] = {}  # by run and fold
+    steps_of: dict[str, dict[int | None, list[Step]]] = {name: {} for name in recipe.systems}
     for trial, step in rows.items():
         runs[trial.data][trial.run] = _run(step, context)
-        costs[trial.system].setdefault(trial.seed, []).append(step)
+        steps_of[trial.system].setdefault(trial.seed, []).append(step)
         if hasattr(step, "tuning"):
             folds = part_of(method_of(step), "tuning").get("folds", [])
             chosen.setdefault(trial.run, {fold["fold"]: fold["chosen"] for fold in folds})
-    facts_of = {
+    provenance = {
         **({"chosen settings, by fold": chosen} if chosen else {}),
         "runs": runs,
         "indexes": {name: _index(step, context) for name, step in indexes.items()},
-        "topics": {
-            name: topics_.facts(recipe.topics[name]) for name, topics_ in topic_sets.items()
-        },
+        "topics": {name: topics.facts(recipe.topics[name]) for name, topics in topic_sets.items()},
     }
-    hits = {name: topic_hits.runs for name, topic_hits in topics.items()}
-    material = ReportData(
-        topics=topics if several else {"": next(iter(topics.values()))},
-        snippets=snippets(recipe.table.snippets, hits, topic_sets, [*indexes.values()]),
-        costs={name: _cost([*by_seed.values()]) for name, by_seed in costs.items()},
-    )
-    took = [COSTS_NOTE.format(names=", ".join(dict.fromkeys(recipe.costs)))] if recipe.costs else []
-    layout = {
-        "notes": [*by_model, *filter(None, remarks), *_tuned(steps, chosen, names), *notes, *took],
-        "sections": {name: row.group for name, row in recipe.systems.items() if row.group},
-        "measure_names": measure_names,
-        "material": material,
-        "powered": [
+    paths = {step.path: names.get(trial.system, trial.system) for trial, step in rows.items()}
+    remarks = [system.remark(name, names) for name, system in recipe.systems.items()]
+    notes = {
+        name: facts_.notes(comparison, style, name * several, names)
+        for name, facts_ in facts.items()
+    }
+    costs: list[str] = [*dict.fromkeys(recipe.costs)]
+    hits = {name: facts_.hits for name, facts_ in facts.items()}
+    alone = listed(sorted({topics.alone for topics in topic_sets.values()} - {""}))
+    layout = study.layout(
+        study.provenance(provenance, study.measures),
+        notes=[
+            *study.seed_notes(),
+            *_by_whom(study, paths),
+            *filter(None, remarks),
+            *_tuned(study.steps, chosen, names),
+            *merged(notes),
+            *([COSTS_NOTE.format(names=", ".join(costs))] if costs else ()),
+        ],
+        sections={name: system.group for name, system in recipe.systems.items() if system.group},
+        measure_names=study.measure_names,
+        material=ReportData(
+            topics=hits if several else {"": next(iter(hits.values()))},
+            snippets=snippets(recipe.table.snippets, hits, [*indexes.values()]),
+            costs={name: _cost(by_seed.values()) for name, by_seed in steps_of.items()},
+        ),
+        powered=[
             figure
             for name, facts_ in facts.items()
             for figure in facts_.powered(comparison, name * several)
         ],
-    }
-    titles = {name: measure_names.get(name, name.replace("_", " ")) for name in recipe.costs}
+        evaluated=not any(topics.people is not None for topics in topic_sets.values()),
+    )
+    layout = replace(layout, title=titled(layout.title, alone))
+    titles = {name: study.measure_names.get(name, name.replace("_", " ")) for name in costs}
     columns = {
         name: Column(name, "", title, False, descriptive=True) for name, title in titles.items()
     }
-    figures = _cost_figures(recipe.costs, steps, comparison)
-    return comparison, facts_of, layout, {"columns": columns, "figures": figures}
+    figures = _cost_figures(recipe.costs, study.steps, comparison)
+    table = build_table(comparison, layout, columns=columns, figures=figures)
+    return StudyTable(table, each="per-topic")
+
+
+def _by_whom(study: "RetrievalStudy", paths: Mapping[Path, str]) -> Iterator[str]:
+    """Who judged, if not people alone, and how well language models answered."""
+    table, is_tested = study.recipe.table, study.recipe.comparison is not None
+    for name, topics in study.topic_sets.items():
+        if topics.alone:
+            yield alone_note(topics.alone, tested=is_tested)
+        elif topics.people is not None:
+            for note in topics.people.notes(table.system_names, table.style):
+                yield f"{name}: {note}" if len(study.topic_sets) > 1 else note
+        if topics.judge:
+            yield from circular_note(topics.judge, topics.judged_in, paths)
+        yield from answer_notes(topics.judged_in, {})
+    yield from answer_notes((), paths)
 
 
 def _evaluate(
@@ -230,40 +229,36 @@ def _run(step: Step, context: "Context") -> dict[str, Any]:
     }
 
 
-def _cost(runs: Sequence[list[Step]]) -> Cost:
+def _cost(runs: Iterable[Sequence[Step]]) -> Cost:
     """Of a topic, the index, training and expanding documents; means over a system's runs."""
-    costs = list[tuple[float | None, ...]]()
-    for steps in runs:
-        made_of, times, topics, size = dict.fromkeys(steps), list[str](), 0, None
-        tokens: int | None = None
-        for step in made_of:
-            facts = run_facts(step.path) or {}
-            times.append(str(part_of(facts, "resources", "runtime").get("wallclock", "")))
-            topics += part_of(facts, "run file").get("topics") or 0
-        is_timed = topics and all(time.endswith(" s") for time in times)
-        seconds = sum(float(time.removesuffix(" s")) for time in times) if is_timed else None
-        parts = getattr(steps[0], "parts", {}).values()
-        if index := next((part for part in parts if isinstance(part, IndexStep)), None):
-            files = [file for file in index.path.rglob("*") if file.is_file()]
-            is_own = is_current(index.path, index.fingerprint)  # not another experiment's
-            if is_own:
-                size = sum(file.stat().st_size for file in files)
-                tokens = read_manifest(index.path).counts.get("tokens")
-        for step in steps:  # which grows by each one's inputs
-            steps += [before for before in step.inputs if before not in made_of]
-            made_of |= dict.fromkeys(step.inputs)
-        models = [training_log(step.path) for step in made_of if isinstance(step, ModelStep)]
-        training = sum(log["seconds"] for log in models if log.get("seconds"))
-        current = [step for step in made_of if is_current(step.path, step.fingerprint)]
-        expansion = sum(read_manifest(s.path).seconds for s in current if s.kind in _EXPANDING)
-        per_topic = None if seconds is None else 1000 * seconds / topics
-        costs.append((per_topic, size, tokens, training or None, expansion or None))
-    time, held, count, *seconds_of = (
-        None if None in some else fmean(value or 0 for value in some)
-        for some in zip(*costs, strict=True)
+    time, size, tokens, *seconds = (
+        None if None in values else fmean(value or 0 for value in values)
+        for values in zip(*map(_costs_of, runs), strict=True)
     )
-    whole = (None if value is None else round(value) for value in (held, count))
-    return Cost(time, *whole, *seconds_of)
+    whole = (None if value is None else round(value) for value in (size, tokens))
+    return Cost(time, *whole, *seconds)
+
+
+def _costs_of(steps: Sequence[Step]) -> tuple[float | None, ...]:
+    """What a run took, whose steps are those of the topic sets; None where it is not known."""
+    facts = [run_facts(step.path) or {} for step in dict.fromkeys(steps)]
+    times = [str(part_of(fact, "resources", "runtime").get("wallclock", "")) for fact in facts]
+    topics = sum(part_of(fact, "run file").get("topics") or 0 for fact in facts)
+    milliseconds = size = tokens = None
+    if topics and all(time.endswith(" s") for time in times):
+        milliseconds = 1000 * sum(float(time.removesuffix(" s")) for time in times) / topics
+    parts = getattr(steps[0], "parts", {}).values()
+    index = next((part for part in parts if isinstance(part, IndexStep)), None)
+    if index is not None and is_current(index.path, index.fingerprint):  # not another experiment's
+        size = sum(file.stat().st_size for file in index.path.rglob("*") if file.is_file())
+        tokens = read_manifest(index.path).counts.get("tokens")
+    training = expansion = 0.0
+    for step in with_inputs(steps):
+        if isinstance(step, ModelStep):
+            training += training_log(step.path).get("seconds") or 0
+        elif step.kind in _EXPANDING and is_current(step.path, step.fingerprint):
+            expansion += read_manifest(step.path).seconds
+    return milliseconds, size, tokens, training or None, expansion or None
 
 
 _EXPANDING = {"term-weights", "generated-queries", "query-scores"}
@@ -275,28 +270,22 @@ LENGTH = 240
 
 
 def snippets(
-    shown: Snippets,
-    hits: Mapping[str, Mapping[str, pl.DataFrame]],
-    topic_sets: Mapping[str, OpenedTopics],
-    indexes: Sequence[IndexStep],
+    shown: Snippets, hits: Mapping[str, TopicHits], indexes: Sequence[IndexStep]
 ) -> dict[str, str]:
     """The first characters of hits by docno; for weighted words, the original texts."""
-    docnos = set[str]()
-    for name, runs in hits.items() if shown != "none" else ():
-        judged = topic_sets[name].qrels.frame.select("qid", "docno")
-        for frame in runs.values():
-            if shown == "judged":
-                frame = frame.join(judged, on=["qid", "docno"], how="semi")
+    docnos, texts = set[str](), dict[str, str]()
+    for topic_hits in hits.values() if shown != "none" else ():
+        for frame in topic_hits.runs.values():
+            if shown == "judged" and topic_hits.grades is not None:
+                frame = frame.join(topic_hits.grades, on=["qid", "docno"], how="semi")
             docnos.update(frame["docno"].unique().to_list())
-    texts: dict[str, str] = {}
-    for index in sorted(
-        indexes if docnos else (), key=lambda index_: _expanded(index_) is not None
-    ):
-        fields, corpus = index.fields, _expanded(index)
-        if corpus is not None:
+    for index in sorted(indexes if docnos else (), key=_is_expanded):
+        fields = index.fields
+        if _is_expanded(index):
             from adducir.deepct.expansion import WEIGHTED
 
-            read = [corpus.settings.text if field == WEIGHTED else (field,) for field in fields]
+            settings = cast("ExpandedCorpus", index.corpus).settings
+            read = [settings.text if field == WEIGHTED else (field,) for field in fields]
             fields = tuple(dict.fromkeys(field for names in read for field in names))
         for docno, document in _documents(index, docnos - texts.keys()):
             texts[docno] = " ".join(text_of(document, fields).split())[:LENGTH]
@@ -313,9 +302,8 @@ def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str,
                 yield docno, store.get(docno)
 
 
-def _expanded(index: IndexStep) -> "ExpandedCorpus | None":
-    corpus: Any = index.corpus
-    return corpus if hasattr(corpus, "rendering") else None
+def _is_expanded(index: IndexStep) -> bool:
+    return hasattr(index.corpus, "rendering")
 
 
 _DECIMALS = {"tokens": 0, "tokens_in": 0, "tokens_out": 0, "requests": 1, "seconds": 2}

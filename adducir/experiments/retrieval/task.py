@@ -6,7 +6,6 @@ training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -348,16 +347,6 @@ class RetrievalStudy(Study):
         )
 
     def result_tables(self, context: "Context") -> Sequence[StudyTable]:
-        from adducir.experiments.retrieval.table import summarize
-        from adducir.judges.notes import titled
-        from adducir.tables.build import build_table
+        from adducir.experiments.retrieval.table import run_table
 
-        comparison, facts, values, costs = summarize(
-            self.recipe, self.topic_sets, self.steps, self.indexes, self.measure_names, context
-        )
-        values["notes"] = [*self.seed_notes(), *values["notes"]]
-        layout = self.layout(self.provenance(facts, self.measures), **values)
-        alone = listed(sorted({topics.alone for topics in self.topic_sets.values()} - {""}))
-        corrected = any(topics.people is not None for topics in self.topic_sets.values())
-        layout = replace(layout, title=titled(layout.title, alone), evaluated=not corrected)
-        return [StudyTable(build_table(comparison, layout, **costs), each="per-topic")]
+        return [run_table(self, context)]
