@@ -124,6 +124,14 @@ class Step(ABC):
     def title(self, shown: Shown) -> str:
         return shown(self.path)
 
+    def trained_models(self) -> "Iterator[tuple[Path, TrainedOn]]":
+        """The models that it reads or trains, and what they were or will be trained on."""
+        if self.uses:
+            from adducir.training.leaks import TrainedOn, queries_of
+
+            for folder in self.uses:
+                yield folder, TrainedOn(queries_of(folder))
+
 
 def with_inputs(steps: Iterable[Step]) -> list[Step]:
     """The steps and all that they are made from, each once and after its own inputs."""
@@ -207,6 +215,13 @@ class ModelStep(Step):
     def recipe(self) -> Mapping[str, Any]:
         return self.plan.canonical
 
+    def trained_models(self) -> "Iterator[tuple[Path, TrainedOn]]":
+        from adducir.training.leaks import queries_of
+
+        kept = queries_of(self.path) if self.why() is None else frozenset[int]()
+        yield self.path, self.plan.trained_on(kept)
+        yield from super().trained_models()
+
     def make(self, context: "Context") -> None:
         from adducir.training.run import train_model
 
@@ -218,19 +233,6 @@ def folders_of(source: Any) -> list[Path]:
     """The folder of an encoder's or another model's source, unless it has none."""
     folder = getattr(getattr(source, "query", source), "folder", None)
     return [] if folder is None else [folder]
-
-
-def models_of(step: Step) -> "Iterator[tuple[Path, TrainedOn]]":
-    """The trained models that a step depends on, and what they were or will be trained on."""
-    for part in reversed(with_inputs([step])):
-        if part.uses or isinstance(part, ModelStep):
-            from adducir.training.leaks import TrainedOn, queries_of
-
-            if isinstance(part, ModelStep):
-                kept = queries_of(part.path) if part.why() is None else frozenset[int]()
-                yield part.path, part.plan.trained_on(kept)
-            for folder in part.uses:
-                yield folder, TrainedOn(queries_of(folder))
 
 
 class Trainings:

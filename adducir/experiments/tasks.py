@@ -31,7 +31,7 @@ from adducir.experiments.sections import (
     Planner,
     TableRecipe,
 )
-from adducir.experiments.step import Absent, Step, Trainings, models_of, shown
+from adducir.experiments.step import Absent, Step, Trainings, shown, with_inputs
 from adducir.version import __version__
 
 if TYPE_CHECKING:
@@ -201,13 +201,15 @@ class Study(ABC):
         for trial, step in self.steps.items():
             if (test := tested[trial.data]) is None:
                 continue
-            for path, seen in models_of(step):
+            parts = reversed(with_inputs([step]))
+            for path, seen in (model for part in parts for model in part.trained_models()):
                 name = shown(path, self.folder).removesuffix(run_name("", trial.seed))
                 if (name, trial.data) not in noted:
                     noted.add((name, trial.data))
                     corpus = seen.corpus if seen.corpus in test.corpora else ""
                     known = replace(seen, corpus=corpus, key=test.key or seen.key)
-                    lines += known.warnings(name, test.queries, test.docnos, trial.data)
+                    named = trial.data or "the test data"
+                    lines += known.warnings(name, test.queries, test.docnos, named)
         return lines
 
     def warnings(self) -> Iterator[tuple[str, str]]:

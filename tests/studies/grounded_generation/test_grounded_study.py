@@ -272,6 +272,18 @@ def _files(place: Path) -> None:
         write_contexts(some, place / f"{name}.jsonl")
 
 
+def test_inputs_that_are_trained_on_and_tested_are_told_before_training(place) -> None:
+    _files(place)
+    (place / "experiments" / "files.yaml").write_text(CONTEXTS)
+    lines = plan_experiment(place / "experiments" / "files.yaml").lines()
+    assert not any(line.startswith("warn") for line in lines)
+    again = GroundedContext("c9", "what is a  Dogs", "dogs", ("p1",))
+    write_contexts([again, GroundedContext("c8", "why", "x", ("p1",))], place / "test.jsonl")
+    lines = plan_experiment(place / "experiments" / "files.yaml").lines()
+    told = "encoders/files was trained on 1 of the 2 queries of the test data: train it on others"
+    assert [line for line in lines if line.startswith("warn")] == [f"warn   {told}"]
+
+
 def test_a_file_in_another_part_is_other_data(place) -> None:
     _files(place)
     recipe = {"passages": "passages.jsonl", "train": "train.jsonl", "test": "test.jsonl"}

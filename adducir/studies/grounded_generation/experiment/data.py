@@ -22,6 +22,7 @@ from pydantic.dataclasses import dataclass as pydantic_dataclass
 from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.many_texts import TextFile
+from adducir.core.planning import reads
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.corpora.documents import refuse_duplicates
 from adducir.corpora.reading import DocnoReading
@@ -212,6 +213,16 @@ class GroundedData:
     def _files(self, part: str) -> Iterator[Path]:
         for name in as_tuple(getattr(self.recipe, part)):
             yield file_path(name, self.folder)
+
+    def inputs(self, *parts: str) -> list[str]:
+        """The contexts' inputs; none in a dry run that does not read their files."""
+        paths = [path for part in parts for path in self._files(part)]
+        if not reads(*([self._arguments] if self.recipe.arguments else paths)):
+            return []
+        if self.recipe.arguments:
+            problem = self.problem()
+            return [problem.contexts[number].input for number in problem.contexts_of(parts)]
+        return [context.input for path in paths for context in read_contexts(path)]
 
     def problem(self) -> Problem:
         if self._problem is None:

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from adducir.core.recipe import KeyPath, as_tuple
-from adducir.encoders.kinds import encoder_source
+from adducir.encoders.kinds import EncoderSource, encoder_source
 from adducir.evaluation.scores import run_name
 from adducir.experiments.sections import Name, Natural, Planner, Seeds, file_name
-from adducir.experiments.step import ArtifactStep, Step
-from adducir.experiments.tasks import Study, StudyTable, Task, Trial
+from adducir.experiments.step import ArtifactStep, Step, folders_of
+from adducir.experiments.tasks import EvaluationData, Study, StudyTable, Task, Trial
 from adducir.models.artifacts import model_versions
 from adducir.models.machine import seed_of, using_threads
-from adducir.models.sources import model_source
+from adducir.models.sources import ModelSource, model_source
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
 from adducir.studies.grounded_generation.generators.kinds import (
     GENERATORS,
@@ -30,9 +30,11 @@ from adducir.studies.grounded_generation.hindsight.recipe import (
     PhaseRecipe,
     TowersRecipe,
 )
+from adducir.training.data import same_number
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
+    from adducir.training.leaks import TrainedOn
 
 
 class GroundedGeneration(Task):
@@ -187,6 +189,9 @@ class PhaseStep(PartsStep):
         settings = self.settings("retriever", "guide", retriever={"base"})
         return {**settings, "phase": phase, "generator": self.generator}
 
+    def trained_models(self) -> "Iterator[tuple[Path, TrainedOn]]":
+        yield self.study.kept, self.study.trained_on
+
 
 @dataclass(eq=False, kw_only=True)
 class AnswerStep(ClosedStep):
@@ -198,6 +203,7 @@ class AnswerStep(ClosedStep):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.contexts = ("test", "hidden") if self.study.recipe.data.hidden else ("test",)
+        self.uses = folders_of(self.study.retriever()) if self.system.by_model else []
 
     @property
     def run(self) -> str:
@@ -239,34 +245,46 @@ class GroundedStudy(Study):
         self._shared: dict[tuple[object, ...], Step] = {}  # by systems that begin alike
         data = planner.opening(("data",), partial(GroundedData, recipe.data, self.folder))
         fingerprints = [
-            planner.opening(("retriever", "base"), self._retriever_identity),
+            planner.opening(("retriever", "base"), lambda: self.retriever().identity()),
             planner.opening(("generator",), partial(recipe.generator.identities, self.folder)),
         ]
         self._is_open = data is not None and None not in fingerprints
         if data is None or not self._is_open:
             return
         self.data = data
-        self._kept = self.folder / "encoders" / self.name
+        self.kept = self.folder / "encoders" / self.name
         if recipe.closed.candidates != "all":
-            path = self._kept / "candidates"
+            path = self.kept / "candidates"
             self._candidates = {"candidates": CandidatesStep(self, path, ("closed",))}
         if recipe.retriever.network == "frozen":
-            self.vector_steps = [VectorsStep(self, self._kept / "vectors", ("retriever",))]
-        path = self._kept / "untrained" / "closed"
+            self.vector_steps = [VectorsStep(self, self.kept / "vectors", ("retriever",))]
+        path = self.kept / "untrained" / "closed"
         self._first = ClosedStep(self, path, ("retriever",), self._candidates)
 
     def seeds(self, system: str) -> Sequence[int | None]:
         return self.recipe.seeds if self.recipe.systems[system].train else (None,)
 
-    def _retriever_identity(self) -> str:
+    def retriever(self) -> EncoderSource | ModelSource:
         recipe = self.recipe.retriever
         if recipe.vectors == "one":
-            return replace(encoder_source(recipe.base, self.folder), is_base=True).identity()
-        return model_source(recipe.base, self.folder).identity()
+            return replace(encoder_source(recipe.base, self.folder), is_base=True)
+        return model_source(recipe.base, self.folder)
+
+    @cached_property
+    def trained_on(self) -> "TrainedOn":
+        """What all phases of all systems learn from."""
+        from adducir.training.leaks import TrainedOn
+
+        inputs = self.data.inputs("train", "validation")
+        return TrainedOn(frozenset(map(same_number, inputs)))
+
+    def evaluation_data(self, data: str) -> EvaluationData | None:
+        inputs = self.data.inputs("test") if self._is_open else ()
+        return EvaluationData(inputs, key="data.without")
 
     def identities(self) -> Mapping[str, str]:
         generator = self.recipe.generator.identities(self.folder)
-        return {"retriever": self._retriever_identity(), **generator}
+        return {"retriever": self.retriever().identity(), **generator}
 
     def trials(self) -> Iterator[Trial]:
         for name, system in self.recipe.systems.items():
@@ -283,7 +301,7 @@ class GroundedStudy(Study):
             return None
         system = self.recipe.systems[trial.system]
         path, seed = self.path_of(trial), trial.seed or 0
-        place, folder = ("systems", trial.system), self._kept / path.name
+        place, folder = ("systems", trial.system), self.kept / path.name
         before: dict[str, Step] = {}
         closed: Step = self._first
         rounds = 0
