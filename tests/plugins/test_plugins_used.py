@@ -63,135 +63,59 @@ def python(study: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-WRONG = """
-import numpy as np
-from adducir.evaluation.formulas import MeasureKind
-from adducir.runs.fusion import FusionMethod
-from adducir.statistics.settings import Correction, SignificanceTest
-from adducir.indexes.feedback import FeedbackMethod
-from adducir.corpora.formats import CorpusFormat
-from adducir.experiments.retrieval.runs import System
-from adducir.indexes.models import Model
-from adducir.tables.formats import TableFormat
-
-class Measure(MeasureKind):
-    "A measure."
-    def values(self, lists):
-        return np.zeros(lists.topics + 1)
-
-class Missing(MeasureKind):
-    "A measure."
-    def values(self, lists):
-        return np.full(lists.topics, np.nan)
-
-class Fusion(FusionMethod):
-    "A fusion."
-    def contributions(self, run):
-        return None
-
-class Test(SignificanceTest):
-    "A test."
-    title = "wrong"
-    def rows(self, first, second):
-        return np.zeros(len(first)), np.full(len(first), 1.5)
-
-class Corrected(Correction):
-    "A correction."
-    title = "wrong"
-    def adjusted(self, p):
-        return p[:0]
-
-class Feedback(FeedbackMethod):
-    "A feedback."
-    def expanded(self, query, documents, collection):
-        return [("a", 1)]
-
-class Factors(Model):
-    "A model."
-    def term_factors(self, statistics):
-        return 1.0
-    def length_factors(self, statistics):
-        return statistics.lengths
-    def impacts(self, terms, tfs, lengths):
-        return tfs
-
-class Impacts(Factors):
-    "A model."
-    def term_factors(self, statistics):
-        return statistics.frequencies
-    def impacts(self, terms, tfs, lengths):
-        return None
-
-class Table(TableFormat):
-    "A table."
-    ending = ".odd"
-    def render(self, table):
-        return b"bytes"
-
-class Ranked(System):
-    "A system."
-    odd: int
-    verb = "rank"
-    def identity(self, step):
-        return {}
-    def answer(self, step, context):
-        return step.topics
-
-class Format(CorpusFormat):
-    "A format."
-    suffixes = (".odd",)
-    def read(self, path, docno_field, folder):
-        yield "no document"
-"""
-POINTS = {
-    "adducir.measures": {"Odd": "Measure", "Missing": "Missing"},
-    "adducir.fusion": {"odd": "Fusion"},
-    "adducir.tests": {"odd": "Test"},
-    "adducir.corrections": {"odd": "Corrected"},
-    "adducir.feedback": {"odd": "Feedback"},
-    "adducir.formats": {"odd": "Format"},
-    "adducir.models": {"odd": "Factors", "none": "Impacts"},
-    "adducir.tables": {"odd": "Table"},
-    "adducir.systems": {"odd": "Ranked"},
-}
-ODD = """
-corpora: {pets: {source: pets.jsonl}}
-indexes: {}
-topics: {t: {source: topics.tsv, qrels: qrels.txt}}
-systems: {A: {odd: 1}}
-measures: [P@1]
-"""
+NUMBERS, PAIR = "np.zeros(arguments[0].topics + 1)", "2 * (np.full(len(arguments[0]), 1.5),)"
+SEARCH, TESTED = "search -i ix -t topics.tsv -o r.run", "evaluate a.run b.run -q qrels.txt -b a"
+WRONG = [
+    # The family, a newcomer of it, the method that returns what, the command, what is said.
+    ("measures", "FirstGrade.values", NUMBERS, "evaluate a.run -q qrels.txt -m", "returned"),
+    (
+        "measures",
+        "FirstGrade.values",
+        "np.full(arguments[0].topics, np.nan)",
+        "evaluate a.run -q qrels.txt -m",
+        "a number per topic of the qrels, all finite",
+    ),
+    ("fusion", "Borda.contributions", "None", "fuse a.run b.run -o f.run --method", "returned"),
+    ("tests", "Cautious.rows", PAIR, f"{TESTED} --test", "returned"),
+    ("corrections", "Sidak.adjusted", "[]", f"{TESTED} --correction", "an adjusted p-value per"),
+    ("formats", "Colons.read", "['x']", "index a.x -o y --engine memory --format", "returned"),
+    ("feedback", "First.expanded", "['a']", f"{SEARCH} --feedback", "terms with weights of 0 or"),
+    ("models", "Counts.term_factors", "1.0", f"{SEARCH} --model", "an array of shape (), not a nu"),
+    ("models", "Counts.impacts", "None", f"{SEARCH} --model", "returned"),
+    ("tables", "Org.render", "b'b'", "evaluate a.run -q qrels.txt --format", "returned b'b'"),
+    (
+        "systems",
+        "Top.answer",
+        "arguments[0].topics",
+        "experiment odd.yaml --set systems.",
+        "returned",
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        ("evaluate a.run -q qrels.txt -m Odd", "Measure.values() of wrong returned"),
-        ("evaluate a.run -q qrels.txt -m Missing", "a number per topic of the qrels, all finite"),
-        ("fuse a.run b.run --method odd -o f.run", "Fusion.contributions() of wrong returned"),
-        ("evaluate a.run b.run -q qrels.txt -b a --test odd", "Test.rows() of wrong returned"),
-        ("evaluate a.run b.run -q qrels.txt -b a --correction odd", "an adjusted p-value per test"),
-        ("index odd.odd -o ix2 --engine memory", "Format.read() of wrong returned"),
-        ("search -i ix -t topics.tsv -o r.run --feedback odd", "terms with weights of 0 or more"),
-        ("search -i ix -t topics.tsv -o r.run --model odd", "an array of shape (), not a number"),
-        ("search -i ix -t topics.tsv -o r.run --model none", "Impacts.impacts() of wrong returned"),
-        ("evaluate a.run -q qrels.txt --format odd", "Table.render() of wrong returned b'bytes'"),
-        ("experiment odd.yaml", "Ranked.answer() of wrong returned"),
-    ],
-)
-def test_a_wrong_value_names_package_file_and_expectation(study: Path, words, says) -> None:
-    install(study / "site", "wrong", WRONG, POINTS)
-    (study / "odd.odd").write_text("x")
-    (study / "odd.yaml").write_text(ODD)
+def test_a_wrong_value_names_package_file_and_expectation(study: Path) -> None:
+    source, points = "import newcomers\nimport numpy as np\n", dict[str, dict[str, str]]()
+    lines = [(("index", "pets.jsonl", "-o", "ix", "--engine", "memory"), 0)]
+    for number, (family, method, value, command, _) in enumerate(WRONG):
+        name, (base, method) = f"Odd{number}", method.split(".")
+        source += f"\nclass {name}(newcomers.{base}):\n    'Wrong.'\n    {name}: int = 1\n"
+        source += "    top: str = 'A'\n"  # the input of a system
+        source += f"    def {method}(self, *arguments, **more):\n        return {value}\n"
+        points.setdefault(f"adducir.{family}", {})[name] = name
+        *words, last = command.split()
+        last += f"X.{name}=1" if family == "systems" else ""
+        lines.append(((*words, *([last] if family == "systems" else (last, name))), 4))
+    install(study / "site", "wrong", source, points)
+    (study / "a.x").write_text("x")
+    (study / "odd.yaml").write_text(
+        "topics: {t: {source: topics.tsv, qrels: qrels.txt}}\nsystems: {A: {run: a.run}}\n"
+    )
     (study / "pets.jsonl").write_text('{"id": "x", "text": "cats"}\n')
-    if "-i ix" in words:
-        index = ("index", "pets.jsonl", "-o", "ix", "--engine", "memory")
-        made = python(study, "-m", "adducir", *index)
-        assert made.returncode == 0, made.stderr
-    found = python(study, "-m", "adducir", *words.split())
-    assert found.returncode == 4, found.stderr
-    assert says in " ".join(found.stderr.split())
-    assert "wrong.py:" in found.stderr
+    said = " ".join(commands(study, *lines).split())
+    for number, (_, method, _, _, words) in enumerate(WRONG):
+        message = said.partition(f"Odd{number}.{method.split('.')[1]}() of wrong returned")[2]
+        assert words in f"returned{message.partition('adducir: error')[0]}", f"{method}: {said}"
+    assert said.count("wrong.py:") == len(WRONG)
 
 
 def adducir(study: Path, *arguments: str, code: int = 0) -> str:
