@@ -83,8 +83,8 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
         run_tasks,
         scored,
     )
-    from adducir.encoders.reading import Settings
-    from adducir.experiments.known_item.system import ContextRecipe, lexical_best
+    from adducir.encoders.reading import ContextRecipe, Settings
+    from adducir.experiments.known_item.system import lexical_best
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
 

@@ -21,20 +21,24 @@ Some = Annotated[int, Field(ge=0)] | None
 Towers = Literal["separate", "shared"]
 
 
-class ContextPart(Recipe):
+class ContextRecipe(Recipe):
     """What to read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
 
     left: Some = None  # the nearest sentences left of the mask
     right: Some = None  # sentences on the right
     words: Some = None  # the nearest on each side, after the cut to sentences
-    tokens: Some = None  # the nearest on each side, after that
-    mask: bool = True  # whether to put a mask token in the gap
+    # the nearest on each side, after that, as the system counts them: word pieces; words for BM25
+    tokens: Some = None
 
     def text(self, span: MaskedSpan) -> str:
         """Both sides as one text without a mask; tokens are words."""
         limits = [limit for limit in (self.words, self.tokens) if limit is not None]
         sides = context(span, self.left, self.right, min(limits, default=None))
         return " ".join(filter(None, sides))
+
+
+class ContextPart(ContextRecipe):
+    mask: bool = True  # whether to put a mask token in the gap
 
 
 class LengthPart(Recipe):

@@ -22,7 +22,8 @@ from adducir.annotations.multiple_choice import (
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
-from adducir.experiments.known_item.system import ContextRecipe, LexicalPart, lexical_ranks
+from adducir.encoders.reading import ContextRecipe
+from adducir.experiments.known_item.system import LexicalPart, lexical_ranks
 from adducir.statistics.settings import Bootstrap
 from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 from adducir.tables.table import Layout

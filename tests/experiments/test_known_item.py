@@ -16,13 +16,12 @@ from adducir.corpora.spans import MaskedSpan, context, context_text, write_spans
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.ranking import task_among
-from adducir.encoders.reading import ContextPart
+from adducir.encoders.reading import ContextPart, ContextRecipe
 from adducir.encoders.settings import EncodingSettings
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.known_item.system import (
-    ContextRecipe,
     LexicalPart,
     lexical_ranks,
     open_data,

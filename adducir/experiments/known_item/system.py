@@ -17,7 +17,7 @@ from adducir.core.progress import progress
 from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
-from adducir.corpora.spans import MaskedSpan, context, read_spans
+from adducir.corpora.spans import MaskedSpan, read_spans
 from adducir.encoders.ranking import (
     CONTEXTS,
     BestOf,
@@ -29,7 +29,7 @@ from adducir.encoders.ranking import (
     scored,
     task_among,
 )
-from adducir.encoders.reading import Some
+from adducir.encoders.reading import ContextRecipe
 from adducir.evaluation.gold_ranks import GoldRanks, read_ranks, write_ranks
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.sections import Opening, SystemEntry, file_name
@@ -185,16 +185,6 @@ SCORES = 1 << 22
 
 def folder_name(name: str) -> str:
     return file_name(name).replace("/", "_")
-
-
-class ContextRecipe(Recipe):
-    """What systems read of a context; see :class:`adducir.encoders.reading.ContextPart`."""
-
-    left: Some = None  # sentences on the left of the mask
-    right: Some = None  # sentences on the right
-    words: Some = None  # words of each side
-    # tokens of each side, as the system counts them: word pieces, or words for BM25
-    tokens: Some = None
 
 
 class RankingSystem(SystemEntry):
@@ -385,12 +375,9 @@ def _lexical(
 
     model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
     analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
-    # The tokens of BM25 are words.
-    words = min((limit for limit in (read.words, read.tokens) if limit is not None), default=None)
     for task in tasks:
-        pairs = [context(span, read.left, read.right, words) for span in task.spans]
-        queries = [" ".join(side for side in pair if side) for pair in pairs]
-        yield task, queries, CandidateSet.of_texts(task.texts, analysis, threads=threads), model
+        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
+        yield task, list(map(read.text, task.spans)), candidates, model
 
 
 def gold_ranks(tasks: Sequence[SpanTask], ranks: Sequence[ContextRanks]) -> GoldRanks:

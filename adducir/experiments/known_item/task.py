@@ -9,11 +9,11 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from adducir.core.registry import chosen_by_key
 from adducir.corpora.spans import context_text
+from adducir.encoders.reading import ContextRecipe
 from adducir.evaluation.gold_ranks import CUTOFFS, GoldRanks, Ties
 from adducir.experiments.known_item.system import (
     RANKING_SYSTEMS,
     ContextName,
-    ContextRecipe,
     RankingSystem,
     RankStep,
     SpanData,

@@ -19,13 +19,12 @@ from adducir.corpora.sources import expanded, file_path
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.kinds import EncoderSource, encoder_source
 from adducir.encoders.ranking import DualVectors, Encode, Floats, SpanSide, SpanTask, VectorSource
-from adducir.encoders.reading import ContextPart, LengthPart, shared_room
+from adducir.encoders.reading import ContextPart, ContextRecipe, LengthPart, shared_room
 from adducir.encoders.settings import EncodingSettings
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.scores import run_name
 from adducir.experiments.known_item.system import (
-    ContextRecipe,
     RankingSystem,
     RankStep,
     SpanData,
