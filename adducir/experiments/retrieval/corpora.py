@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import polars as pl
 from ir_measures import Measure
@@ -35,6 +35,8 @@ from adducir.runs.run import Run
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
     from adducir.judges.people import PeoplesEvaluator
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -266,15 +268,11 @@ class TopicsRecipe(QrelsReading, TopicReading):
         """Topics and judgements that match; None after recording an error."""
         place, planner, folder = opening.place, opening.planner, opening.folder
 
-        def load() -> Topics:
-            field = self.field or self.query_field
-            return replace(
-                self.read_topics(source_path(self.source, folder), field), source=self.source
-            )
+        def at(key: str, load: Callable[..., T], *arguments: Any) -> T | None:
+            return planner.opening((*place, key), partial(load, *arguments))
 
-        topics = planner.opening((*place, "source"), load)
-        load_qrels = partial(self._qrels, self.qrels, folder, scoring)
-        qrels = planner.opening((*place, "qrels"), load_qrels)
+        topics = at("source", self._topics, folder)
+        qrels = at("qrels", self._qrels, self.qrels, folder, scoring)
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -286,31 +284,32 @@ class TopicsRecipe(QrelsReading, TopicReading):
             planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
         paths = [source_path(name, folder) for name in as_tuple(self.qrels)]
         judge = self.judge.strip() or judge_of(paths) or ""
-        model, alone = None, ""
-        evaluator: Evaluator | PeoplesEvaluator | None
-        if self.people:
-            load_people = partial(self._by_people, qrels, judge, folder, scoring)
-            evaluator = people = planner.opening((*place, "people"), load_people)
-            if people is not None:
-                qrels = people.qrels
-            if people is not None and people.model_qrels is not None:
-                scoring.refuse_several_runs(planner, (*place, "people"))
-                load_model = partial(scoring.evaluator, people.model_qrels)
-                model = planner.opening((*place, "people"), load_model)
-        else:
-            evaluator = planner.opening((*place, "qrels"), partial(scoring.evaluator, qrels))
-            alone = "" if self.model_qrels else judge
-        if self.model_qrels:
-            load_model = partial(self._model, topics, qrels, opening, scoring)
-            model = planner.opening((*place, "model_qrels"), load_model)
+        alone = "" if self.people or self.model_qrels else judge
         if alone and scoring.is_compared and not self.uncorrected:
             message = f"all judgements are by {alone}: differences on a model's word alone are "
             message += "often wrong, and are not tested. Correct them by the `people` of `adducir "
             message += "sample`, leave `comparison` out, or set `uncorrected: true`"
             planner.add((*place, "qrels"), message)
+        key, model, by_model = "model_qrels", None, None
+        evaluator: Evaluator | PeoplesEvaluator | None
+        if self.people:
+            key, evaluator = "people", at("people", self._by_people, qrels, judge, folder, scoring)
+            if evaluator is not None:
+                qrels, by_model = evaluator.qrels, evaluator.model_qrels
+        else:
+            evaluator = at("qrels", scoring.evaluator, qrels)
+            by_model = at(key, self._by_model, topics, qrels, opening, scoring)
         if evaluator is None:
             return None
+        if by_model is not None:
+            scoring.refuse_several_runs(planner, (*place, key))
+            model = at(key, scoring.evaluator, by_model)
         return OpenedTopics(opening.name, topics, qrels, evaluator, model, judge, alone, paths)
+
+    def _topics(self, folder: Path) -> Topics:
+        field = self.field or self.query_field
+        topics = self.read_topics(source_path(self.source, folder), field)
+        return replace(topics, source=self.source)
 
     def _by_people(
         self, qrels: Qrels, judge: str, folder: Path, scoring: "Scoring"
@@ -326,19 +325,19 @@ class TopicsRecipe(QrelsReading, TopicReading):
         measures = scoring.measures or None
         return PeoplesEvaluator.of(sheets, qrels, judge, measures, negative=scoring.negative)
 
-    def _model(
+    def _by_model(
         self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"
-    ) -> Evaluator:
+    ) -> Qrels | None:
         from adducir.tables.run_facts import check_judged
 
-        place, planner = (*opening.place, "model_qrels"), opening.planner
-        scoring.refuse_several_runs(planner, place)
+        if not self.model_qrels:
+            return None
         judged = self._qrels(self.model_qrels, opening.folder, scoring)
         if unknown := set(judged.qids).difference(topics.qids):
-            message = f"{len(unknown)} judged topics are not in `source`"
-            planner.add(place, f"{message}, such as {min(unknown)!r}")
+            message = f"{len(unknown)} judged topics are not in `source`, such as {min(unknown)!r}"
+            opening.planner.add((*opening.place, "model_qrels"), message)
         check_judged(qrels, judged, self.judge)
-        return scoring.evaluator(judged)
+        return judged
 
     def _qrels(self, names: Several, folder: Path, scoring: "Scoring") -> Qrels:
         with gathering() as opening:
