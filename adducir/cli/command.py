@@ -160,15 +160,8 @@ class Option:
         meaning, value, metavar = str(self.field.description), self.field.default, self.metavar
         meaning += f" Other keys: {keys}." if keys else ""
         if metavar is None and self.choices:
-            metavar, meaning = self.name.upper(), f"{meaning} One of {', '.join(self.choices)}."
-        elif metavar is None and self.writes:
-            metavar = "FOLDER" if self.writes.what == "folder" else "FILE"
-        elif metavar is None and (self.is_set or self.is_argument):
-            metavar = "KEY=VALUE" if self.is_set else self.name.upper()
-        elif metavar is None and self.name in _METAVARS:
-            metavar = _METAVARS[self.name]
-        elif metavar is None:
-            metavar = _PLACEHOLDERS.get(self.kind, "TEXT")
+            meaning += f" One of {', '.join(self.choices)}."
+        metavar = metavar or self._placeholder()
         is_long = self.is_several and not self.count
         details: dict[str, Any] = {"type": str, "required": self.field.is_required()}
         details |= {"nargs": self.count or 1, "shell_complete": self._completions}
@@ -185,6 +178,15 @@ class Option:
         details |= {"multiple": is_long or self.is_set, "hidden": self.is_rare, "metavar": metavar}
         details |= {"show_default": self.shown or "default" in details}
         return click.Option([self.name, *self.flags], help=meaning, **details)
+
+    def _placeholder(self) -> str:
+        if self.writes:
+            return "FOLDER" if self.writes.what == "folder" else "FILE"
+        if self.is_set:
+            return "KEY=VALUE"
+        if self.choices or self.is_argument:
+            return self.name.upper()
+        return _METAVARS.get(self.name) or _PLACEHOLDERS.get(self.kind, "TEXT")
 
     def _completions(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -317,19 +319,15 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
 
 
 def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recipe:
-    options, catch_all = options_of(recipe), None
-    for option in options.values():
-        catch_all = option if option.is_set else catch_all
+    options = options_of(recipe)
+    catch_all = next((option for option in options.values() if option.is_set), None)
     for text in values.pop(catch_all.name if catch_all else "set", ()):
         key, equals, value = text.partition("=")
         name = key.strip().replace("-", "_")
         if not equals:
             raise UsageError(f"--set takes KEY=VALUE, not {text!r}.", hint=hint)
         if name in options and options[name].is_rare:
-            if options[name].is_several:
-                values[name] = [*values.get(name, ()), value]
-            else:
-                values[name] = value
+            values[name] = [*values.get(name, ()), value] if options[name].is_several else value
         elif catch_all is None:
             rare = rare_fields(recipe)
             guess = nearest(key, rare) or f"; the keys are {', '.join(sorted(rare))}."
@@ -338,11 +336,10 @@ def _validated(recipe: type[Recipe], values: dict[str, Any], hint: str) -> Recip
             values.setdefault(catch_all.name, {})[name] = value
         else:
             values.setdefault(catch_all.name, []).append(text)
-    try:
-        with speaking(wording_of(recipe)):
+    with speaking(wording_of(recipe)):
+        try:
             return recipe.model_validate(values)
-    except ValidationError as error:
-        with speaking(wording_of(recipe)):
+        except ValidationError as error:
             raise UsageError(sentence(told(error)), hint=hint) from error
 
 

@@ -63,14 +63,8 @@ def doctor(settings: DoctorOptions) -> int:
                 show(f"{' ' * 34}hint: {finding['hint']}")
         findings.append(finding)
     missing = [finding_["name"] for finding_ in findings if finding_["state"] == "missing"]
-    if settings.as_json:
-        show(json.dumps(findings, indent=2))
-    else:
-        show(
-            f"\nMissing: {', '.join(missing)}."
-            if missing
-            else "\nEverything required is available."
-        )
+    summary = f"Missing: {', '.join(missing)}." if missing else "Everything required is available."
+    show(json.dumps(findings, indent=2) if settings.as_json else f"\n{summary}")
     return EXIT_PROBLEMS_FOUND if missing else 0
 
 
@@ -83,12 +77,9 @@ def all_checks() -> Iterator[Probe]:
     yield Probe("Java", "Java", _java, again, lucene)
     yield Probe("Java", "Lucene", _lucene, again, lucene)
     for needed in requirements(*EXTRAS):
-        hint = (
-            installing(needed.extra)
-            if needed.extra
-            else f"pip install '{needed.name}{needed.versions}'"
-        )
-        otherwise = _lacks(needed.name) if needed.extra else "missing"
+        hint, otherwise = f"pip install '{needed.name}{needed.versions}'", "missing"
+        if needed.extra:
+            hint, otherwise = installing(needed.extra), _lacks(needed.name)
         yield Probe("Packages", needed.name, partial(_package, needed), hint, otherwise)
     yield Probe("Packages", "minilm", _minilm, otherwise="note")
     yield Probe("Plug-ins", "kinds and commands", _plugins, otherwise="note")
@@ -145,14 +136,10 @@ def _plugins() -> str:
         try:
             kinds = family(name)
             packages |= {origin["package"] for kind in kinds if (origin := kinds.origin(kind))}
-            states = kinds.states().values()
-            wrong += [
-                str(state)
-                for state in states
-                if isinstance(state, AdducirError) and not state.absent
-            ]
+            states: list[object] = list(kinds.states().values())
         except AdducirError as error:
-            wrong += [] if error.absent else [error.paragraph()]
+            states = [error]
+        wrong += [str(e) for e in states if isinstance(e, AdducirError) and not e.absent]
     if wrong:
         raise MachineError("; ".join(dict.fromkeys(wrong)))
     return ", ".join(sorted(packages - {"adducir"})) or "none installed"

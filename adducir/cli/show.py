@@ -38,10 +38,11 @@ def show(settings: ShowOptions) -> None:
         adducir show minilm
         adducir show indexes/arguments --set term=school
     """
-    if settings.topic is None and _is_index(settings.runs[0]):
+    if settings.topic is not None:
+        _show_hits(settings, settings.topic)
+    elif _is_index(settings.runs[0]):
         _show_index(settings)
-        return
-    if settings.topic is None:
+    else:
         from adducir.cli.console import show as line
         from adducir.rerankers.describe import model_lines
 
@@ -49,7 +50,9 @@ def show(settings: ShowOptions) -> None:
             raise UsageError("name one model, or give --topic to show runs.")
         for text in model_lines(str(settings.runs[0])):  # some take a while
             line(text)
-        return
+
+
+def _show_hits(settings: ShowOptions, topic: str) -> None:
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -61,7 +64,7 @@ def show(settings: ShowOptions) -> None:
 
     if len(settings.runs) > 2:
         raise UsageError("at most two runs can be shown.", hint="Name one or two.")
-    rankings, topic = list[list[tuple[str, float]]](), settings.topic
+    rankings = list[list[tuple[str, float]]]()
     for path in settings.runs:
         frame = settings.read_run(path).frame.filter(qid=topic)
         if not frame.height:

@@ -81,18 +81,6 @@ class Keyed(str):
         message.template, message.keys, message.follows_key = template, keys, follows_key
         return message
 
-    @classmethod
-    def joined(cls, messages: Sequence[str]) -> "str":
-        if len(messages) == 1:
-            return messages[0]
-        keyed = [
-            m if isinstance(m, cls) else cls(m.replace("{", "{{").replace("}", "}}"))
-            for m in messages
-        ]
-        keys = (key for message in keyed for key in message.keys)
-        template = "; ".join(message.template for message in keyed)
-        return cls(template, *keys, follows_key=keyed[0].follows_key)
-
     def worded(self, say: Wording) -> str:
         """The message with ``say(key, value)`` for each key; most have no value."""
         stated = [(key, "") if isinstance(key, str) else key for key in self.keys]
@@ -328,6 +316,15 @@ def reading_error(error: OSError, path: Path) -> AdducirError:
             hint="Change its permissions, or copy it to where you may read it.",
         )
     return InputError(f"the file cannot be read: {error.strerror or error}.", path=path)
+
+
+@contextmanager
+def explaining_reads(path: Path) -> Iterator[None]:
+    """Turn errors of reading ``path`` into Adducir's own."""
+    try:
+        yield
+    except OSError as error:
+        raise reading_error(error, path) from error
 
 
 @contextmanager

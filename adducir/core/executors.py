@@ -23,6 +23,7 @@ from typing import Any
 
 from adducir.core.errors import Keyed, MachineError, UsageError, worded
 from adducir.core.files import cache_folder
+from adducir.core.packages import required
 from adducir.core.processes import cores, keeping_fault_handlers, share_cores
 
 
@@ -191,11 +192,7 @@ class RayTasks(Cluster):
     """Tasks of a Ray cluster (``auto``, ``HOST:PORT``) whose nodes share this file system."""
 
     def __init__(self, address: str) -> None:
-        try:
-            import ray
-        except ImportError as error:
-            hint = "Install it: pip install ray"
-            raise MachineError("Ray is not installed.", hint=hint, absent=True) from error
+        ray = required("ray")
         self._connected = not ray.is_initialized()
         if self._connected:
             host, colon, port = address.removeprefix("ray://").rpartition(":")
@@ -241,11 +238,7 @@ class SlurmJobs(Cluster):
     """
 
     def __init__(self, settings: str, at_once: int) -> None:
-        try:
-            import submitit
-        except ImportError as error:
-            hint = "Install it: pip install submitit"
-            raise MachineError("submitit is not installed.", hint=hint, absent=True) from error
+        submitit = required("submitit")
         options: dict[str, Any] = {}
         for setting in filter(None, settings.split(",")):
             key, is_set, value = (part.strip() for part in setting.partition("="))

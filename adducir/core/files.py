@@ -31,7 +31,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, TextIO, cast
 
 from adducir.core import setting
-from adducir.core.errors import InputError, MachineError, explaining_writes, reading_error
+from adducir.core.errors import InputError, MachineError, explaining_reads, explaining_writes
 from adducir.core.planning import NotRead, reads
 from adducir.core.texts import NAME_BYTES, visible
 
@@ -39,17 +39,20 @@ BLOCK = 1 << 17  # larger ones do not fit the processor's cache
 _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
-_UNREADABLE = {
-    b"\xfd7zXZ": "xz",
-    b"\x28\xb5\x2f\xfd": "Zstandard",
-    b"PK\x03\x04": "zip",
-    b"\x04\x22\x4d\x18": "LZ4",
-    b"\x1f\x9d": "compress (.Z)",
-    b"7z\xbc\xaf\x27\x1c": "7-Zip",
-    b"Rar!\x1a\x07": "RAR",
-}
-_TAR, _TAR_AT, _LFS = b"ustar", 257, b"version https://git-lfs.github.com/"
-_PARQUET = b"PAR1"
+_REPACK = "Decompress it, or compress it with gzip."
+_FOREIGN = (
+    (0, b"\xfd7zXZ", "compressed with xz", _REPACK),
+    (0, b"\x28\xb5\x2f\xfd", "compressed with Zstandard", _REPACK),
+    (0, b"PK\x03\x04", "compressed with zip", _REPACK),
+    (0, b"\x04\x22\x4d\x18", "compressed with LZ4", _REPACK),
+    (0, b"\x1f\x9d", "compressed with compress (.Z)", _REPACK),
+    (0, b"7z\xbc\xaf\x27\x1c", "compressed with 7-Zip", _REPACK),
+    (0, b"Rar!\x1a\x07", "compressed with RAR", _REPACK),
+    (257, b"ustar", "a tar archive", "Unpack it (tar -xf), and name a file in it."),
+    (0, b"version https://git-lfs.github.com/", "a pointer of Git LFS", "Run git lfs pull."),
+    (0, b"PAR1", "a Parquet file", "Give it a name that ends in .parquet."),
+)
+"""What is not text: where bytes show it, these bytes, what it is, and what to do."""
 COMPRESSED = tuple(_MAGIC)
 """Suffixes of compressed files that can be read; ``.gz`` is written as well."""
 
@@ -95,48 +98,33 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
     """A file's decompressed bytes in blocks; ``whole``: a plain file in one block."""
     if not reads(path):
         raise NotRead(path)
-    try:
-        with open_input(path) as handle:
-            head = handle.peek(8)
-            for magic, name in _UNREADABLE.items():
-                if head.startswith(magic):
-                    message = f"the file is compressed with {name}, which is not supported."
-                    hint = "Decompress it, or compress it with gzip."
-                    raise BrokenStream(message, path=path, hint=hint)
-            if head.startswith(_PARQUET) and path.suffix != ".parquet":
-                message, hint = "this is a Parquet file.", "Give it a name that ends in .parquet."
-                raise BrokenStream(message, path=path, hint=hint)
-            if not head.startswith(_MAGIC.get(path.suffix, b"")):
-                message = f"the name ends in {path.suffix}, but the file is not compressed."
-                hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
-                raise BrokenStream(message, path=path, hint=hint)
-            if head.startswith(_GZIP):
-                yield from _no_archive(_unpacked(gzip.GzipFile(fileobj=handle), "gzip", path), path)
-            elif head.startswith(_BZIP2):
-                yield from _no_archive(_unpacked(bz2.BZ2File(handle), "bzip2", path), path)
-            else:
-                if whole and handle.seekable():  # else the peeked bytes would be copied
-                    handle.seek(0, io.SEEK_END)
-                    handle.seek(0)
-                size = -1 if whole else BLOCK
-                yield from _no_archive(iter(lambda: handle.read(size), b""), path)
-    except OSError as error:
-        raise reading_error(error, path) from error
-
-
-def _no_archive(stream: Iterator[bytes], path: Path) -> Iterator[bytes]:
-    """The blocks of a file that is not a tar archive."""
-    for block in stream:
-        if block[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
-            message = "this is a tar archive, which holds other files."
-            hint = "Unpack it (tar -xf), and name a file in it."
+    with explaining_reads(path), open_input(path) as handle:
+        head = handle.peek(8)
+        _refuse_foreign(head, path)
+        if not head.startswith(_MAGIC.get(path.suffix, b"")):
+            message = f"the name ends in {path.suffix}, but the file is not compressed."
+            hint = f"Rename it if it is plain text; else {_AGAIN.lower()}"
             raise BrokenStream(message, path=path, hint=hint)
-        if block.startswith(_LFS):
-            message = "this is a pointer of Git LFS, not the file: run git lfs pull."
-            raise BrokenStream(message, path=path)
-        yield block
-        break
-    yield from stream
+        if head.startswith(_GZIP):
+            stream = _unpacked(gzip.GzipFile(fileobj=handle), "gzip", path)
+        elif head.startswith(_BZIP2):
+            stream = _unpacked(bz2.BZ2File(handle), "bzip2", path)
+        else:
+            if whole and handle.seekable():  # else the peeked bytes would be copied
+                handle.seek(0, io.SEEK_END)
+                handle.seek(0)
+            size = -1 if whole else BLOCK
+            stream = iter(lambda: handle.read(size), b"")
+        first = next(stream, b"")
+        _refuse_foreign(first, path)
+        yield from filter(None, chain([first], stream))
+
+
+def _refuse_foreign(head: bytes, path: Path) -> None:
+    """Refuse what is not text by its first bytes, packed or not."""
+    for start, magic, name, hint in _FOREIGN:
+        if head.startswith(magic, start) and (magic != b"PAR1" or path.suffix != ".parquet"):
+            raise BrokenStream(f"this is {name}, which is not supported.", path=path, hint=hint)
 
 
 def _unpacked(packed: gzip.GzipFile | bz2.BZ2File, name: str, path: Path) -> Iterator[bytes]:
@@ -359,18 +347,13 @@ def _is_left_behind(hidden: Path) -> bool:
 
 
 def require(path: Path) -> None:
-    try:
+    with explaining_reads(path):
         path.stat()
-    except OSError as error:
-        raise reading_error(error, path) from error
 
 
 def file_digest(path: Path) -> str:
-    try:
-        with open_input(path) as handle:
-            return hashlib.file_digest(handle, "sha256").hexdigest()
-    except OSError as error:
-        raise reading_error(error, path) from error
+    with explaining_reads(path), open_input(path) as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def link_or_copy(source: Path, target: Path) -> None:
@@ -414,11 +397,9 @@ def is_stream(path: Path) -> bool:
 def refuse_unwritable(path: Path) -> None:
     """Refuse a path that is not writable or read-only, even for root."""
     target = there = Path(os.path.realpath(path))
-    try:
+    with explaining_reads(path):
         while not there.exists():
             there = there.parent
-    except OSError as error:
-        raise reading_error(error, path) from error
     for place in {there, there.parent if there == target else there}:
         is_own = place.is_file() or place.is_dir()
         if is_own and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):

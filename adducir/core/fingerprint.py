@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path, PurePath
 from typing import Any
 
-from adducir.core.errors import reading_error
+from adducir.core.errors import explaining_reads
 from adducir.core.files import cache_folder, file_digest
 from adducir.core.planning import reads
 
@@ -85,10 +85,8 @@ def known_digests(paths: Sequence[Path]) -> list[str | None]:
     begun, places = time.time_ns(), list(map(os.path.realpath, paths))
     stamps = dict[str, list[int]]()
     for path, place in zip(paths, places, strict=True):
-        try:
+        with explaining_reads(path):
             status = path.stat()
-        except OSError as error:
-            raise reading_error(error, path) from error
         times = status.st_mtime_ns, status.st_ctime_ns
         stamps[place] = [status.st_ino, status.st_size, *times]
     if os.environ.get(VERIFY_VARIABLE) != "1":

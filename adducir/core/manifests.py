@@ -3,6 +3,7 @@
 import stat
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,7 @@ from adducir.core.errors import (
     ArtifactError,
     InputError,
     ReplacedError,
-    reading_error,
+    explaining_reads,
     sorted_error,
     worded,
 )
@@ -80,11 +81,13 @@ def artifact_fingerprint(
 
 
 def read_manifest(path: Path) -> Manifest:
-    if not _is_there(path):
+    with explaining_reads(path):
+        is_there, has_manifest = path.exists(), (path / MANIFEST).exists()
+    if not is_there:
         under_way = siblings(path, "building")
         hint = "A build is in progress, or was interrupted." if under_way else "Build it first."
         raise ArtifactError("this artifact does not exist.", path=path, hint=hint)
-    if not _is_there(path / MANIFEST):
+    if not has_manifest:
         message = f"this was not created by Adducir: it does not contain a {MANIFEST}."
         hint = "Give the folder that it was built in."
         raise ArtifactError(message, path=path, hint=hint)
@@ -118,13 +121,6 @@ def checked(path: Path, kind: type[M], facts: Any) -> M:
 
 
 _adapter: Any = cache(TypeAdapter)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:
-        raise reading_error(error, path) from error
 
 
 def _damaged(path: Path, why: str) -> ArtifactError:
@@ -215,25 +211,17 @@ def changes(path: Path, manifest: Manifest) -> dict[str, str]:
 
 def _size(path: Path) -> int | None:
     """The bytes of an ordinary file; None if there is none."""
-    try:
+    with explaining_reads(path), suppress(FileNotFoundError, NotADirectoryError):
         status = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise reading_error(error, path) from error
-    return status.st_size if stat.S_ISREG(status.st_mode) else None
+        return status.st_size if stat.S_ISREG(status.st_mode) else None
+    return None
 
 
 def is_absent(path: Path) -> bool:
     """Whether the path is missing or an empty folder; another process may be working there."""
-    try:
-        return next(path.iterdir(), None) is None
-    except FileNotFoundError:
-        return True
-    except NotADirectoryError:
-        return False
-    except OSError as error:
-        raise reading_error(error, path) from error
+    with explaining_reads(path), suppress(FileNotFoundError):
+        return not path.is_file() and next(path.iterdir(), None) is None
+    return True
 
 
 def siblings(target: Path, purpose: str) -> list[Path]:

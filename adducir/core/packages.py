@@ -99,6 +99,8 @@ def imported(home: str) -> Any:
 
 EXTRAS = ("lucene", "neural", "files", "datasets", "pandas", "studies", "llm")
 """What Lucene, networks, pages, ir_datasets, pandas' frames, the studies and LLMs need."""
+_CLUSTERS = ("ray", "slurm")
+"""Extras that `doctor` does not look for."""
 MODULES = {
     "faiss-cpu": "faiss",
     "python-terrier": "pyterrier",
@@ -158,7 +160,7 @@ def lacking(error: BaseException) -> MachineError | None:
             return None
         error = error.__cause__
     module = (error.name or "").partition(".")[0]
-    for need in requirements(*EXTRAS):
+    for need in requirements(*EXTRAS, *_CLUSTERS):
         if need.extra and need.module.removesuffix("_config") == module.removesuffix("_config"):
             hint = f"Install it: {installing(need.extra)}"
             return MachineError(f"{need.name} is not installed.", hint=hint, absent=True)

@@ -63,8 +63,7 @@ def as_tuple(value: Several) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else value
 
 
-@dataclass(frozen=True)
-class ErrorDetail:
+class ErrorDetail(NamedTuple):
     path: KeyPath
     what: str  # or Keyed
 
@@ -144,7 +143,7 @@ class Recipe(BaseModel):
         try:
             recipe = handler(value)
         except ValidationError as error:
-            wrong += [(problem.path, problem.what) for problem in errors_of(error, value, cls)]
+            wrong += errors_of(error, value, cls)
         for key in sorted(recipe.model_fields_set & cls.model_fields.keys()) if not wrong else ():
             field = cls.model_fields[key]
             for mark in [*field.metadata, cls.conditions.get(key)]:
@@ -224,13 +223,13 @@ def errors_of(
         led_on = any(len(p) > len(path) and p[: len(path)] == path for p, *_ in details)
         if not (is_branch and led_on) and wrong not in merged.setdefault(path, []):
             merged[path].append(wrong)
-    errors = []
+    errors = list[ErrorDetail]()
     for path, wrongs in merged.items():
-        message = Keyed.joined([wrong.message for wrong in wrongs])
         if len(wrongs) > 1 and all(wrong.expected for wrong in wrongs):  # text or a list
             either = " or ".join(wrong.expected for wrong in wrongs)
-            message = f"should be {either}, not {wrongs[-1].shown}"
-        errors += [ErrorDetail(path, message)] * bool(wrongs)
+            errors.append(ErrorDetail(path, f"should be {either}, not {wrongs[-1].shown}"))
+        else:
+            errors += [ErrorDetail(path, wrong.message) for wrong in wrongs]
     return errors
 
 
@@ -258,8 +257,8 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
     )
     if kind in ("literal_error", "enum") and detail["loc"] and detail["loc"][0] in fields:
         choices = [*_choices(fields[str(detail["loc"][0])].annotation)]
-        expected, hint = _listed(choices), nearest(value, choices) if isinstance(value, str) else ""
-    elif stem in _WORDS and stem != kind:
+        return _Wrong(one_of(choices, value), _listed(choices), shown)
+    if stem in _WORDS and stem != kind:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         hint = "; put it in quotes if it is text" if stem == "string" and is_number else ""
         expected = _WORDS[stem]
