@@ -106,9 +106,20 @@ class TextWork(ModelWork):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EncodingWork(TextWork):
-    source: EncoderSource
+class ItemsWork(TextWork):
     texts: Items
+
+    @property
+    def total(self) -> int | None:
+        return self.texts.total
+
+    def items(self, *, check: bool) -> Iterator[Item]:
+        return self.texts.read(check)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingWork(ItemsWork):
+    source: EncoderSource
     encoder: Any = None  # if already loaded
 
     @property
@@ -116,17 +127,10 @@ class EncodingWork(TextWork):
         """What will be encoded with the same encoder."""
         return (self.texts.side,)
 
-    @property
-    def total(self) -> int | None:
-        return self.texts.total
-
     def check(self) -> None:
         if self.encoder is None:
             self.source.check(*self.sides)
             progress().note(f"{self.source.name}: {described(self.source)}")
-
-    def items(self, *, check: bool) -> Iterator[Item]:
-        return self.texts.read(check)
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
         from adducir.encoders.model import load_encoder

@@ -6,7 +6,7 @@ Packages add kinds through entry points ``adducir.encoders``.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,14 +22,13 @@ from adducir.corpora.spans import MaskedSpan, context
 from adducir.encoders.reading import Settings
 from adducir.encoders.settings import EncodingSettings
 from adducir.encoders.statement import Statement, shown, state
-from adducir.models.folders import Side, look, modules_of
+from adducir.models.folders import SIDES, Side, look, network_of
 from adducir.models.sources import RECIPES, ModelSource, model_source, trained_folder
 
 if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.float32]
-SIDES: tuple[Side, ...] = ("query", "document")
 _HALVES = {"DPRQuestionEncoder": "query", "DPRContextEncoder": "document"}
 
 
@@ -90,13 +89,15 @@ class EncoderSource:
     settings: Settings | None = None
     texts: TextEncoder | None = None  # another kind of encoder
     encoding: EncodingSettings = field(default_factory=EncodingSettings)  # set by the user
-    is_base: bool = (
-        False  # of a training, whose recipe decides what a plain transformer leaves open
-    )
+    # Of a training, whose recipe decides what a plain transformer leaves open.
+    is_base: bool = False
 
     @property
     def is_shared(self) -> bool:
         return self.query is self.document
+
+    def model(self, side: Side) -> ModelSource:
+        return self.query if side == "query" else self.document
 
     @property
     def parts(self) -> list[str]:
@@ -108,8 +109,7 @@ class EncoderSource:
         """The identity of the weights and, if ``as_read``, of what their files do not state."""
         if self.texts is not None:
             kind = self.name.partition(":")[0]
-            given = [self.texts.identity(), ENCODERS.origin(kind)]
-            return f"{kind}:{fingerprint(given)}"
+            return f"{kind}:{fingerprint([self.texts.identity(), ENCODERS.origin(kind)])}"
         named = self.query.identity()
         if not self.is_shared:
             named = f"pair:{fingerprint([named, self.document.identity()])}"
@@ -121,8 +121,7 @@ class EncoderSource:
 
     def stated(self, side: Side) -> Statement:
         """How a side reads and compares texts, by its files, its name and what is set."""
-        model = self.query if side == "query" else self.document
-        return state(model, side, self.encoding, is_base=self.is_base)
+        return state(self.model(side), side, self.encoding, is_base=self.is_base)
 
     def check(self, *sides: Side) -> None:
         """Find the tokenizers, downloading if necessary; does not open weights.
@@ -133,7 +132,7 @@ class EncoderSource:
         if self.texts is not None:
             return
         for side in sides:
-            model = self.query if side == "query" else self.document
+            model = self.model(side)
             if _HALVES.get(name := look(model).title, side) != side:
                 raise InputError(
                     f"{model.name} encodes {_PLURALS[_HALVES[name]]} ({name}), not "
@@ -149,22 +148,16 @@ class EncoderSource:
 
 def described(source: EncoderSource) -> str:
     """How an encoder reads and compares texts, and where each value is from, in a line."""
-    if source.texts is not None:
-        return f"an encoder of the kind {source.name.partition(':')[0]}"
-    return shown({side: with_lengths(source.stated(side), source, side) for side in SIDES})
-
-
-def with_lengths(stated: Statement, source: EncoderSource, side: Side) -> Statement:
-    """A side's statement with the length that its files and network limit it to."""
     from adducir.models.loading import load_config, load_tokenizer, longest_input
 
-    model = source.query if side == "query" else source.document
-    for kind, place in modules_of(model.described(), side):
-        if kind.endswith("Transformer"):
-            model = replace(model, folder=place)
-            break
-    longest = longest_input(load_config(model), load_tokenizer(model))
-    return stated.limited(f"{side}_length", longest)
+    if source.texts is not None:
+        return f"an encoder of the kind {source.name.partition(':')[0]}"
+    statements = dict[Side, Statement]()
+    for side in SIDES:
+        network = network_of(source.model(side), side)
+        longest = longest_input(load_config(network), load_tokenizer(network))
+        statements[side] = source.stated(side).limited(f"{side}_length", longest)
+    return shown(statements)
 
 
 _PLURALS = {"query": "queries", "document": "documents"}
@@ -192,18 +185,14 @@ def encoder_source(
     """
     kind, colon, base = name.partition(":")
     path = (folder or Path()) / Path(name).expanduser()
-    given = {
-        key: value
-        for key, value in (encoding.given() if encoding else {}).items()
-        if value is not None
-    }
-    wanted = EncodingSettings(**given)
+    stated = encoding.given() if encoding else {}
+    wanted = EncodingSettings(**stated)
     if colon and "/" not in kind and not path.exists():
         none = ModelSource(name)
         located = base and ENCODERS.kind(kind).located(base, folder)
         texts = ENCODERS.make(kind, {"base": located} if located else {})
-        if given:
-            keys = ", ".join(map(worded, given))
+        if stated:
+            keys = ", ".join(map(worded, stated))
             raise InputError(f"{keys} cannot be set for an encoder of the kind {kind}.")
         return EncoderSource(name, none, none, texts=texts)
     one, comma, other = (part.strip() for part in name.partition(","))

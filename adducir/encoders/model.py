@@ -14,7 +14,7 @@ import numpy as np
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import MaskedSpan
-from adducir.encoders.kinds import SIDES, EncoderSource, Floats
+from adducir.encoders.kinds import EncoderSource, Floats
 from adducir.encoders.reading import (
     ContextPart,
     Ids,
@@ -26,18 +26,17 @@ from adducir.encoders.reading import (
 )
 from adducir.encoders.settings import PoolingMode, Similarity
 from adducir.encoders.statement import FILES, SET, THEIR_MODES, Statement
-from adducir.models.folders import Attention, Look, Side, look, modules_of, object_in
+from adducir.models.folders import SIDES, Attention, Look, Side, look
 from adducir.models.loading import (
     encoder_class,
     explaining,
     load_model,
-    load_tokenizer,
     loading,
     longest_input,
     read_weights,
-    with_padding,
 )
 from adducir.models.machine import seed_of
+from adducir.models.peers import as_module, folder_of, load_peer, tower
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
@@ -48,12 +47,6 @@ if TYPE_CHECKING:
 
 _OWN_HEADS = ("embeddingHead.weight", "embeddingHead.bias", "norm.weight", "norm.bias")
 """A linear layer and a layer norm on the first token's vector: ANCE (Xiong et al., ICLR 2021)."""
-_OF_TASKS = {
-    "fill-mask": "AutoModelForMaskedLM",
-    "sequence-classification": "AutoModelForSequenceClassification",
-    "text-generation": "AutoModelForCausalLM",
-}
-_OURS = ("sentence_transformers.", "pylate.")
 
 
 class DualEncoder:
@@ -114,12 +107,12 @@ class DualEncoder:
             router = Router.for_query_document(*towers_of)
             model = SentenceTransformer(modules=[router], device="cpu")
         model.prompts = {str(side): stated[side][f"{side}_prompt"] or "" for side in SIDES}
-        of_unit = [isinstance(_tower(model, side)[-1], Normalize) for side in SIDES]
+        of_unit = [isinstance(tower(model, side)[-1], Normalize) for side in SIDES]
         is_cosine = any(of_unit) or "cosine" in [stated[side]["similarity"] for side in SIDES]
         if is_cosine and not all(of_unit):
             model.append(Normalize())
         model.similarity_fn_name = "cosine" if is_cosine else "dot"
-        readers = {side: _reader(_tower(model, side)[0], stated[side], side) for side in SIDES}
+        readers = {side: _reader(tower(model, side)[0], stated[side], side) for side in SIDES}
         for side, reader in readers.items():
             stated[side] = stated[side].limited(f"{side}_length", reader.longest)
         return cls(model, InputReader(readers["query"], readers["document"], settings), stated)
@@ -128,11 +121,11 @@ class DualEncoder:
         lengths, inputs = self.inputs.settings.lengths, self.inputs
         sides = (inputs.query.longest, lengths.context), (inputs.document.longest, lengths.span)
         both = [min(length or longest, longest) for longest, length in sides]
-        towers = [_tower(self.model, side)[0] for side in SIDES]
-        for tower, side, length in zip(towers, SIDES, both, strict=True):
-            tower.max_seq_length = max(both) if towers[0] is towers[1] else length
-            if getattr(tower, f"{side}_length", None):  # it would override the maximum
-                setattr(tower, f"{side}_length", length)
+        networks = [tower(self.model, side)[0] for side in SIDES]
+        for network, side, length in zip(networks, SIDES, both, strict=True):
+            network.max_seq_length = max(both) if networks[0] is networks[1] else length
+            if getattr(network, f"{side}_length", None):  # it would override the maximum
+                setattr(network, f"{side}_length", length)
         self.model.save(str(folder), create_model_card=False)
         self.inputs.settings.save(folder)
 
@@ -155,7 +148,7 @@ class DualEncoder:
         reader: Reader = getattr(self.inputs, side)
         length = reader.prompt_length
         read = {"input_ids": ids, "attention_mask": mask, "task": side, "prompt_length": length}
-        network: Any = _tower(self.model, side)[0].model
+        network: Any = tower(self.model, side)[0].model
         if reader.is_pair and getattr(network.config, "type_vocab_size", 0) > 1:
             read["token_type_ids"] = mask * (mask.cumsum(1) > length)
         return read
@@ -194,92 +187,18 @@ def load_encoder(source: EncoderSource) -> Any:
         return DualEncoder.load(source)
 
 
-def folder_of(source: ModelSource) -> Path:
-    """A model's folder; with sentence-transformers, weights may be in a subfolder."""
-    folder = source.folder
-    return folder if folder and modules_of(folder) else source.local()
-
-
-def check_modules(source: ModelSource, *, messages: bool = False) -> None:
-    """Refuse what would not be loaded of the modules of sentence-transformers."""
-    folder = folder_of(source)
-    for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
-        if not kind.startswith(_OURS):
-            message = f"its module {kind} is custom code, which would not be run."
-            raise InputError(message, path=folder / "modules.json")
-        name, config = kind.rpartition(".")[2], object_in(place / "config.json")
-        activation = str(config.get("activation_function") or "torch.")
-        if name == "Dense" and not activation.startswith("torch."):
-            message = f"its dense layer's activation {activation} is not one of torch."
-            raise InputError(message, path=place / "config.json")
-        if name == "Transformer":
-            replace(source, folder=place).local()
-            settings = sorted(place.glob("sentence_*_config.json"))
-            if (
-                not messages
-                and settings
-                and "message" in object_in(settings[0]).get("modality_config", {})
-            ):
-                message = "its texts are read through a chat template, which is not supported here."
-                raise InputError(message, path=settings[0])
-
-
-def complete(
-    model: "torch.nn.Module", source: ModelSource, attention: Attention | None = None
-) -> None:
-    """Load a model's networks and tokenizers anew: complete, or refused."""
-    from sentence_transformers.sentence_transformer.modules import Transformer
-    from tokenizers.normalizers import Lowercase, Sequence
-
-    folder, done = folder_of(source), set[int]()
-    for side in SIDES:
-        places = [place for _, place in modules_of(folder, side)] or [folder]
-        for module, place in zip(_tower(model, side), places, strict=False):
-            if not isinstance(module, Transformer) or id(module) in done:
-                continue
-            done.add(id(module))
-            placed, longest = replace(source, folder=place), module.max_seq_length
-            kind = _OF_TASKS.get(module.transformer_task) or encoder_class(placed)
-            padding = getattr(module.processor, "padding_side", "right")
-            module.model = load_model(placed, kind, attention=attention)
-            module.processor = load_tokenizer(placed)
-            module.max_seq_length, module.processor.padding_side = longest, padding
-            with_padding(module.model, module.processor)
-            if module.do_lower_case:
-                backend = module.processor.backend_tokenizer
-                backend.normalizer = Sequence([Lowercase(), *filter(None, [backend.normalizer])])
-
-
 def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "SentenceTransformer":
     """A model as it is stated, after a check that its weights are complete."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+    from sentence_transformers.sentence_transformer.modules import Dense
     from torch import eye, nn
 
-    folder, seen, pooling = folder_of(source), look(source), str(stated["pooling"])
+    folder, seen = folder_of(source), look(source)
     with explaining("model", folder):
-        if seen.kind != "encoder":
-            model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
+        if seen.kind == "encoder":
+            model = _saved(source, stated)
         else:
-            check_modules(source)
-            model = SentenceTransformer(str(folder), device="cpu", **source.peer_options())
-            for first in (_tower(model, side)[0] for side in SIDES):
-                if not isinstance(first, Transformer):
-                    message = f"a {type(first).__name__} reads its texts, which is not supported."
-                    raise InputError(message, path=folder, hint="Name one that is a transformer.")
-            complete(model, source, _attention(stated))
-            modules = [*model.modules()]
-            for module in modules:
-                if isinstance(module, Pooling):
-                    is_set = stated.facts["pooling"].source != FILES
-                    mode: Any = THEIR_MODES.get(pooling, pooling) if is_set else module.pooling_mode
-                    counts = stated["pool_prompt"] is not False
-                    if (mode, counts) != (module.pooling_mode, module.include_prompt):
-                        module.__init__(module.embedding_dimension, mode, counts)
-            if pooling == "pooler" and not any(isinstance(module, Dense) for module in modules):
-                message = "this sentence encoder lacks a pooler."
-                raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
-            model.truncate_dim = None
+            model = SentenceTransformer(modules=_plain(source, stated, seen, seed), device="cpu")
         width, kept = model.get_embedding_dimension() or 0, stated["dimensions"]
         if kept and kept > width:
             raise InputError(f"its vectors have {width} dimensions, not {kept}.", path=folder)
@@ -287,6 +206,37 @@ def _loaded(source: ModelSource, stated: Statement, seed: int | None) -> "Senten
             cut = Dense(width, kept, False, nn.Identity(), init_weight=eye(kept, width))
             model.append(cut.requires_grad_(False))
     return model
+
+
+def _saved(source: ModelSource, stated: Statement) -> "SentenceTransformer":
+    """A model that sentence-transformers saved, pooled as it is stated."""
+    from sentence_transformers.sentence_transformer.modules import Dense, Pooling, Transformer
+
+    folder, pooling = folder_of(source), str(stated["pooling"])
+    model: SentenceTransformer = load_peer(
+        source, "SentenceTransformer", attention=_attention(stated)
+    )
+    for first in (tower(model, side)[0] for side in SIDES):
+        if not isinstance(first, Transformer):
+            message = f"a {type(first).__name__} reads its texts, which is not supported."
+            raise InputError(message, path=folder, hint="Name one that is a transformer.")
+    modules = [*model.modules()]
+    for module in modules:
+        if isinstance(module, Pooling):
+            is_set = stated.facts["pooling"].source != FILES
+            mode: Any = THEIR_MODES.get(pooling, pooling) if is_set else module.pooling_mode
+            counts = stated["pool_prompt"] is not False
+            if (mode, counts) != (module.pooling_mode, module.include_prompt):
+                module.__init__(module.embedding_dimension, mode, counts)
+    if pooling == "pooler" and not any(isinstance(module, Dense) for module in modules):
+        raise _without_pooler("this sentence encoder", folder)
+    model.truncate_dim = None
+    return model
+
+
+def _without_pooler(label: str, folder: Path) -> InputError:
+    hint = "Set `pooling` to first or mean."
+    return InputError(f"{label} lacks a pooler.", path=folder, hint=hint)
 
 
 def _attention(stated: Statement) -> Attention | None:
@@ -298,24 +248,21 @@ def _attention(stated: Statement) -> Attention | None:
 def _plain(
     source: ModelSource, stated: Statement, seen: Look, seed: int | None
 ) -> "list[torch.nn.Module]":
+    """The modules of a network without any: itself, its pooling, and the layers behind it."""
     import torch
-    from sentence_transformers.sentence_transformer.modules import (
-        Dense,
-        LayerNorm,
-        Pooling,
-        Transformer,
-    )
+    from sentence_transformers.sentence_transformer.modules import LayerNorm, Pooling
     from torch import nn
 
     folder = (source.adapted or source).local()
     if seed is not None:
         torch.manual_seed(seed)
     pooling = str(stated["pooling"])
-    has_pooler = pooling == "pooler"
-    is_new = has_pooler and seed is not None
+    has_pooler, has_own_heads = pooling == "pooler", "Dot" in seen.title
 
-    def is_left_out(name: str) -> bool:
-        """Of a T5 whose encoder will be trained: its decoder."""
+    def is_used_elsewhere(name: str) -> bool:
+        if has_own_heads:
+            return name in _OWN_HEADS
+        # Of a T5 whose encoder will be trained, the decoder is left out.
         is_of_decoder = name.startswith(("decoder.", "lm_head."))
         return seed is not None and seen.kind == "seq2seq" and is_of_decoder
 
@@ -323,55 +270,44 @@ def _plain(
         source,
         encoder_class(source),
         pooler=has_pooler,
-        new_head=is_new,
+        new_head=has_pooler and seed is not None,
         attention=_attention(stated),
-        used=_OWN_HEADS.__contains__ if "Dot" in seen.title else is_left_out,
+        used=is_used_elsewhere,
     )
-    hidden = int(network.config.hidden_size)
-    dense = list[nn.Linear]()
+    hidden, heads = int(network.config.hidden_size), list[nn.Module]()
     if network.config.model_type == "dpr":
         inner = getattr(network, network.base_model_prefix)
-        dense = [inner.encode_proj] if network.config.projection_dim else []
+        if network.config.projection_dim:
+            heads.append(_dense(inner.encode_proj.weight, inner.encode_proj.bias))
         network = _as_bert(inner.bert_model)
-    by_token = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
-    tokenizer = str(source.local_tokenizer())
-    names: Any = {} if source.tokenizer is None else {"tokenizer_name_or_path": tokenizer}
-    code = source.code_options()
-    transformer = Transformer(
-        str(folder),
-        modality_config=by_token,
-        module_output_name="token_embeddings",
-        model_kwargs=code,
-        processor_kwargs=code,
-        config_kwargs=code,
-        **names,
-    )
-    transformer.model, transformer.processor = network, load_tokenizer(source)
-    mode: Any = THEIR_MODES.get(pooling, pooling)
-    pool = Pooling(hidden, mode, include_prompt=stated["pool_prompt"] is not False)
-    layers: list[nn.Module] = [transformer, pool]
     if has_pooler:
         pooler = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(pooler, nn.Linear):
-            message = f"a {type(network).__name__} lacks a pooler."
-            raise InputError(message, path=folder, hint="Set `pooling` to first or mean.")
-        layers.append(
-            Dense(hidden, hidden, init_weight=pooler.weight.data, init_bias=pooler.bias.data)
-        )
-    for layer in dense:
-        weight, bias = layer.weight.data, layer.bias.data
-        layers.append(Dense(hidden, len(weight), True, nn.Identity(), weight, bias))
-    if "Dot" in seen.title:
-        heads = dict(read_weights(folder, _OWN_HEADS.__contains__))
-        if missing := set(_OWN_HEADS) - heads.keys():
+            raise _without_pooler(f"a {type(network).__name__}", folder)
+        heads.insert(0, _dense(pooler.weight, pooler.bias, nn.Tanh()))
+    if has_own_heads:
+        weights = dict(read_weights(folder, _OWN_HEADS.__contains__))
+        if missing := set(_OWN_HEADS) - weights.keys():
             raise InputError(f"a {seen.title} needs the weights {min(missing)}.", path=folder)
-        weight, bias, scale, shift = (heads[name].float() for name in _OWN_HEADS)
+        weight, bias, scale, shift = (weights[name].float() for name in _OWN_HEADS)
         norm = LayerNorm(len(weight))
         norm.norm.load_state_dict({"weight": scale, "bias": shift})
-        layers += [Dense(hidden, len(weight), True, nn.Identity(), weight, bias), norm]
+        heads += [_dense(weight, bias), norm]
     if getattr(network, "pooler", None) is not None:
         network.pooler = None  # now a separate layer, or unused
-    return layers
+    mode: Any = THEIR_MODES.get(pooling, pooling)
+    pool = Pooling(hidden, mode, include_prompt=stated["pool_prompt"] is not False)
+    return [as_module(source, network, "last_hidden_state"), pool, *heads]
+
+
+def _dense(
+    weight: "torch.Tensor", bias: "torch.Tensor", activation: Any = None
+) -> "torch.nn.Module":
+    from sentence_transformers.sentence_transformer.modules import Dense
+    from torch import nn
+
+    size, width = weight.shape
+    return Dense(width, size, True, activation or nn.Identity(), weight.data, bias.data)
 
 
 def _as_bert(network: Any) -> Any:
@@ -385,12 +321,6 @@ def _as_bert(network: Any) -> Any:
     network.config = BertConfig.from_dict(stated)
     network.config._attn_implementation = implementation
     return network
-
-
-def _tower(model: "torch.nn.Module", side: Side) -> list[Any]:
-    """The modules that a side's texts pass through."""
-    first, *others = model.children()
-    return [*getattr(first, "sub_modules", {side: [first]})[side], *others]
 
 
 def _reader(module: Any, stated: Statement, side: Side) -> Reader:

@@ -67,6 +67,7 @@ class Reader:
     Attributes:
         special: Whether the tokenizer adds its special tokens.
         filler: The id that extends each text to ``longest`` tokens, if any.
+        marker: The id behind the opening special tokens, if any.
         cut: How many texts were cut since they were last counted.
     """
 
@@ -76,6 +77,7 @@ class Reader:
     special: bool = True
     filler: int | None = None
     is_pair: bool = False
+    marker: int | None = None
     cut: Counter[str] = field(default_factory=Counter, compare=False)
 
     @property
@@ -84,7 +86,7 @@ class Reader:
 
     def texts(self, texts: Sequence[str], length: int | None = None) -> list[Ids]:
         """Token ids of texts, cut at the tokenizer's side to ``length``, including special ones."""
-        before, after, room = self._specials(length)
+        before, after, room = self.specials(length)
         prompted = texts if self.is_pair else [self.prompt + text for text in texts]
         from_end = self.tokenizer.truncation_side == "left"
         inner = token_ids(self.tokenizer, prompted, room + 1, from_end=from_end)
@@ -106,7 +108,7 @@ class Reader:
         if not self.prompt:
             return 0
         if self.is_pair:
-            return len(self._specials(None)[0])
+            return len(self.specials()[0])
         (ids,) = replace(self, filler=None).texts([""])
         return len(ids) - (self.special and ids[-1] in self.tokenizer.all_special_ids)
 
@@ -130,7 +132,7 @@ class Reader:
                 path=self.tokenizer.name_or_path,
                 hint="Set `mask: false`, or use another model.",
             )
-        before, after, room = self._specials(length)
+        before, after, room = self.specials(length)
         sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
         encodings, rows = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
         for encoding, (left, *_) in zip(encodings, sides_of, strict=True):
@@ -158,7 +160,7 @@ class Reader:
         encode = self.tokenizer.backend_tokenizer.encode_batch
         return list(encode(texts, add_special_tokens=False)) if texts else []
 
-    def _specials(self, length: int | None) -> tuple[Ids, Ids, int]:
+    def specials(self, length: int | None = None) -> tuple[Ids, Ids, int]:
         """The ids before and after every text, and how many ids fit between."""
         most = self.longest if length is None else min(length, self.longest)
         if not self.special:
@@ -171,11 +173,13 @@ class Reader:
         start = places[-1 if self.is_pair else 0] if places else None
         if start is None:
             raise InputError("its tokenizer changes words next to special tokens.")
-        room = most - len(whole) + len(bare)
+        opening = [*whole[:start], *([] if self.marker is None else [self.marker])]
+        before, after = (
+            np.array(ids, dtype=np.int64) for ids in (opening, whole[start + len(bare) :])
+        )
+        room = most - len(before) - len(after)
         if room < 1:
             raise UsageError(f"{most} tokens leave no room besides special ones.")
-        specials = whole[:start], whole[start + len(bare) :]
-        before, after = (np.array(ids, dtype=np.int64) for ids in specials)
         return before, after, room
 
 

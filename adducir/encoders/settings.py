@@ -44,4 +44,5 @@ class EncodingSettings(Recipe):
     query_padding: str | None = _setting("The token that extends queries to their maximum.")
 
     def given(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in EncodingSettings.model_fields}
+        """What is set, of these fields alone."""
+        return self.model_dump(include={*EncodingSettings.model_fields}, exclude_none=True)

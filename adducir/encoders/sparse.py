@@ -13,6 +13,7 @@ attention: bidirectional as in SPLADE-Code (2026), or causal.
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,16 +22,16 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sparse_encoder.modules import SparseAutoEncoder, SpladePooling
 
 from adducir.core.errors import InputError
-from adducir.encoders.model import check_modules, complete, folder_of
 from adducir.encoders.statement import check_sparse
-from adducir.models.folders import SENTENCE_SETTINGS, Attention, modules_of, object_in
-from adducir.models.loading import (
-    explaining,
-    load_model,
-    load_tokenizer,
-    longest_input,
-    with_padding,
+from adducir.models.folders import (
+    SENTENCE_SETTINGS,
+    Attention,
+    modules_of,
+    network_settings,
+    object_in,
 )
+from adducir.models.loading import explaining, load_model, longest_input, with_padding
+from adducir.models.peers import as_module, check_modules, folder_of, load_peer
 from adducir.models.sources import ModelSource
 
 _COLUMNS, _DEVICE_COLUMNS = 640, 4096  # of the vocabulary at a time
@@ -40,17 +41,16 @@ _CLOSE = 2e-5
 
 def load_sparse_encoder(source: ModelSource, attention: Attention | None = None) -> SparseEncoder:
     """A learned sparse encoder; a plain language model's logits are pooled as in SPLADE."""
-    is_decoder, folder = check_sparse(source, attention) is not None, folder_of(source)
-    with explaining("model", folder):
-        check_modules(source)
-        if is_decoder:
+    if check_sparse(source, attention) is None:
+        model = load_peer(source, "SparseEncoder")
+    else:
+        folder = folder_of(source)
+        with explaining("model", folder):
+            check_modules(folder)
             settings = object_in(folder / SENTENCE_SETTINGS)
             named: Any = {key: settings.get(key) for key in ("prompts", "default_prompt_name")}
-            modules = _decoder_and_pooling(source, attention)
+            modules = _decoder_and_pooling(source, folder, attention)
             model = SparseEncoder(modules=modules, device="cpu", **named)
-        else:
-            model = SparseEncoder(str(folder), device="cpu", **source.peer_options())
-            complete(model, source)
     for module in model.modules():
         if isinstance(module, Transformer):  # whatever counts its positions
             limit = longest_input(module.model.config, module.tokenizer)
@@ -58,25 +58,20 @@ def load_sparse_encoder(source: ModelSource, attention: Attention | None = None)
     return model
 
 
-def _decoder_and_pooling(source: ModelSource, attention: Attention | None) -> list[torch.nn.Module]:
+def _decoder_and_pooling(
+    source: ModelSource, folder: Path, attention: Attention | None
+) -> list[torch.nn.Module]:
     """A decoder's logits (sentence-transformers has no task for all of them) and their pooling."""
-    folder = folder_of(source)
     (_, place), *others = modules_of(folder) or [("Transformer", folder)]
     if [kind.rpartition(".")[2] for kind, _ in others] not in ([], ["SpladePooling"]):
         message = f"its modules after the network are not supported: {', '.join(dict(others))}."
         raise InputError(message, path=folder / "modules.json")
-    logits = {"text": {"method": "forward", "method_output_name": "logits"}}
-    module = Transformer(
-        str((source.adapted or replace(source, folder=place)).local()),
-        modality_config=logits,
-        module_output_name="token_embeddings",
-    )
-    network = replace(source, folder=place)
-    module.model = load_model(network, "AutoModelForCausalLM", attention=attention)
-    module.processor = load_tokenizer(network)
+    placed = replace(source, folder=place)
+    network = load_model(placed, "AutoModelForCausalLM", attention=attention)
+    module = as_module(placed, network, "logits")
     with_padding(module.model, module.processor)
-    for path in sorted(place.glob("sentence_*_config.json")):
-        module.max_seq_length = object_in(path).get("max_seq_length") or module.max_seq_length
+    longest = network_settings(place).get("max_seq_length")
+    module.max_seq_length = longest or module.max_seq_length
     pooling = [SpladePooling.load(str(path)) for _, path in others]
     return [module, *(pooling or [SpladePooling("max")])]
 

@@ -17,9 +17,8 @@ from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe
-from adducir.encoders.kinds import SIDES
 from adducir.encoders.reading import Reader
-from adducir.models.folders import Attention, Side, look
+from adducir.models.folders import SIDES, Attention, Side, look
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers
 from adducir.training.retrievers import RetrieverRecipe, RetrieverTraining

@@ -24,6 +24,7 @@ from adducir.models.folders import (
     config_of,
     look,
     modules_of,
+    network_settings,
     object_in,
 )
 from adducir.models.known import known
@@ -102,23 +103,21 @@ def state(
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm") and not is_t5:
         message = f"this is a {seen.title}, not a dense encoder."
         raise InputError(message, path=folder, hint=seen.use)
-    stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen)
+    stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen.title)
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
     attention = attention_of(config_of(source, side))
-    if attention is None and stated_values.get("attention") is not None:
-        message = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(message, path=folder, hint=f"Leave {worded('attention')} out.")
+    if attention is None and "attention" in stated_values:
+        raise _not_a_decoder(seen, folder)
     if attention == "bidirectional":
         facts["attention"] = Fact(attention, FILES)
     if source.runs_code:
         facts["code"] = Fact(True, ALLOWED)
-    for name, value in dict(published.facts if published else {}).items():
-        # Prompts are saved empty by a program that was not told any.
-        if published and (
-            name not in facts or (name.endswith("_prompt") and not facts[name].value)
-        ):
-            facts[name] = Fact(value, published.title)
-    facts |= {name: Fact(value, SET) for name, value in stated_values.items() if value is not None}
+    if published is not None:
+        for name, value in published.facts.items():
+            # Prompts are saved empty by a program that was not told any.
+            if name not in facts or (name.endswith("_prompt") and not facts[name].value):
+                facts[name] = Fact(value, published.title)
+    facts |= {name: Fact(value, SET) for name, value in stated_values.items()}
     prompts = _prompts(folder)
     prompt = facts.get(f"{side}_prompt")
     if prompt is not None and prompt.source == SET and prompt.value in prompts:  # by its name
@@ -151,8 +150,8 @@ def state(
             path=folder,
             hint=_ASK,
         )
-    side_only = {name: fact for name, fact in facts.items() if not name.startswith(_other(side))}
-    return Statement(side_only)
+    other = "document_" if side == "query" else "query_"
+    return Statement({name: fact for name, fact in facts.items() if not name.startswith(other)})
 
 
 def check_sparse(source: ModelSource, attention: Attention | None = None) -> Attention | None:
@@ -162,8 +161,7 @@ def check_sparse(source: ModelSource, attention: Attention | None = None) -> Att
         message = f"this is a {seen.title}, not a learned sparse encoder."
         raise InputError(message, path=source.folder, hint=seen.use)
     if attention is not None and stated is None:
-        message = f"a {seen.title} is not a decoder: its tokens attend to all others."
-        raise InputError(message, path=source.folder, hint=f"Leave {worded('attention')} out.")
+        raise _not_a_decoder(seen, source.folder)
     if seen.kind == "causal-lm" and attention is None and stated == "causal":
         message = f"a plain {seen.title} does not state that it is a learned sparse encoder."
         hint = f"If it is, set {worded('attention')} (causal, or bidirectional). {seen.use}"
@@ -171,8 +169,9 @@ def check_sparse(source: ModelSource, attention: Attention | None = None) -> Att
     return attention or stated
 
 
-def _other(side: Side) -> str:
-    return "document_" if side == "query" else "query_"
+def _not_a_decoder(seen: Look, folder: Path | None) -> InputError:
+    message = f"a {seen.title} is not a decoder: its tokens attend to all others."
+    return InputError(message, path=folder, hint=f"Leave {worded('attention')} out.")
 
 
 def _prompts(folder: Path) -> dict[str, str]:
@@ -180,11 +179,9 @@ def _prompts(folder: Path) -> dict[str, str]:
     return {str(name): str(text or "") for name, text in prompts.items()}
 
 
-def _of_class(seen: Look) -> dict[str, Any]:
-    """What a plain transformer's class states."""
-    if seen.title.startswith("DPR"):  # the pooled output is the first token's vector
-        return {"pooling": "first", "similarity": "dot"}
-    if seen.title.startswith("Roberta") and "Dot" in seen.title:  # ANCE's
+def _of_class(title: str) -> dict[str, Any]:
+    """What a plain transformer's class states: DPR's, whose pooler is not trained, or ANCE's."""
+    if title.startswith("DPR") or (title.startswith("Roberta") and "Dot" in title):
         return {"pooling": "first", "similarity": "dot"}
     return {}
 
@@ -204,8 +201,7 @@ def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
         elif name == "Normalize":
             values["similarity"] = "cosine"
         elif name == "Transformer":
-            paths = sorted(place.glob("sentence_*_config.json"))
-            lengths = object_in(paths[0]) if paths else {}
+            lengths = network_settings(place)
             limits = lengths.get("max_seq_length"), lengths.get(f"{side}_length")
             if known := [limit for limit in limits if limit]:
                 values[f"{side}_length"] = min(known)

@@ -50,7 +50,6 @@ from adducir.encoders.encoding import (
     read_vectors,
 )
 from adducir.encoders.kinds import (
-    SIDES,
     EncoderSource,
     Floats,
     TextEncoder,
@@ -67,7 +66,7 @@ from adducir.indexes.hits import Hits
 from adducir.indexes.index import Index, Query, Ranked, Scored
 from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
-from adducir.models.folders import Side
+from adducir.models.folders import SIDES, Side
 from adducir.models.machine import choose_device, using_threads
 from adducir.models.running import Running
 

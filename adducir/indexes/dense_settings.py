@@ -71,7 +71,7 @@ class DenseSettings(IndexSettings, EncodingSettings):
         return kind
 
     def refuse_trained(self) -> None:
-        for key in [key for key, value in self.given().items() if value is not None]:
+        for key in self.given():
             raise UsageError(f"`{key}` has no effect on an encoder whose recipe is trained.")
 
     @property

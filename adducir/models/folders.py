@@ -5,7 +5,7 @@ The files are those of sentence-transformers (``modules.json``), PyLate and ColB
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,10 @@ from adducir.models.sources import ADAPTER, ModelSource
 
 SENTENCE_SETTINGS = "config_sentence_transformers.json"
 MODULES, ROUTES = "modules.json", "router_config.json"
+OURS = ("sentence_transformers.", "pylate.")
+"""Begin the classes of modules that are loaded; others are custom code."""
 Side = Literal["query", "document"]
+SIDES: tuple[Side, Side] = ("query", "document")
 Attention = Literal["causal", "bidirectional"]
 """Whether tokens attend to those before them, or to all; then the last one alone sees all."""
 FolderKind = Literal[
@@ -89,31 +92,25 @@ def look(source: ModelSource) -> Look:
         elif (classes := source.architectures) != base.architectures:  # it has its own head
             of_adapter = next((kind for end, kind in _OF_CLASSES if end in classes[0]), "head")
         return Look(of_adapter, title, source.name)
-    stated = object_in(folder / SENTENCE_SETTINGS).get("model_type")
-    classes = [*map(str, object_in(folder / "config.json").get("architectures") or ())]
-    kind: FolderKind | None = _OF_TYPES.get(str(stated))
-    if stated is not None and kind is None:
-        return Look("head", str(stated), source.name)
-    types = [kind_of.rpartition(".")[2] for kind_of, _ in modules_of(folder)]
-    if kind is None and (folder / MODULES).is_file():
-        kind, stated = "encoder", "SentenceTransformer"
-        if not _SPARSE.isdisjoint(types):
-            kind, stated = "sparse", "SparseEncoder"
+    settings, config = object_in(folder / SENTENCE_SETTINGS), object_in(folder / "config.json")
+    stated, title = settings.get("model_type"), str(config.get("model_type"))
+    if stated is None and (folder / MODULES).is_file():
+        types = {kind.rpartition(".")[2] for kind, _ in modules_of(folder)}
+        stated = "SentenceTransformer"
+        if types & _SPARSE:
+            stated = "SparseEncoder"
         elif "LogitScore" in types:
-            kind, stated = "cross-encoder", "CrossEncoder"
-        elif "query_prefix" in object_in(folder / SENTENCE_SETTINGS):
-            kind, stated = "colbert", "ColBERT"
-    if kind is not None:
-        return Look(kind, str(stated), source.name)
-    if not classes:  # as transformers saved configurations once
-        return Look(
-            "transformer", str(object_in(folder / "config.json").get("model_type")), source.name
-        )
-    name = classes[0]
-    family = next((kind for end, kind in _OF_CLASSES if end in name), None)
-    if family is None:
-        family = "transformer" if name.endswith(_BARE) else "head"
-    return Look(family, name, source.name)
+            stated = "CrossEncoder"
+        elif "query_prefix" in settings:
+            stated = "ColBERT"
+    if stated is not None:
+        return Look(_OF_TYPES.get(str(stated), "head"), str(stated), source.name)
+    if not (names := config.get("architectures")):  # as transformers saved configurations once
+        return Look("transformer", title, source.name)
+    title = str(names[0])
+    other: FolderKind = "transformer" if title.endswith(_BARE) else "head"
+    kind = next((kind for end, kind in _OF_CLASSES if end in title), other)
+    return Look(kind, title, source.name)
 
 
 def attention_of(config: Mapping[str, Any]) -> Attention | None:
@@ -133,12 +130,23 @@ def attention_of(config: Mapping[str, Any]) -> Attention | None:
 
 def config_of(source: ModelSource, side: Side = "query") -> dict[str, Any]:
     """The configuration of a side's network, or of the model that an adapter changes."""
-    folder = source.described()
-    places = [place for kind, place in modules_of(folder, side) if kind.endswith("Transformer")]
-    config = object_in((places or [folder])[0] / "config.json")
+    config = object_in(network_of(source, side).described() / "config.json")
     if not config and (base := source.adapted) is not None:
         return config_of(base, side)
     return config
+
+
+def network_of(source: ModelSource, side: Side = "query") -> ModelSource:
+    """A side's network: the folder of a module of sentence-transformers, or the whole model."""
+    modules = modules_of(source.described(), side)
+    place = next((place for kind, place in modules if kind.endswith("Transformer")), None)
+    return replace(source, folder=place) if place else source
+
+
+def network_settings(place: Path) -> dict[str, Any]:
+    """What sentence-transformers saved in a network's folder about its texts."""
+    paths = sorted(place.glob("sentence_*_config.json"))
+    return object_in(paths[0]) if paths else {}
 
 
 def object_in(path: Path) -> dict[str, Any]:

@@ -9,7 +9,6 @@ not run code.
 import gc
 import json
 import re
-from collections import ChainMap
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import signature
@@ -19,7 +18,7 @@ from zipfile import is_zipfile
 
 from adducir.core.errors import AdducirError, InputError, MachineError, sorted_error
 from adducir.core.progress import progress
-from adducir.models.folders import SENTENCE_SETTINGS, Attention, object_in
+from adducir.models.folders import Attention
 from adducir.models.sources import TOKENIZERS, ModelSource, weight_files
 
 if TYPE_CHECKING:
@@ -44,6 +43,10 @@ _LAYOUTS = (
 _GLOBAL = re.compile(r"GLOBAL (\S+)")
 _IN_PEFT = "base_model.model."
 """Begins the names of an adapter's weights."""
+_EMBEDDINGS = re.compile(r"(?:^|\.)(?:embed_tokens|word_embeddings|wte|shared|embed_in)\.weight$")
+"""A vector per token of the vocabulary, which an adapter may enlarge."""
+_INSERTED = re.compile(r"\.(?:lora_|base_layer\.)")
+"""Begins what peft inserts into the name of a layer."""
 _OUTPUTS = re.compile(r"(?:^|\.)(?:score|classifier|classifier\.out_proj)\.weight$")
 """The last matrix of a classifier, whose rows are its classes."""
 _UNUSED = re.compile(
@@ -83,6 +86,14 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         greatest = max((*vocabulary.values(), *backend.encode("a", "a").ids))
         added = max(tokenizer.get_added_vocab().values(), default=0)
         if isinstance(rows, int) and added >= rows > greatest:
+            base = source.adapted
+            if base is not None and len(tokenizer) > len(load_tokenizer(base)):
+                raise InputError(
+                    f"the adapter adds tokens up to id {added:,}, but has no vectors for them.",
+                    path=folder,
+                    hint="Merge it into its model as it was trained, and save that with peft's "
+                    "merge_and_unload().",
+                )
             _without_vectorless(tokenizer, rows)
     wrong = ""
     if isinstance(rows, int) and 2 * entries < rows:
@@ -109,8 +120,9 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
     from transformers import AutoConfig
 
     if (base := source.adapted) is not None:
-        return load_config(base, **{**_head_options(source), **options})
-    folder = source.local()
+        return load_config(base, **{**_adapter_options(source), **options})
+    folder = source.described()
+    source.refuse_code("config.json")
     with explaining("configuration (config.json)", folder):
         config: PreTrainedConfig = AutoConfig.from_pretrained(
             folder, **source.code_options(), **options
@@ -164,7 +176,7 @@ def load_model(
     if (base := source.adapted) is not None:
         how: dict[str, Any] = {"new_head": new_head, "pooler": pooler, "used": used}
         weights = _adapter_weights(source)
-        options = {**_head_options(source), **options}
+        options = {**_adapter_options(source), **options}
         network = load_model(base, kind, **how, attention=attention, elsewhere=weights, **options)
         return _merged(network, source, weights, new_head=new_head)
     folder = source.local()
@@ -183,7 +195,7 @@ def load_model(
         how = {"config": config, "new_head": new_head, "pooler": pooler}
         safely = {"use_safetensors": is_safe, **source.code_options()}
         model, missing, others = _attempt(load, folder, **how, **safely)
-        missing -= {*elsewhere}
+        missing = {name for name in missing if not {*_alike(name, model)} & {*elsewhere}}
         stored = dict(read_weights(folder)) if missing else {}
         plain = {plain_name(name): weight for name, weight in stored.items()}
         if len(plain) == len(stored) and plain.keys() != stored.keys():
@@ -243,12 +255,23 @@ def _adapter_weights(source: ModelSource) -> "dict[str, torch.Tensor]":
         }
 
 
-def _head_options(source: ModelSource) -> dict[str, Any]:
-    """The number of outputs of the head that an adapter brings along, if it does."""
-    if source.architectures == cast("ModelSource", source.adapted).architectures:
-        return {}
-    outputs = [len(w) for name, w in _adapter_weights(source).items() if _OUTPUTS.search(name)]
-    return {"num_labels": outputs[0]} if outputs else {}
+def _adapter_options(source: ModelSource) -> dict[str, Any]:
+    """What an adapter changes of its model's configuration: outputs of its head, its vocabulary."""
+    patterns = {"vocab_size": _EMBEDDINGS}
+    if source.architectures != cast("ModelSource", source.adapted).architectures:
+        patterns["num_labels"] = _OUTPUTS
+    return {
+        key: len(weight)
+        for name, weight in _adapter_weights(source).items()
+        for key, pattern in patterns.items()
+        if pattern.search(name)
+    }
+
+
+def _alike(name: str, network: "PreTrainedModel") -> tuple[str, ...]:
+    """The names that a weight may have in a network with or without a head."""
+    inside = f"{network.base_model_prefix}."
+    return name, inside + name, name.removeprefix(inside)
 
 
 def _merged(
@@ -260,22 +283,17 @@ def _merged(
 ) -> "PreTrainedModel":
     """A network changed by an adapter, all of whose weights must find their place."""
     folder, places = source.local(), network.state_dict()
-    inside, layers = f"{network.base_model_prefix}.", {name for name, _ in network.named_modules()}
-    if network.base_model is network:  # the adapter was trained below a head
-        weights = {name.removeprefix(inside): weight for name, weight in weights.items()}
-    elif not any(name.startswith(inside) for name in weights):  # without a head
-        weights = {
-            name if name in places or name.partition(".lora_")[0] in layers else inside + name: w
-            for name, w in weights.items()
-        }
-    whole = {name: weight for name, weight in weights.items() if name in places}
-    if new_head:
-        whole = {name: w for name, w in whole.items() if w.shape == places[name].shape}
-    changes = {
-        _IN_PEFT + name: weight
-        for name, weight in weights.items()
-        if name not in places and not (new_head and _OUTPUTS.search(name))
-    }
+    known = {name for name, _ in network.named_modules()} | places.keys()
+    whole, changes = dict[str, Any](), dict[str, Any]()
+    for name, weight in weights.items():
+        fits = (some for some in _alike(name, network) if _INSERTED.split(some)[0] in known)
+        place = next(fits, None)
+        if place is None and (_UNUSED.search(name) or (new_head and _OUTPUTS.search(name))):
+            continue
+        if place not in places:
+            changes[_IN_PEFT + (place or name)] = weight
+        elif not new_head or weight.shape == places[place].shape:
+            whole[place] = weight
     with explaining("adapter", folder):
         import peft
 
@@ -410,12 +428,6 @@ def loading(label: str) -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def sentence_settings(folder: Path, *others: str) -> dict[str, Any]:
-    """What sentence-transformers stored about a model; empty if it did not save it."""
-    paths = [folder / name for name in (*others, SENTENCE_SETTINGS)]
-    return dict(ChainMap(*map(object_in, paths)))
 
 
 @contextmanager

@@ -65,7 +65,7 @@ class ModelSource:
         code = self.code() if self.folder or self.commit else None
         if code is None:
             return self._identity()
-        self._refuse_code()
+        self.refuse_code()
         return " ".join([self._identity(), "code", *(source.identity() for source in code)])
 
     def _identity(self) -> str:
@@ -115,7 +115,7 @@ class ModelSource:
         if self.folder is None and not any(folder.glob("*.safetensors")):
             folder = self.fetched((*self._texts, *_SAFE, _PICKLED))
         refuse_damaged(folder)
-        self._refuse_code("config.json")
+        self.refuse_code("config.json")
         if self.adapted is None:
             weight_files(folder)
         return folder
@@ -168,7 +168,7 @@ class ModelSource:
         has_own = any(path.is_file() for name in TOKENIZERS for path in folder.glob(name))
         if not has_own and (base := source.adapted) is not None:
             return base.local_tokenizer()
-        source._refuse_code("tokenizer_config.json")
+        source.refuse_code("tokenizer_config.json")
         return folder
 
     def code(self, *names: str) -> "list[ModelSource] | None":
@@ -204,7 +204,8 @@ class ModelSource:
         """What sentence-transformers is told about code, which may be in another repository."""
         return {"trust_remote_code": self.runs_code, "local_files_only": not self.runs_code}
 
-    def _refuse_code(self, *names: str) -> None:
+    def refuse_code(self, *names: str) -> None:
+        """Refuse a model whose code would have to be run, unless that is allowed."""
         for name in () if self.allows_code else names or _NAMING_CODE:
             if self.code(name) is not None:
                 raise InputError(

@@ -26,8 +26,16 @@ from adducir.judges.llm import Answerer, LocalModel, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, open_prompt, refuse_empty_queries
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
-from adducir.rerankers.permutations import Order
-from adducir.rerankers.recipe import Length, Pair, Pointwise, Reranker, RerankerRecipe, Scores
+from adducir.rerankers.permutations import Order, rank_scores
+from adducir.rerankers.recipe import (
+    Length,
+    Pair,
+    Pointwise,
+    Reranker,
+    RerankerRecipe,
+    Scores,
+    by_query,
+)
 
 _WORDS = 300
 _READ = ("ok", "repaired")
@@ -39,45 +47,37 @@ Ordering = Generator[Sequence[Request], Sequence[Answer], Order]
 
 @dataclass
 class Verdict:
-    """What a topic's answers come to.
+    """What answers come to.
 
     Attributes:
-        scores: (n,) of its texts; NaN where no answer could be read.
-        statuses: How many answers ended so: ok, repaired, unparsed, refused, ...
+        scores: (n,) of a topic's texts; NaN where no answer could be read.
+        answers: Each with how it ended: ok, repaired, unparsed, refused, ...
         facts: What was repaired, cut, or is doubtful, and how often.
-        tokens_in: Of the prompts, when they were answered.
-        tokens_out: Of the answers.
-        seconds: Until the answers came, in all; requests at the same time each count theirs.
     """
 
     scores: Scores = field(default_factory=lambda: np.zeros(0))
-    statuses: Counter[str] = field(default_factory=Counter)
+    answers: list[tuple[Answer, str]] = field(default_factory=list)
     facts: Counter[str] = field(default_factory=Counter)
-    tokens_in: int = 0
-    tokens_out: int = 0
-    seconds: float = 0.0
 
-    def count(self, answer: Answer, status: str) -> None:
-        self.statuses[status] += 1
-        self.seconds += answer.seconds
-        self.tokens_in += answer.tokens_in
-        self.tokens_out += answer.tokens_out
+    @property
+    def statuses(self) -> Counter[str]:
+        return Counter(status for _, status in self.answers)
 
     @property
     def unreadable(self) -> int:
         """Answers that say nothing."""
-        return sum(count for name, count in self.statuses.items() if name not in _READ)
+        return sum(status not in _READ for _, status in self.answers)
 
-    def add(self, other: "Verdict") -> None:
-        """Count another topic's answers, too."""
-        self.statuses.update(other.statuses)
-        self.facts.update(other.facts)
-        self.tokens_in += other.tokens_in
-        self.tokens_out += other.tokens_out
-        self.seconds += other.seconds
+    def costs(self, qid: str, price: Answerer | None) -> dict[str, Any]:
+        """What they took; requests at the same time each count their seconds."""
+        answers = [answer for answer, _ in self.answers]
+        tokens_in = sum(answer.tokens_in for answer in answers)
+        tokens_out = sum(answer.tokens_out for answer in answers)
+        seconds = sum(answer.seconds for answer in answers)
+        return cost_row(qid, len(answers), tokens_in, tokens_out, seconds, price)
 
     def __str__(self) -> str:
-        text = f"{counted(self.statuses.total(), 'answer')}: {told(self.statuses)}"
+        text = f"{counted(len(self.answers), 'answer')}: {told(self.statuses)}"
         return f"{text} ({facts})" if (facts := told(self.facts)) else text
 
 
@@ -142,8 +142,7 @@ class Asker:
         order = np.arange(len(texts))
         if len(texts) > 1:
             order = yield from self.orders(query, texts, verdict)
-        verdict.scores = np.zeros(len(texts))
-        verdict.scores[order] = 1.0 / np.arange(1, len(texts) + 1)
+        verdict.scores = rank_scores(order)
         return verdict
 
     def orders(self, query: str, texts: Sequence[str], verdict: Verdict) -> Ordering:
@@ -172,10 +171,6 @@ class AskedReranker(Reranker):
     folder: Path = Path()
     answering: Answering = _DEFAULT
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        values = self.name, self.recipe, self.source, self.running, self.folder, self.answering
-        return AskedReranker, values
-
     @cached_property
     def llm(self) -> Answerer:
         return open_llm(self.recipe.base, self.folder)
@@ -193,10 +188,6 @@ class AskedReranker(Reranker):
             **self.asker.identity,
             "read": self.statement,
         }
-
-    @property
-    def model(self) -> Pointwise:  # there is nothing to load
-        raise NotImplementedError
 
     def using_threads(self) -> AbstractContextManager[None]:
         is_here = isinstance(self.llm, LocalModel)  # a server needs no torch
@@ -216,9 +207,7 @@ class AskedReranker(Reranker):
 
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """(n,) scores of pairs; those of a query are one topic."""
-        numbers: dict[str, list[int]] = {}
-        for number, (query, _) in enumerate(pairs):
-            numbers.setdefault(query, []).append(number)
+        numbers = by_query(pairs)
         topics = [(query, [pairs[n][1] for n in some]) for query, some in numbers.items()]
         scores = np.zeros(len(pairs))
         for verdict, some in zip(self.verdicts(topics).verdicts, numbers.values(), strict=True):
@@ -237,21 +226,16 @@ class AskedReranker(Reranker):
         Raises:
             IncompleteError: More answers than ``failures`` could not be read.
         """
-        began, whole = time.perf_counter(), Verdict()
+        began = time.perf_counter()
         talks = [self._talk(query, texts) for query, texts in topics]
         with closing(self.answering.opened(self.llm, beside)) as cache:
-            verdicts, record = converse(
-                self.llm,
-                talks,
-                cache,
-                transport=self.answering.transport,
-            )
-        for verdict in verdicts:
-            whole.add(verdict)
-        share = whole.unreadable / max(1, whole.statuses.total())
+            verdicts, record = converse(self.llm, talks, cache, transport=self.answering.transport)
+        found = Verdicts(verdicts, record, time.perf_counter() - began)
+        share = found.whole.unreadable / max(1, len(found.whole.answers))
         more, most = ", or raise `failures` in the recipe", self.recipe.failures
-        refuse_unreadable(share, most, "answers cannot be read", str(whole), cache.path, more)
-        return Verdicts(verdicts, whole, record, time.perf_counter() - began)
+        counts = str(found.whole)
+        refuse_unreadable(share, most, "answers cannot be read", counts, cache.path, more)
+        return found
 
     def plan(self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None) -> str:
         """What asking would take, in a sentence, before anything is sent."""
@@ -283,20 +267,23 @@ class Verdicts:
     """What all topics' answers come to."""
 
     verdicts: list[Verdict]
-    whole: Verdict
     record: Asked
     seconds: float
+
+    @cached_property
+    def whole(self) -> Verdict:
+        answers = [answer for verdict in self.verdicts for answer in verdict.answers]
+        facts = sum((verdict.facts for verdict in self.verdicts), Counter[str]())
+        return Verdict(answers=answers, facts=facts)
 
     def costs(self, qids: Sequence[str], llm: Answerer) -> list[dict[str, Any]]:
         """What each topic took."""
         price = llm if self.record.is_metered else None
-        return [
-            cost_row(qid, one.statuses.total(), one.tokens_in, one.tokens_out, one.seconds, price)
-            for qid, one in zip(qids, self.verdicts, strict=True)
-        ]
+        return [verdict.costs(qid, price) for qid, verdict in zip(qids, self.verdicts, strict=True)]
 
-    def facts(self, llm: Answerer) -> dict[str, Any]:
+    def settings(self, llm: Answerer) -> dict[str, Any]:
         """For a run's metadata."""
-        counts = {name: count for name, count in self.whole.facts.items() if count}
-        answers = {"answers": dict(self.whole.statuses), **({"of these": counts} if counts else {})}
+        whole = self.whole
+        doubts = {"of these": dict(whole.facts)} if whole.facts else {}
+        answers = {"answers": dict(whole.statuses), **doubts}
         return {"language model": llm.facts(), **answers, **self.record.usage(llm)}

@@ -27,9 +27,9 @@ from adducir.judges.answers import Talk
 from adducir.judges.exchange import RAW, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel
 from adducir.judges.prompting import Prompt, cut_text, masses, one_of, open_prompt
-from adducir.models.gguf import SUFFIX, weights_of
+from adducir.models.gguf import SUFFIX
 from adducir.models.known import known
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, model_source
 from adducir.rerankers.asked import AskedRecipe, Asker, Ordering, Verdict
 from adducir.rerankers.causal import Question, pieces_of
 from adducir.rerankers.permutations import permutation, windows
@@ -63,8 +63,7 @@ class PointwiseRecipe(AskedRecipe, Question):
     def asker(self, llm: Answerer, folder: Path) -> "PointwiseAsker":
         source = ModelSource(llm.name)
         if isinstance(llm, LocalModel) and not llm.base.endswith(SUFFIX):
-            named: Any = weights_of(llm.base, folder)
-            source = named
+            source = model_source(llm.base, folder)
         if self.template or (self.prompt is None and known(source, "rerankers")):
             stated, _ = self.stated(source)
             if not stated.get("no"):
@@ -130,7 +129,7 @@ class PointwiseAsker(Asker):
                 status = "ok" if value is not None else "unparsed"
             if value is not None:
                 verdict.scores[number] = value
-            verdict.count(answer, status)
+            verdict.answers.append((answer, status))
         return verdict
 
     def score(self, answer: Answer, verdict: Verdict) -> float | None:
@@ -195,12 +194,12 @@ class ListwiseAsker(Asker):
             build = partial(self.request, query, [texts[number] for number in shown])
             (answer,) = yield from self.replies([build], verdict)
             if answer.status not in ("ok", "cut"):
-                verdict.count(answer, answer.status)
+                verdict.answers.append((answer, answer.status))
                 continue
             read = permutation(answer.text, len(shown))
             verdict.facts.update(read.faults)
             status = "repaired" if read.faults else "ok"
-            verdict.count(answer, "unparsed" if read.order is None else status)
+            verdict.answers.append((answer, "unparsed" if read.order is None else status))
             if read.order is not None:
                 verdict.facts["unchanged windows"] += bool((np.diff(read.order) == 1).all())
                 order[first:end] = shown[read.order]
@@ -261,7 +260,7 @@ class Chooser(Asker):
             label = bare if is_answer else ""
             place = _LETTERS[: len(texts)].find(label) if len(label) == 1 else -1
             status = "ok" if place >= 0 else "unparsed" if is_answer else answer.status
-            verdict.count(answer, status)
+            verdict.answers.append((answer, status))
             places.append(place if place >= 0 else None)
         return places
 

@@ -11,17 +11,17 @@ is the template's.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
 from adducir.core.errors import InputError
-from adducir.models.folders import look
+from adducir.models.folders import FolderKind
 from adducir.models.known import known
-from adducir.models.loading import load_model, load_tokenizer, longest_input, with_padding
+from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.models.work import Numbers, padded
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe
+from adducir.rerankers.recipe import Encoded, Length, Pair, Pointwise, RerankerRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -61,13 +61,14 @@ class Question(RerankerRecipe):
                 hint="Set `template` (with {query} and {document}), `yes` and `no` in a recipe "
                 "with `model: yes-no`, as the model's card says.",
             )
-        facts_ = facts | stated
-        text = "".join(facts_["template"])
+        origin = "set" if not facts else published.title if published else ""
+        origin += " and set" if facts and stated else ""
+        facts |= stated
+        text = "".join(facts["template"])
         if absent := [part for part in _PARTS if text.count(part) != 1]:
             message = f"the template must contain {absent[0]} once."
             raise InputError(message, path=source.folder or source.name)
-        origin = "set" if not facts else published.title if published else ""
-        return facts_, origin + (" and set" if facts and stated else "")
+        return facts, origin
 
 
 def pieces_of(stated: Mapping[str, Any], bos: str) -> list[str]:
@@ -75,8 +76,10 @@ def pieces_of(stated: Mapping[str, Any], bos: str) -> list[str]:
     instruction = stated.get("instruction") or ""
     if instruction:
         instruction = stated.get("instructed", "{}").replace("{}", instruction)
-    values = {"{instruction}": instruction, "{bos}": bos}
-    return [_filled(piece, values) for piece in stated["template"]]
+    return [
+        piece.replace("{instruction}", instruction).replace("{bos}", bos)
+        for piece in stated["template"]
+    ]
 
 
 class YesNoRecipe(Question):
@@ -86,7 +89,7 @@ class YesNoRecipe(Question):
         length: Tokens of an input; by default as published, or as many as the model reads.
     """
 
-    classes: ClassVar[tuple[str, ...]] = ("ForCausalLM", "LMHeadModel")
+    reads: ClassVar[tuple[FolderKind, ...]] = ("causal-lm",)
     scores: ClassVar[str] = "log-odds of the answer yes"
 
     model: Literal["yes-no"] = "yes-no"
@@ -94,7 +97,12 @@ class YesNoRecipe(Question):
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
-        return look(source).kind == "causal-lm" and known(source, "rerankers") is not None
+        return super().accepts(source) and known(source, "rerankers") is not None
+
+    @classmethod
+    def accepts(cls, source: ModelSource) -> bool:
+        """One that sentence-transformers wraps in a CrossEncoder may be asked, too."""
+        return super().accepts(source) or source.has_architecture("ForCausalLM", "LMHeadModel")
 
     def statement(self, source: ModelSource) -> str:
         facts, origin = self.stated(source)
@@ -109,59 +117,56 @@ class YesNoRecipe(Question):
 
 
 class YesNo(Pointwise):
+    is_left = True
+
     def __init__(self, network: Any, tokenizer: Any, stated: dict[str, Any]) -> None:
         self.network, self.tokenizer = network, tokenizer
-        self._answers = self._tokens(stated)
+        self._answers = [self._token(stated[key]) for key in ("yes", "no") if stated.get(key)]
         self._pieces = pieces_of(stated, tokenizer.bos_token or "")
-        fixed = sum(len(self._ids(piece)) for piece in self._pieces if not _parts_in(piece))
         longest = longest_input(network.config.get_text_config(), tokenizer, stated.get("length"))
-        room = longest - fixed
+        room = longest - self._fixed(self._pieces)
         if pair := stated.get("pair_length"):
-            between = self._pieces[self._index("{query}") : self._index("{document}")]
-            room = min(
-                room, pair - sum(len(self._ids(part)) for part in between if not _parts_in(part))
-            )
+            places = [
+                next(number for number, piece in enumerate(self._pieces) if part in piece)
+                for part in _PARTS
+            ]
+            room = min(room, pair - self._fixed(self._pieces[slice(*places)]))
         self._room = self.room(room, 0)
 
-    def _tokens(self, stated: Mapping[str, Any]) -> list[int]:
-        return [self._token(stated[key]) for key in ("yes", "no") if stated.get(key)]
+    def _fixed(self, pieces: Sequence[str]) -> int:
+        """The tokens of pieces without query and document."""
+        return sum(len(self._ids(piece)) for piece in pieces if not _parts_in(piece))
 
     def _token(self, token: str) -> int:
-        ids = self.tokenizer(token, add_special_tokens=False)["input_ids"]
-        known_ids = self.tokenizer.get_vocab()
-        if len(ids) != 1 and token not in known_ids:
-            message = f"its tokenizer has no single token for the answer {token!r}."
-            raise InputError(message, path=self.tokenizer.name_or_path)
-        return int(ids[0] if len(ids) == 1 else known_ids[token])
-
-    def _index(self, part: str) -> int:
-        return next(number for number, piece in enumerate(self._pieces) if part in piece)
+        vocabulary = self.tokenizer.get_vocab()
+        ids = self._ids(token)
+        if len(ids) == 1:
+            return ids[0]
+        if token in vocabulary:
+            return int(vocabulary[token])
+        message = f"its tokenizer has no single token for the answer {token!r}."
+        raise InputError(message, path=self.tokenizer.name_or_path)
 
     def _ids(self, text: str) -> list[int]:
         encode = self.tokenizer.backend_tokenizer.encode
         return list(encode(text, add_special_tokens=False).ids) if text else []
 
-    def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
-        rows = []
-        for query, text in pairs:
-            ids, room = list[int](), self._room
-            pieces: list[list[int] | str] = []
-            for piece in self._pieces:
-                parts = _parts_in(piece)
-                if not parts:
-                    pieces.append(self._ids(piece))
-                elif parts == ["{query}"]:
-                    piece_ids = self._ids(piece.replace("{query}", query))[: room * 3 // 4]
-                    room -= len(piece_ids)
-                    pieces.append(piece_ids)
-                else:
-                    pieces.append(piece)
-            for part in pieces:  # the document last, with the room that is left
-                if isinstance(part, str):
-                    part = self._cut(part, query, text, room)
-                ids += part
-            rows.append(np.array(ids, dtype=np.int64))
-        return rows
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        return [Encoded(np.array(self._whole(*pair), dtype=np.int64)) for pair in pairs]
+
+    def _whole(self, query: str, text: str) -> list[int]:
+        """The ids of all pieces; the document's are read last, in the room that is left."""
+        room, pieces = self._room, list[list[int]]()
+        for piece in self._pieces:
+            parts = _parts_in(piece)
+            ids = [] if "{document}" in parts else self._ids(piece.replace("{query}", query))
+            if parts == ["{query}"]:
+                ids = ids[: room * 3 // 4]
+                room -= len(ids)
+            pieces.append(ids)
+        place = next(n for n, piece in enumerate(self._pieces) if "{document}" in piece)
+        pieces[place] = self._cut(self._pieces[place], query, text, room)
+        return list(chain.from_iterable(pieces))
 
     def _cut(self, piece: str, query: str, text: str, room: int) -> list[int]:
         """The ids of the piece with the document, of which as much is cut as does not fit."""
@@ -179,17 +184,9 @@ class YesNo(Pointwise):
                 return list(encoding.ids[:room])
             text = text[: max(0, inside[max(0, len(inside) - excess)] - len(before))]
 
-    def padded(self, batch: Sequence[Numbers]) -> "dict[str, torch.Tensor]":
-        """A batch whose padding comes first, with its positions."""
-        filler, device = self.network.config.pad_token_id or 0, self.network.device
-        ids, mask = padded([row[::-1] for row in batch], filler, device)
-        ids, mask = ids.flip(1), mask.flip(1)
-        places = (mask.cumsum(1) - 1).clamp(min=0)
-        return {"input_ids": ids, "attention_mask": mask, "position_ids": places}
-
-    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) log-odds of "yes", or its logit."""
-        output = self.network(**self.padded(batch), logits_to_keep=1)
+        output = self.network(**self.features(batch), logits_to_keep=1)
         answers: torch.Tensor = output.logits[:, -1, self._answers].float()
         return answers[:, 0] - answers[:, 1] if len(self._answers) == 2 else answers[:, 0]
 
@@ -197,20 +194,10 @@ class YesNo(Pointwise):
 class Templated(YesNo):
     """A classifier with one output that reads a language model's template."""
 
-    def _tokens(self, stated: Mapping[str, Any]) -> list[int]:
-        with_padding(self.network, self.tokenizer)
-        return []
-
-    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
-        scores: torch.Tensor = self.network(**self.padded(batch)).logits.float()
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+        scores: torch.Tensor = self.network(**self.features(batch)).logits.float()
         return scores[:, 0]
 
 
 def _parts_in(piece: str) -> list[str]:
     return [part for part in _PARTS if part in piece]
-
-
-def _filled(piece: str, values: dict[str, str]) -> str:
-    for name, value in values.items():
-        piece = piece.replace(name, value)
-    return piece

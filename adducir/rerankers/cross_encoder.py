@@ -5,13 +5,16 @@ Any transformers model for sequence classification works, such as those of sente
 sentence-transformers shows, has the same order until it rounds to 1. With two, it is the
 log-probability of the class named relevant, or of the second if they lack names.
 
+Several modules (ettin-reranker), chat templates with the roles query and document (Qwen3-Reranker
+as a classifier) and a language model's logits (LogitScore) are computed by sentence-transformers,
+from pairs that it reads with its prompts and lengths.
+
 monoBERT (Nogueira and Cho, arXiv 1901.04085, 2019) is a cross-encoder with two classes: the input
 is ``[CLS] query [SEP] text [SEP]``, at most 512 word pieces, and s = log softmax(z)[relevant].
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,21 +22,33 @@ from pydantic import model_validator
 
 from adducir.core.errors import InputError
 from adducir.core.texts import shortened
-from adducir.models.folders import look
+from adducir.models.folders import (
+    SENTENCE_SETTINGS,
+    FolderKind,
+    look,
+    modules_of,
+    network_settings,
+    object_in,
+)
 from adducir.models.known import known
 from adducir.models.loading import (
     load_config,
     load_model,
     load_tokenizer,
     longest_input,
-    sentence_settings,
     with_padding,
 )
+from adducir.models.peers import load_peer
 from adducir.models.sources import ModelSource
-from adducir.models.work import Numbers, padded
 from adducir.rerankers.causal import Templated
-from adducir.rerankers.pipeline import Pipeline, is_pipeline
-from adducir.rerankers.recipe import Length, Pair, Pointwise, RerankerRecipe, fitted_pairs
+from adducir.rerankers.recipe import (
+    Encoded,
+    Length,
+    Pair,
+    PairReader,
+    Pointwise,
+    RerankerRecipe,
+)
 from adducir.training.data import HeldOut
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.losses import LossKey
@@ -49,6 +64,9 @@ _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
 """What sentence-transformers writes into a CrossEncoder's configuration, now and before 4.0."""
 _MONOBERT = "castorini/monobert-large-msmarco"
+_AT_ONCE = 64
+_ROLES = re.compile(r"""(?=.*(["'])query\1)(?=.*(["'])document\2)""", re.DOTALL)
+"""A chat template that names both roles; others have only those of conversations."""
 
 
 class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
@@ -65,7 +83,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         training: How to train.
     """
 
-    classes: ClassVar[tuple[str, ...]] = (CLASSIFIER,)
+    reads: ClassVar[tuple[FolderKind, ...]] = ("cross-encoder",)
     labels: ClassVar[int] = 1
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
@@ -86,8 +104,7 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
         names = [_plain(name) for name in _class_names(config)]
         if not _RELEVANT.isdisjoint(names):
             return len(names) <= 2
-        said = sentence_settings(source.local()).get("model_type") == "CrossEncoder"
-        is_said = said or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
+        is_said = _stated(source) or any(hasattr(config, key) for key in _OF_CROSS_ENCODERS)
         return is_said and len(names) == 1 and bool(_UNNAMED.fullmatch(names[0]))
 
     def load(self, source: ModelSource) -> Pointwise:
@@ -95,15 +112,15 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
             if self.length or self.label is not None:
                 what = "`length` and `label` cannot be set for a cross-encoder of several modules."
                 raise InputError(what, path=source.folder)
-            return Pipeline.load(source)
+            return Pipeline(load_peer(source, "CrossEncoder", messages=True))
         network, tokenizer = load_model(source, KIND), load_tokenizer(source)
-        if (published := known(source, "rerankers")) and network.config.num_labels == 1:
-            return Templated(network, tokenizer, dict(published.facts))
         with_padding(network, tokenizer)
+        if (published := known(source, "rerankers")) and network.config.num_labels == 1:
+            answers = dict.fromkeys(("yes", "no"))  # it has an output instead
+            return Templated(network, tokenizer, {**published.facts, **answers})
         model = CrossEncoder(network, tokenizer, self)
-        if (said := sentence_settings(source.local())).get("model_type") == "CrossEncoder":
-            # As there, before each query.
-            model.prompt = (said.get("prompts") or {}).get(said.get("default_prompt_name"), "")
+        stated = _stated(source)  # there, it precedes each query, too
+        model.prompt = (stated.get("prompts") or {}).get(stated.get("default_prompt_name"), "")
         return model
 
     def scale(self, source: ModelSource) -> str:
@@ -139,48 +156,17 @@ class MonoBERTRecipe(CrossEncoderRecipe):
         return data
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """A network's input: (n,) token ids and segments, 0 or 1."""
-
-    ids: Numbers
-    types: Numbers
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-class PairReader:
+def pair_reader(tokenizer: Any, config: Any, length: int | None) -> PairReader:
     """Builds inputs such as ``[CLS] query [SEP] text [SEP]`` from a tokenizer's template."""
-
-    def __init__(self, tokenizer: Any, config: Any, length: int | None) -> None:
-        self._tokenizer = tokenizer
-        self._has_types = int(getattr(config, "type_vocab_size", 0) or 0) > 1
-        sample = tokenizer.backend_tokenizer.encode("a", "a")
-        sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
-        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
-        cuts = [first[0], first[-1] + 1, second[0], second[-1] + 1]
-        both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
-        self._ids, self._types = (np.split(some, cuts) for some in both)
-        special = sum(map(len, self._ids[::2]))
-        self._room = Pointwise.room(longest_input(config, tokenizer, length), special)
-
-    def read(self, pairs: Sequence[Pair]) -> list[Encoded]:
-        (one, _, two, _, three), (types_1, own, types_2, other, types_3) = self._ids, self._types
-        found = []
-        for query, text in fitted_pairs(self._tokenizer, pairs, self._room):
-            ids = np.concatenate((one, query, two, text, three))
-            sides = np.full(len(query), own[0]), np.full(len(text), other[0])
-            types = np.concatenate((types_1, sides[0], types_2, sides[1], types_3))
-            found.append(Encoded(ids, types))
-        return found
-
-    def padded(self, batch: Sequence[Encoded], device: "torch.device") -> "dict[str, torch.Tensor]":
-        ids, mask = padded([one.ids for one in batch], self._tokenizer.pad_token_id or 0, device)
-        found = {"input_ids": ids, "attention_mask": mask}
-        if self._has_types:
-            found["token_type_ids"] = padded([one.types for one in batch], 0, device)[0]
-        return found
+    sample = tokenizer.backend_tokenizer.encode("a", "a")
+    sides = np.array([-1 if side is None else side for side in sample.sequence_ids])
+    first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
+    cuts = [first[0], first[-1] + 1, second[0], second[-1] + 1]
+    both = (np.array(some, dtype=np.int64) for some in (sample.ids, sample.type_ids))
+    ids, types = (np.split(some, cuts) for some in both)
+    has_types = int(getattr(config, "type_vocab_size", 0) or 0) > 1
+    longest = longest_input(config, tokenizer, length)
+    return PairReader(tokenizer, ids[::2], longest, types if has_types else None)
 
 
 class CrossEncoder(Pointwise):
@@ -188,17 +174,63 @@ class CrossEncoder(Pointwise):
         self.network, self.tokenizer, self.prompt = network, tokenizer, ""
         names = _class_names(network.config)
         self.label = relevant_class(names, recipe.label, network.name_or_path)
-        self._reader = PairReader(tokenizer, network.config, recipe.length)
+        self._reader = pair_reader(tokenizer, network.config, recipe.length)
 
     def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         return self._reader.read([(self.prompt + query, text) for query, text in pairs])
 
     def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) the logit, or the log-probability of the class."""
-        inputs = self._reader.padded(batch, self.network.device)
-        logits: torch.Tensor = self.network(**inputs).logits.float()
+        logits: torch.Tensor = self.network(**self.features(batch)).logits.float()
         is_logit = self.network.config.num_labels == 1
         return logits[:, 0] if is_logit else logits.log_softmax(dim=-1)[:, self.label]
+
+
+def is_pipeline(source: ModelSource) -> bool:
+    """Whether a cross-encoder has more than a classifier of plain pairs."""
+    folder = source.described()
+    modules = modules_of(folder)
+    for kind, place in modules:
+        modalities = network_settings(place).get("modality_config", {})
+        if not kind.endswith("Transformer") or "message" in modalities:
+            return True
+    if modules or object_in(folder / SENTENCE_SETTINGS).get("model_type") == "CrossEncoder":
+        return False
+    stated = object_in(folder / "tokenizer_config.json").get("chat_template")
+    path = folder / "chat_template.jinja"
+    template = path.read_text(encoding="utf-8") if path.is_file() else str(stated)
+    return bool(_ROLES.search(template))
+
+
+class Pipeline(Pointwise):
+    """A CrossEncoder of sentence-transformers; ``prompt`` is its default one."""
+
+    def __init__(self, model: Any) -> None:
+        from sentence_transformers.base.modules import Transformer
+
+        first = next(module for module in model.modules() if isinstance(module, Transformer))
+        self.network, self.tokenizer, self._more = model, first.processor, dict[str, Any]()
+        self.is_left = first.transformer_task == "text-generation"
+        self.prompt = model.prompts.get(model.default_prompt_name) or None
+
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        rows = []
+        for start in range(0, len(pairs), _AT_ONCE):
+            some = [list(pair) for pair in pairs[start : start + _AT_ONCE]]
+            read: Mapping[str, Any] = self.network.preprocess(some, prompt=self.prompt)
+            self._more = {key: value for key, value in read.items() if not hasattr(value, "shape")}
+            types = read.get("token_type_ids")
+            for row, mask in enumerate(read["attention_mask"].bool()):
+                ids = read["input_ids"][row][mask].numpy().astype(np.int64)
+                row_types = None if types is None else types[row][mask].numpy().astype(np.int64)
+                rows.append(Encoded(ids, row_types))
+        return rows
+
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
+        """(n,) the score, or of two classes the log-odds of the second."""
+        scores: torch.Tensor = self.network({**self.features(batch), **self._more})["scores"]
+        scores = scores.float().reshape(len(batch), -1)
+        return scores[:, 0] if scores.shape[1] == 1 else scores.log_softmax(dim=-1)[:, -1]
 
 
 def relevant_class(names: Sequence[str], label: int | str | None, path: str | None = None) -> int:
@@ -217,6 +249,12 @@ def relevant_class(names: Sequence[str], label: int | str | None, path: str | No
         return len(names) - 1
     what = f"this classifier does not name its relevant class: {shown}."
     raise InputError(what, path=path, hint="Name it with `label:` in a recipe.")
+
+
+def _stated(source: ModelSource) -> dict[str, Any]:
+    """What sentence-transformers saved of a CrossEncoder; empty for another's."""
+    settings = object_in(source.described() / SENTENCE_SETTINGS)
+    return settings if settings.get("model_type") == "CrossEncoder" else {}
 
 
 def _class_names(config: Any) -> list[str]:

@@ -13,12 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from adducir.core.errors import InputError
-from adducir.models.folders import SENTENCE_SETTINGS, modules_of, object_in
+from adducir.models.folders import (
+    SENTENCE_SETTINGS,
+    SIDES,
+    Side,
+    modules_of,
+    network_settings,
+    object_in,
+)
+from adducir.models.peers import check_modules
 from adducir.models.sources import ModelSource
 
 PUNCTUATION = tuple(string.punctuation)
+_PLURALS = ("queries", "documents")
 _KNOWN_MODULES = {"Transformer", "Dense", "MultiVectorMask", "Normalize"}
-_OURS = ("sentence_transformers.", "pylate.")
 
 
 @dataclass(frozen=True)
@@ -33,7 +41,7 @@ class LateReading:
         is_fixed: Whether longer queries are cut to that number.
         attend: Whether other tokens attend to that padding, which counts like a token.
         filler: The token that pads; by default the mask, or a decoder's end token.
-        skipped: Words whose tokens have no vectors, on the sides that ``skips`` says.
+        skipped: Words whose tokens have no vectors on the sides in ``skips``.
         is_mean: Whether the score is divided by the number of the query's vectors.
         stated: What states it.
     """
@@ -46,7 +54,7 @@ class LateReading:
     attend: bool = False
     filler: str | None = None
     skipped: tuple[str, ...] = PUNCTUATION
-    skips: tuple[bool, bool] = (False, True)
+    skips: tuple[Side, ...] = ("document",)
     is_mean: bool = False
     stated: str = "as published for ColBERT"
 
@@ -54,9 +62,7 @@ class LateReading:
         """The reading in a line."""
         names = [
             f"{side} after {marker or prompt!r}"
-            for side, marker, prompt in zip(
-                ("queries", "documents"), self.markers, self.prompts, strict=True
-            )
+            for side, marker, prompt in zip(_PLURALS, self.markers, self.prompts, strict=True)
             if marker or prompt
         ]
         query, document = self.lengths
@@ -73,25 +79,26 @@ def stated_reading(source: ModelSource) -> LateReading:
     """What a model's files state; an InputError if it computes what no use here would."""
     folder = source.described()
     settings, modules = object_in(folder / SENTENCE_SETTINGS), modules_of(folder)
-    if (folder / "artifact.metadata").is_file() and not modules:
-        return _of_stanford(object_in(folder / "artifact.metadata"))
     if not modules:
-        return LateReading()
-    reading = _of_pylate(settings) if settings.get("model_type") == "ColBERT" else LateReading()
-    for kind, place in modules:
-        name = kind.rpartition(".")[2]
-        if not kind.startswith(_OURS) or name not in _KNOWN_MODULES:
+        stanford = object_in(folder / "artifact.metadata")
+        return _of_stanford(stanford) if stanford else LateReading()
+    check_modules(folder)
+    for kind, _ in modules:
+        if kind.rpartition(".")[2] not in _KNOWN_MODULES:
             message = f"its module {kind} would not be computed."
             raise InputError(message, path=folder / "modules.json")
-        if settings.get("model_type") != "ColBERT":
-            reading = _of_module(name, place, reading)
     if settings.get("model_type") == "ColBERT":
-        return reading
+        return _of_pylate(settings)
     prompts = settings.get("prompts") or {}
-    both = (str(prompts.get("query") or ""), str(prompts.get("document") or ""))
-    is_mean = settings.get("similarity_fn_name") == "meanmaxsim"
-    files = "sentence-transformers' files"
-    return replace(reading, markers=(None, None), prompts=both, is_mean=is_mean, stated=files)
+    reading = LateReading(
+        markers=(None, None),
+        prompts=(str(prompts.get("query") or ""), str(prompts.get("document") or "")),
+        is_mean=settings.get("similarity_fn_name") == "meanmaxsim",
+        stated="sentence-transformers' files",
+    )
+    for kind, place in modules:
+        reading = _of_module(kind, place, reading)
+    return reading
 
 
 def _of_stanford(stated: Mapping[str, Any]) -> LateReading:
@@ -110,16 +117,16 @@ def _of_stanford(stated: Mapping[str, Any]) -> LateReading:
 
 def _of_pylate(stated: Mapping[str, Any]) -> LateReading:
     prompts = stated.get("prompts") or {}
-    markers, texts = list[str | None](), list[str]()
-    for side in ("query", "document"):
-        prefix = stated.get(f"{side}_prefix") or ""
-        markers.append(prefix or None)
-        texts.append(str(prompts.get(side) or "").removeprefix(prefix))
+    prefixes = [stated.get(f"{side}_prefix") or "" for side in SIDES]
+    texts = [
+        str(prompts.get(side) or "").removeprefix(prefix)
+        for side, prefix in zip(SIDES, prefixes, strict=True)
+    ]
     attend = stated.get("attend_to_expansion_tokens", stated.get("attend_to_mask_tokens"))
     query, skipped = stated.get("query_length"), stated.get("skiplist_words")
     expands = stated.get("do_query_expansion") is not False
     return LateReading(
-        markers=(markers[0], markers[1]),
+        markers=(prefixes[0] or None, prefixes[1] or None),
         prompts=(texts[0], texts[1]),
         lengths=(None if expands else query, stated.get("document_length")),
         expanded=(query or 32) if expands else None,
@@ -130,30 +137,24 @@ def _of_pylate(stated: Mapping[str, Any]) -> LateReading:
     )
 
 
-def _of_module(name: str, place: Path, reading: LateReading) -> LateReading:
-    if name == "Transformer":
-        paths = sorted(place.glob("sentence_*_config.json"))
-        config = object_in(paths[0]) if paths else {}
-        expansion = config.get("query_expansion")
+def _of_module(kind: str, place: Path, reading: LateReading) -> LateReading:
+    if kind.endswith("Transformer"):
+        config = network_settings(place)
+        expansion = config.get("query_expansion") or {}
         return replace(
             reading,
             lengths=(config.get("query_length"), config.get("document_length")),
             expanded=int(expansion["length"]) if expansion else None,
-            is_fixed=not expansion or expansion.get("strategy", "fixed") == "fixed",
-            attend=bool(expansion and expansion.get("attend")),
-            filler=expansion.get("token") if expansion else None,
+            is_fixed=expansion.get("strategy", "fixed") == "fixed",
+            attend=bool(expansion.get("attend")),
+            filler=expansion.get("token"),
         )
+    if not kind.endswith("MultiVectorMask"):
+        return reading
     config = object_in(place / "config.json")
-    if name == "MultiVectorMask":
-        if config.get("keep_only_token_ids"):
-            message = "it keeps the vectors of some tokens only (images'), which is not supported."
-            raise InputError(message, path=place / "config.json")
-        tasks = config.get("skiplist_tasks")
-        tasks = ["document"] if tasks is None else tasks
-        skips = ("query" in tasks, "document" in tasks)
-        return replace(reading, skipped=tuple(config.get("skiplist_words") or ()), skips=skips)
-    activation = str(config.get("activation_function") or "torch.")
-    if name == "Dense" and not activation.startswith("torch."):
-        message = f"its dense layer's activation {activation} is not one of torch."
+    if config.get("keep_only_token_ids"):
+        message = "it keeps the vectors of some tokens only (images'), which is not supported."
         raise InputError(message, path=place / "config.json")
-    return reading
+    tasks = config.get("skiplist_tasks")
+    skips = reading.skips if tasks is None else tuple(side for side in SIDES if side in tasks)
+    return replace(reading, skipped=tuple(config.get("skiplist_words") or ()), skips=skips)

@@ -14,18 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError
-from adducir.models.folders import SENTENCE_SETTINGS, Side, look, modules_of
+from adducir.models.folders import SENTENCE_SETTINGS, SIDES, Side, look, network_of
 from adducir.models.loading import encoder_class, load_model, load_tokenizer, with_padding
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers
-from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
+from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, linear_layer
 from adducir.rerankers.late_reading import LateReading
 from adducir.training.retrievers import RetrieverTraining
 
 if TYPE_CHECKING:
     import torch
 
-_SIDES: dict[Side, int] = {"query": 0, "document": 1}
 _BASES = ("encoder", "transformer", "masked-lm", "causal-lm", "seq2seq")
 _ADDED = ("[Q] ", "[D] ")
 """PyLate's markers, for a vocabulary without ColBERT's."""
@@ -64,23 +63,19 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
     def late(self) -> LateInteraction:
         """The network with its layers on each token's vector, as modules that can be trained."""
         import torch
-        from sentence_transformers.base.modules.dense import Dense
 
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
         late = self._further() if look(self.base).kind == "colbert" else self._new()
         with_padding(late.network, late.tokenizer)
         if not late.layers:
-            weight, width = late.projection, int(late.network.config.hidden_size)
-            size = self.recipe.dimensions if weight is None else len(weight)
-            names: Any = {"module_input_name": "token_embeddings"}
-            late.layers = [Dense(width, size, False, torch.nn.Identity(), weight, **names)]
-        late.projection = None
+            width = int(late.network.config.hidden_size)
+            late.layers = [linear_layer(width, self.recipe.dimensions)]
         return late
 
     def _further(self) -> LateInteraction:
         late = LateInteraction.load(self.base, self.recipe)
         reading = late.reading
-        if reading.filler or not reading.is_fixed or reading.skips != (False, True):
+        if reading.filler or not reading.is_fixed or reading.skips != ("document",):
             raise InputError(
                 f"{self.base.name} reads texts as PyLate's format cannot state: {reading.shown()}.",
                 path=self.base.folder,
@@ -93,8 +88,7 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         if seen.kind not in _BASES:
             message = f"a ColBERT cannot be trained from a {seen.title}."
             raise InputError(message, path=source.folder, hint=seen.use)
-        if modules := modules_of(source.described()):
-            source = replace(source, folder=modules[0][1])
+        source = network_of(source)
         network: Any = load_model(source, encoder_class(source))
         tokenizer = load_tokenizer(source)
         markers, vocabulary = self.recipe.markers, tokenizer.get_vocab()
@@ -117,7 +111,7 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         self, network: Any, tokenizer: Any, markers: tuple[str | None, str | None]
     ) -> LateInteraction:
         reading = replace(self.recipe.changed(LateReading()), markers=markers)
-        return LateInteraction(network, tokenizer, None, reading)
+        return LateInteraction(network, tokenizer, reading)
 
     def model(self) -> "torch.nn.Module":
         from torch import nn
@@ -126,13 +120,13 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         return nn.ModuleDict({"network": self.late.network, "layers": layers})
 
     def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
-        return self.late.token_ids(texts, _SIDES[side])
+        return self.late.readers[side].texts(texts)
 
     def padding(self, side: Side) -> int:
         return int(self.late.tokenizer.pad_token_id or 0)
 
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
-        return self.late.features(ids, mask, _SIDES[side])
+        return self.late.features(ids, mask, side)
 
     def embed(self, model: "torch.nn.Module", features: dict[str, Any]) -> Any:
         """(n, T, dimensions) vectors, zeros for tokens that do not count."""
@@ -157,16 +151,35 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
             modules.append((place.name, "pylate.models.Dense.Dense"))
             config = json.loads((place / "config.json").read_text(encoding="utf-8"))
             old = {key: value for key, value in config.items() if not key.startswith("module_")}
-            (place / "config.json").write_text(json.dumps(old, indent=2), encoding="utf-8")
+            _write(place / "config.json", old)
         listed = [
             {"idx": number, "name": f"{number}", "path": path, "type": kind}
             for number, (path, kind) in enumerate(modules)
         ]
-        longest = {"max_seq_length": max(late.lengths), "do_lower_case": False}
-        for name, value in {
-            "modules.json": listed,
-            "sentence_bert_config.json": longest,
-            SENTENCE_SETTINGS: late.stated_by_pylate(),
-        }.items():
-            (folder / name).write_text(json.dumps(value, indent=2), encoding="utf-8")
+        _write(folder / "modules.json", listed)
+        _write(folder / SENTENCE_SETTINGS, self._stated())
+        longest = max(reader.longest for reader in late.readers.values())
+        settings = {"max_seq_length": longest, "do_lower_case": False}
+        _write(folder / "sentence_bert_config.json", settings)
         self.recipe.save(folder)
+
+    def _stated(self) -> dict[str, Any]:
+        """The settings that PyLate reads from a model's folder."""
+        reading, readers = self.late.reading, self.late.readers
+        return {
+            "model_type": "ColBERT",
+            "prompts": dict(zip(SIDES, reading.prompts, strict=True)),
+            "default_prompt_name": None,
+            "similarity_fn_name": "meanmaxsim" if reading.is_mean else "MaxSim",
+            "query_prefix": reading.markers[0] or "",
+            "document_prefix": reading.markers[1] or "",
+            "query_length": readers["query"].longest,
+            "document_length": readers["document"].longest,
+            "attend_to_expansion_tokens": reading.attend,
+            "skiplist_words": [*self.late.skipped],
+            "do_query_expansion": reading.expanded is not None,
+        }
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2), encoding="utf-8")

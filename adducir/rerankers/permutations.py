@@ -34,6 +34,13 @@ def completed(numbers: Iterable[int], count: int) -> Order:
     return np.array([*order, *(number for number in range(count) if number not in order)], np.int64)
 
 
+def rank_scores(order: Order) -> NDArray[np.float64]:
+    """(n,) 1 / rank of texts whose numbers are given best first."""
+    scores = np.zeros(len(order))
+    scores[order] = 1.0 / np.arange(1, len(order) + 1)
+    return scores
+
+
 def repaired(answer: str, count: int) -> Order:
     """The order in ``3 > 1 > 2``, of a model that was trained to write nothing else."""
     named = (int(digits) - 1 for digits in re.findall(r"[0-9]+", answer) if len(digits) < 10)

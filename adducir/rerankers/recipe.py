@@ -2,9 +2,9 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
@@ -23,12 +23,12 @@ from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family, numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
-from adducir.models.folders import look
+from adducir.models.folders import FolderKind, look
 from adducir.models.loading import loading
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
-from adducir.models.sources import CONFIGURATION, RECIPES, ModelSource, model_source
-from adducir.models.work import Numbers, computed, token_ids
+from adducir.models.sources import RECIPES, ModelSource, model_source
+from adducir.models.work import Numbers, computed, padded, token_ids
 from adducir.training.recipe import kind_of
 
 if TYPE_CHECKING:
@@ -43,9 +43,38 @@ SETTINGS_FILE = "reranker.json"
 _OFFLINE = "maxsim:minilm"
 _OF_TRAINING = {
     *("kind", "description", "base", "tokenizer", "examples", "loss", "lora", "held_out"),
-    *("batches", "dimensions"),
-    "training",
+    *("batches", "dimensions", "training"),
 }
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A network's input: (n,) token ids, and segments if the network has them."""
+
+    ids: Numbers
+    types: Numbers | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def padded_pairs(
+    batch: Sequence[Encoded], filler: int, device: "torch.device", *, is_left: bool = False
+) -> "dict[str, torch.Tensor]":
+    """What a network reads of a batch; with positions if padding comes first."""
+    step = -1 if is_left else 1
+
+    def filled(rows: Iterable[Numbers], value: int) -> "tuple[torch.Tensor, torch.Tensor]":
+        ids, mask = padded([row[::step] for row in rows], value, device)
+        return (ids.flip(1), mask.flip(1)) if is_left else (ids, mask)
+
+    ids, mask = filled((row.ids for row in batch), filler)
+    features = {"input_ids": ids, "attention_mask": mask}
+    if types := [row.types for row in batch if row.types is not None]:
+        features["token_type_ids"] = filled(types, 0)[0]
+    if is_left:
+        features["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
+    return features
 
 
 class Pointwise(ABC):
@@ -54,24 +83,28 @@ class Pointwise(ABC):
     network: Any = None
     tokenizer: Any
     running: Running = PLAIN
+    is_left = False  # whether padding comes first
 
     def to(self, device: "torch.device") -> None:
         if self.network is not None:
             self.network.to(device)
 
     @staticmethod
-    def room(most: int, special: int, key: str = "length", least: int = 4) -> int:
+    def room(most: int, special: int) -> int:
         """The tokens left for texts; with 4, a text keeps one beside any query (``fitted``)."""
-        if most - special < least:
-            what = f"{most} tokens leave no room for texts besides the {special} in every input."
-            raise InputError(what, hint=f"Raise `{key}` in the recipe.")
+        if most - special < 4:
+            message = f"{most} tokens leave no room for texts besides the {special} in every input."
+            raise InputError(message, hint="Raise `length` in the recipe.")
         return most - special
 
-    def encode(self, pairs: Sequence[Pair]) -> Sequence[Any]:
-        """The network's input for each pair; its ``len()`` is in tokens."""
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
         raise NotImplementedError
 
-    def values(self, batch: Sequence[Any]) -> "torch.Tensor":
+    def features(self, batch: Sequence[Encoded]) -> "dict[str, torch.Tensor]":
+        filler = self.tokenizer.pad_token_id or 0
+        return padded_pairs(batch, filler, self.network.device, is_left=self.is_left)
+
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) the scores of encoded pairs."""
         raise NotImplementedError
 
@@ -103,7 +136,7 @@ class RerankerRecipe(Recipe):
 
     is_listwise: ClassVar[bool] = False  # scores depend on the query's other texts
     is_late: ClassVar[bool] = False  # query and text are encoded apart
-    classes: ClassVar[tuple[str, ...]] = ()  # suffixes of its weights' possible classes
+    reads: ClassVar[tuple[FolderKind, ...]] = ()  # what its weights may be; empty: any
     named: ClassVar[str] = ""  # a pattern: models with such names are of this kind
     scores: ClassVar[str] = ""  # their meaning, if the same for all models of the kind
 
@@ -127,7 +160,12 @@ class RerankerRecipe(Recipe):
     def fits(cls, source: ModelSource) -> bool:
         """Whether a model without a recipe is of this kind, by its name and files."""
         is_called_so = cls.named and re.search(cls.named, Path(source.name).name.lower())
-        return bool(is_called_so) and source.has_architecture(*cls.classes)
+        return bool(is_called_so) and cls.accepts(source)
+
+    @classmethod
+    def accepts(cls, source: ModelSource) -> bool:
+        """Whether a model could be of this kind, by its files."""
+        return not cls.reads or look(source).kind in cls.reads
 
     @abstractmethod
     def load(self, source: ModelSource) -> Pointwise:
@@ -173,12 +211,49 @@ def fitted(query: Numbers, text: Numbers, room: int) -> tuple[Numbers, Numbers]:
     return query, text[: max(0, room - len(query))]
 
 
-def fitted_pairs(
-    tokenizer: Any, pairs: Sequence[tuple[str, str]], room: int
-) -> list[tuple[Numbers, Numbers]]:
-    different = list(dict.fromkeys(text for pair in pairs for text in pair))
-    ids = dict(zip(different, token_ids(tokenizer, different, room), strict=True))
-    return [fitted(ids[query], ids[text], room) for query, text in pairs]
+class PairReader:
+    """Builds inputs from fixed ids before, between and after a query and a text.
+
+    Args:
+        types: The segments of these three, and of a query and a text, in the order of an input.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        fixed: Sequence[Numbers],
+        most: int,
+        types: Sequence[Numbers] | None = None,
+    ) -> None:
+        self._tokenizer, self._fixed, self._types = tokenizer, fixed, types
+        self._room = Pointwise.room(most, sum(map(len, fixed)))
+
+    @property
+    def padding(self) -> int:
+        return int(self._tokenizer.pad_token_id or 0)
+
+    def read(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        different = list(dict.fromkeys(text for pair in pairs for text in pair))
+        read = token_ids(self._tokenizer, different, self._room)
+        ids_of, (before, between, after) = dict(zip(different, read, strict=True)), self._fixed
+        rows = []
+        for query, text in pairs:
+            ids, others = fitted(ids_of[query], ids_of[text], self._room)
+            types = None
+            if self._types is not None:
+                first, of_query, second, of_text, last = self._types
+                sides = np.full(len(ids), of_query[0]), np.full(len(others), of_text[0])
+                types = np.concatenate((first, sides[0], second, sides[1], last))
+            rows.append(Encoded(np.concatenate((before, ids, between, others, after)), types))
+        return rows
+
+
+def by_query(pairs: Sequence[Pair]) -> dict[str, list[int]]:
+    """The numbers of each query's pairs."""
+    numbers = dict[str, list[int]]()
+    for number, (query, _) in enumerate(pairs):
+        numbers.setdefault(query, []).append(number)
+    return numbers
 
 
 RERANKERS = Family(
@@ -216,7 +291,7 @@ class Reranker:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process loads the model itself.
-        return Reranker, (self.name, self.recipe, self.source, self.running)
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -234,6 +309,12 @@ class Reranker:
         model.running = replace(self.running, tokens=tokens, precision=self.recipe.precision)
         model.to(choose_device(self.running.device))
         return model
+
+    def on(self, device: "torch.device") -> "Reranker":
+        """This reranker, or one like it on another device, such as a worker's."""
+        if choose_device(self.running.device) == device:
+            return self
+        return replace(self, running=replace(self.running, device=str(device)))
 
     def using_threads(self) -> AbstractContextManager[None]:
         """Inside the block, its network uses as many threads as it should."""
@@ -328,11 +409,7 @@ def open_reranker(
         kinds = RERANKERS.kinds().items()
         found = next((known for known, kind_of in kinds if kind_of.fits(source)), None)
         if found is None:
-            seen = look(source)
-            what = f"{source.name} ({seen.title}) is not recognised as a reranker."
-            if seen.kind in ("encoder", "transformer"):
-                what = f"{source.name} is an encoder ({seen.title}), not a reranker."
-            raise InputError(what, path=source.folder, hint=seen.use)
+            raise refusal(source, "recognised as a reranker")
         recipe = RERANKERS.make(found, {"base": text})
     return recipe.opened(text, start, running)
 
@@ -375,25 +452,17 @@ def source_of(recipe: RerankerRecipe, folder: Path) -> ModelSource:
     if is_trained(recipe):  # a new model may start from any class
         return source
     source = replace(source, offline=_OFFLINE)
-    if not recipe.classes:
-        return source
     try:
-        path = (source.folder or source.fetched(CONFIGURATION)) / CONFIGURATION[0]
+        is_accepted = recipe.accepts(source) or not source.architectures
     except MachineError:  # loading it reports what is not available
         return source
-    names = json_object(path).get("architectures")
-    if look(source).kind == "cross-encoder" and "ForSequenceClassification" in recipe.classes:
-        return source  # its modules have the head
-    if isinstance(names, list) and not any(str(one).endswith(recipe.classes) for one in names):
-        known = ", ".join(map(str, names))
-        what = f"{source.name} is a {known}, but the model's class must end in "
-        what += f"{' or '.join(recipe.classes)}."
-        hint = "Name a model of that kind, or another `model:` in the reranker's recipe."
-        if known.endswith("Model") and "ForSequenceClassification" in recipe.classes:
-            what = f"{source.name} is an encoder ({known}), not a {recipe.model}: it has no "
-            what += "classification head."
-            hint = f"Use it as `maxsim:{source.name}`, or name a {recipe.model}."
-        elif (seen := look(source)).kind != "head":
-            hint = seen.use
-        raise InputError(what, path=path, hint=hint)
+    if not is_accepted:
+        raise refusal(source, f"a {recipe.model}")
     return source
+
+
+def refusal(source: ModelSource, label: str) -> InputError:
+    """A model is of another kind: says which, and how to use it."""
+    seen = look(source)
+    message = f"{source.name} ({seen.title}) is not {label}."
+    return InputError(message, path=source.folder, hint=seen.use)

@@ -8,7 +8,7 @@ the documents.
 
 import json
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -28,10 +28,9 @@ from adducir.indexes.documents import DocumentStore, DocumentWriter
 from adducir.judges.prompting import refuse_empty_queries
 from adducir.models.artifacts import read_shard
 from adducir.models.machine import choose_device
-from adducir.models.running import Running
-from adducir.models.work import Arrays, tokens_for
+from adducir.models.work import Arrays, ModelWork, tokens_for
 from adducir.rerankers.asked import AskedReranker
-from adducir.rerankers.once import RerankerWork, scores_once
+from adducir.rerankers.once import Topic, scores_once
 from adducir.rerankers.recipe import Reranker
 from adducir.runs.folding import Fold, PassageMap
 from adducir.runs.run import Run
@@ -44,9 +43,6 @@ if TYPE_CHECKING:
 DEPTH = 100
 PAIRS = 1024
 """Documents per chunk, if all topics have as many: the most that a kill can lose."""
-
-_Topic = tuple[str, str, Sequence[str]]
-"""Qid, query, and the docnos to rerank."""
 
 
 class Texts:
@@ -152,7 +148,7 @@ def reranked_part(run: Run, depth: int, fold: str | None = None) -> Run:
     return Run(rows.select(run.frame.columns), run.tag, run.path)
 
 
-def questions_of(run: Run, best: Run, topics: Topics) -> list[_Topic]:
+def questions_of(run: Run, best: Run, topics: Topics) -> list[Topic]:
     """Each topic's qid, query and the docnos to rerank."""
     queries = dict(zip(topics.qids, topics.texts, strict=True))
     if unknown := [qid for qid in run.qids if qid not in queries]:
@@ -188,27 +184,26 @@ def rerank(
     began, best = time.perf_counter(), reranked_part(run, depth, fold)
     is_listwise, running = reranker.recipe.is_listwise, reranker.running
     tokens = running.tokens or reranker.recipe.batch_tokens
-    work = _Reranking(
-        # Batches never mix topics' windows.
-        size=1 if is_listwise else max(1, PAIRS // max(1, best.depth)),
-        running=replace(running, tokens=tokens),
-        reranker=reranker,
-        things=questions_of(run, best, topics),
-        texts=texts,
-    )
+    running = replace(running, tokens=tokens)
+    asking = questions_of(run, best, topics)
     asked, costs = dict[str, Any](), list[dict[str, Any]]()
     with reranker.using_threads():
         if isinstance(reranker, AskedReranker):
-            refuse_empty_queries({qid: query for qid, query, _ in work.things})
-            questions = [(query, texts.get(docnos)) for _, query, docnos in work.things]
+            refuse_empty_queries({qid: query for qid, query, _ in asking})
+            questions = [(query, texts.get(docnos)) for _, query, docnos in asking]
             verdicts = reranker.verdicts(questions, chunking.output)
             progress().note(f"{reranker.name}: {verdicts.whole}")
             values = np.concatenate([np.zeros(0), *(one.scores for one in verdicts.verdicts)])
-            seconds, asked = verdicts.seconds, verdicts.facts(reranker.llm)
-            costs = verdicts.costs([qid for qid, *_ in work.things], reranker.llm)
-        elif reranker.recipe.is_late and work.things:
-            values, seconds = scores_once(work, reranker, work.things, texts.get, chunking)
+            seconds, asked = verdicts.seconds, verdicts.settings(reranker.llm)
+            costs = verdicts.costs([qid for qid, *_ in asking], reranker.llm)
+        elif reranker.recipe.is_late and asking:
+            values, seconds = scores_once(reranker, asking, texts.get, running, chunking)
         else:
+            # Batches never mix topics' windows.
+            size = 1 if is_listwise else max(1, PAIRS // max(1, best.depth))
+            work = _Reranking(
+                size=size, running=running, reranker=reranker, topics=asking, texts=texts
+            )
             with chunking.made(work) as chunks:
                 parts = [np.zeros(0), *(read_shard(path)["scores"] for path in chunks.files)]
                 values, seconds = np.concatenate(parts), chunks.seconds
@@ -246,7 +241,10 @@ def rerank(
             **({} if fold is None else {"fold": str(Fold.of(fold))}),
             "fields": list(texts.fields),
             "score scale": reranker.scale,
-            **(asked or {"batch": {"padded tokens": tokens or _default_tokens(running)}}),
+            **(
+                asked
+                or {"batch": {"padded tokens": tokens or tokens_for(choose_device(running.device))}}
+            ),
             "below the depth": "the order of the candidates, scores below the lowest",
             "candidates": {"tag": run.tag, **({"run": run.path.name} if run.path else {})},
         },
@@ -254,26 +252,39 @@ def rerank(
     )
 
 
-def _default_tokens(running: Running) -> int:
-    return tokens_for(choose_device(running.device))
-
-
 @dataclass(frozen=True, kw_only=True)
-class _Reranking(RerankerWork):
+class _Reranking(ModelWork):
+    """The scores of each topic's documents."""
+
+    reranker: Reranker
+    topics: Sequence[Topic]
     texts: Texts
     doing: ClassVar[str] = "reranking"
     unit: ClassVar[str] = "topics"
 
-    def describe(self, item: _Topic) -> tuple[str, bytes]:
+    @property
+    def total(self) -> int:
+        return len(self.topics)
+
+    def identity(self) -> Mapping[str, Any]:
+        return {"reranker": self.reranker.identity, **super().identity()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "topics": ()}  # a worker is given its own
+
+    def items(self, *, check: bool) -> Iterator[Topic]:
+        return iter(self.topics)
+
+    def describe(self, item: Topic) -> tuple[str, bytes]:
         qid, query, docnos = item
         content = [query, list(docnos), self.texts.get(docnos)]
         return qid, json.dumps(content).encode("ascii")
 
-    def load(self, device: "torch.device") -> Callable[[Sequence[_Topic]], Arrays]:
-        reranker = self.on(device)
+    def load(self, device: "torch.device") -> Callable[[Sequence[Topic]], Arrays]:
+        reranker = self.reranker.on(device)
         _ = reranker.model  # one that cannot be loaded is not a fault of the first topics
 
-        def arrays(topics: Sequence[_Topic]) -> Arrays:
+        def arrays(topics: Sequence[Topic]) -> Arrays:
             pairs = [(query, text) for _, query, names in topics for text in self.texts.get(names)]
             return {"scores": reranker.scores(pairs)}
 

@@ -24,22 +24,23 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.core.errors import InputError
-from adducir.models.folders import object_in
+from adducir.models.folders import FolderKind, object_in
 from adducir.models.known import known
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
-from adducir.rerankers.permutations import repaired, windows
+from adducir.rerankers.permutations import rank_scores, repaired, windows
 from adducir.rerankers.recipe import (
+    Encoded,
     Length,
     Pair,
+    PairReader,
     Pointwise,
     RerankerRecipe,
     Scores,
     Windowed,
-    fitted,
-    fitted_pairs,
+    by_query,
 )
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class MonoT5Recipe(RerankerRecipe):
             table), or T5's; a multilingual T5 of another name must say them.
     """
 
-    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration",)
+    reads: ClassVar[tuple[FolderKind, ...]] = ("seq2seq",)
     named: ClassVar[str] = r"mono\w*t5"
     scores: ClassVar[str] = "log-probability of true against false"
 
@@ -113,25 +114,18 @@ class MonoT5(_T5):
                 raise InputError(message, path=path, hint=hint)
         self._answers = [vocabulary[token] for token in tokens]
         parts = token_ids(tokenizer, ["Query:", "Document:", "Relevant:"], length)
-        self._prompt = (*parts[:2], np.append(parts[2], self._end))
+        parts[2] = np.append(parts[2], self._end)
         longest = longest_input(network.config, tokenizer, length)
-        self._room = self.room(longest, sum(map(len, self._prompt)))
+        self._reader = PairReader(tokenizer, parts, longest)
 
-    def encode(self, pairs: Sequence[Pair]) -> list[Numbers]:
-        before, between, after = self._prompt
-        return [
-            np.concatenate((before, query, between, text, after))
-            for query, text in fitted_pairs(self.tokenizer, pairs, self._room)
-        ]
+    def encode(self, pairs: Sequence[Pair]) -> list[Encoded]:
+        return self._reader.read(pairs)
 
-    def values(self, batch: Sequence[Numbers]) -> "torch.Tensor":
+    def values(self, batch: Sequence[Encoded]) -> "torch.Tensor":
         """(n,) log-probabilities of "true" against "false"."""
-        import torch
-
-        device = self.network.device
-        ids, mask = padded(batch, self._padding, device)
-        start = torch.full((len(batch), 1), self._start, dtype=torch.long, device=device)
-        output = self.network(input_ids=ids, attention_mask=mask, decoder_input_ids=start)
+        features = self.features(batch)
+        start = features["input_ids"].new_full((len(batch), 1), self._start)
+        output = self.network(**features, decoder_input_ids=start)
         answers: torch.Tensor = output.logits[:, 0, self._answers].float()
         return answers.log_softmax(dim=-1)[:, 1]
 
@@ -145,7 +139,7 @@ class LiT5Recipe(Windowed):
         answer_length: Maximum tokens of the answer; by default 140, or 7 per passage of a window.
     """
 
-    classes: ClassVar[tuple[str, ...]] = ("ForConditionalGeneration", "FiD")
+    reads: ClassVar[tuple[FolderKind, ...]] = ("seq2seq",)
     named: ClassVar[str] = "lit5"
 
     model: Literal["lit5"] = "lit5"
@@ -189,15 +183,14 @@ class LiT5(_T5):
 
     def read(self, query: str, texts: Sequence[str]) -> list[Numbers]:
         """Token ids of a window's passages, numbered from 1."""
-        most, labels = self.recipe.length, [f"Passage: [{n}]" for n in range(1, len(texts) + 1)]
-        named = ["Search Query:", "Relevance Ranking:", query, *labels, *texts]
-        opening, closing, question, *others = token_ids(self.tokenizer, named, most)
-        closing = np.append(closing, self._end)
-        rows = []
-        for label, text in zip(others[: len(texts)], others[len(texts) :], strict=True):
-            room = self.room(most, len(opening) + len(label) + len(closing))
-            cut, passage = fitted(question, text, room)
-            rows.append(np.concatenate((opening, cut, label, passage, closing)))
+        most = self.recipe.length
+        labels = [f"Passage: [{number}]" for number in range(1, len(texts) + 1)]
+        named = ["Search Query:", "Relevance Ranking:", *labels]
+        opening, closing, *labels_ids = token_ids(self.tokenizer, named, most)
+        closing, rows = np.append(closing, self._end), list[Numbers]()
+        for label, text in zip(labels_ids, texts, strict=True):
+            reader = PairReader(self.tokenizer, (opening, label, closing), most)
+            rows += [encoded.ids for encoded in reader.read([(query, text)])]
         return rows
 
     def answer(self, query: str, texts: Sequence[str]) -> str:
@@ -223,10 +216,8 @@ class LiT5(_T5):
     def scores(self, pairs: Sequence[Pair]) -> Scores:
         """1 / rank among the texts of a query."""
         scores = np.zeros(len(pairs))
-        for query in dict.fromkeys(query for query, _ in pairs):
-            numbers = [number for number, pair in enumerate(pairs) if pair[0] == query]
-            order = self.order(query, [pairs[number][1] for number in numbers])
-            scores[np.array(numbers)[order]] = 1.0 / np.arange(1, len(numbers) + 1)
+        for query, numbers in by_query(pairs).items():
+            scores[numbers] = rank_scores(self.order(query, [pairs[n][1] for n in numbers]))
         return scores
 
     def order(self, query: str, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
 from adducir.core.recipe import as_tuple
@@ -28,10 +29,10 @@ from adducir.rerankers.cross_encoder import (
     CLASSIFIER,
     KIND,
     CrossEncoderRecipe,
-    Encoded,
     MonoBERTRecipe,
-    PairReader,
+    pair_reader,
 )
+from adducir.rerankers.recipe import Encoded, PairReader, padded_pairs
 from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
 from adducir.training.example_recipe import examples_line
 from adducir.training.examples import Example, ExampleSource
@@ -116,8 +117,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     @cached_property
     def _reader(self) -> PairReader:
-        config = load_config(self.base)
-        return PairReader(load_tokenizer(self.base), config, self.recipe.length)
+        return pair_reader(load_tokenizer(self.base), load_config(self.base), self.recipe.length)
 
     def dataset(self, folder: Path) -> TrainingData:
         return stored(folder, _PAIRS if self.criterion.of_pairs else _LISTS, self._rows)
@@ -137,14 +137,13 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         for number, pair in enumerate(encoded):
             label = float(number < len(example.positives))
             asks = same_number(example.query)
-            yield {"label": label, "asks": asks, "length": len(pair), **vars(pair)}
+            yield {"label": label, "asks": asks, "length": len(pair), **_stored([pair])}
 
     def _list(self, example: Example, encoded: Sequence[Encoded]) -> Iterator[dict[str, Any]]:
         lengths = [len(pair) for pair in encoded]
         positives, most = len(example.positives), self.examples.part.negatives
         yield {
-            "ids": np.concatenate([pair.ids for pair in encoded]),
-            "types": np.concatenate([pair.types for pair in encoded]),
+            **_stored(encoded),
             "lengths": lengths,
             "positives": positives,
             "scores": example.scores,
@@ -186,21 +185,18 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        cpu = torch.device("cpu")
         if self.criterion.of_pairs:
-            pairs = [
-                Encoded(row["ids"].astype(np.int64), row["types"].astype(np.int64)) for row in rows
-            ]
+            pairs = [_read(row["ids"], row["types"]) for row in rows]
             labels = torch.tensor([float(row["label"]) for row in rows])
-            return {**self._reader.padded(pairs, cpu), "labels": labels}
+            return {**self._padded(pairs), "labels": labels}
         pairs, sizes, teacher = list[Encoded](), list[int](), list[Any]()
         most, seed = self.examples.part.negatives, self.recipe.training.seed
         for row in rows:
             ends = np.cumsum(row["lengths"])[:-1]
             key = None if self.epoch is None else (seed, "step", self.epoch, int(row["asks"]))
             chosen = drawn(int(row["positives"]), len(ends) + 1, most, key)
-            ids, types = (np.split(row[name].astype(np.int64), ends) for name in ("ids", "types"))
-            pairs += [Encoded(ids[place], types[place]) for place in chosen]
+            ids, types = (np.split(row[name], ends) for name in ("ids", "types"))
+            pairs += [_read(ids[place], types[place]) for place in chosen]
             sizes.append(len(chosen))
             scores = row["scores"]
             teacher += [scores[chosen] if len(scores) else np.full(len(chosen), np.nan)]
@@ -208,7 +204,12 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             "sizes": torch.tensor(sizes),
             "teacher": torch.from_numpy(np.concatenate(teacher).astype(np.float32)),
         }
-        return known | self._reader.padded(pairs, cpu)
+        return known | self._padded(pairs)
+
+    def _padded(self, pairs: Sequence[Encoded]) -> "dict[str, torch.Tensor]":
+        import torch
+
+        return padded_pairs(pairs, self._reader.padding, torch.device("cpu"))
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         import torch
@@ -241,6 +242,17 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     def summary(self, data: TrainingData) -> str:
         return f"{examples_line(data.counts)}; {super().summary(data)}"
+
+
+def _stored(pairs: Sequence[Encoded]) -> dict[str, Any]:
+    types = [pair.types for pair in pairs if pair.types is not None]
+    ids = np.concatenate([pair.ids for pair in pairs])
+    return {"ids": ids, "types": np.concatenate(types) if types else ()}
+
+
+def _read(ids: NDArray[Any], types: NDArray[Any]) -> Encoded:
+    ids = ids.astype(np.int64)
+    return Encoded(ids, types.astype(np.int64) if len(types) else None)
 
 
 def _texts(example: Example) -> tuple[str, ...]:

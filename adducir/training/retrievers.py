@@ -17,7 +17,7 @@ from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.core.recipe import Recipe, Several, as_tuple
-from adducir.models.folders import Side
+from adducir.models.folders import SIDES, Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import torch
     from datasets import Dataset
 
-SIDES: tuple[Side, Side] = ("query", "document")
 _TOGETHER = 1024
 
 

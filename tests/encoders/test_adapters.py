@@ -22,12 +22,18 @@ TEXTS = ["the cat runs", "nuclear energy is clean and cheap"]
 LAST = EncodingSettings(pooling="last", similarity="dot", end_token=True)
 
 
-def adapter(base, folder, kind, targets=("q_proj", "v_proj"), labels=None, **more):
+def adapter(base, folder, kind, targets=("q_proj", "v_proj"), labels=None, tokens=(), **more):
     import transformers
 
     torch.manual_seed(1)
     head = {} if labels is None else {"num_labels": labels}
     network = getattr(transformers, kind).from_pretrained(base, **head)
+    if tokens:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(base)
+        tokenizer.add_tokens([*tokens], special_tokens=True)
+        vectors = network.resize_token_embeddings(len(tokenizer)).weight.data
+        torch.nn.init.normal_(vectors[-len(tokens) :])
+        tokenizer.save_pretrained(folder)
     settings = {"r": 4, "target_modules": [*targets], "lora_alpha": 16, **more}
     adapted = peft.get_peft_model(network, peft.LoraConfig(**settings))
     for name, weight in adapted.named_parameters():
@@ -39,19 +45,46 @@ def adapter(base, folder, kind, targets=("q_proj", "v_proj"), labels=None, **mor
     return adapted
 
 
-@pytest.mark.parametrize("kind", ["AutoModel", "AutoModelForCausalLM"])
-def test_an_adapter_is_merged(kind, tmp_path):
+def last_states(network, tokens, texts):
+    """The last state of each text and its end token, by peft alone."""
     from transformers import AutoTokenizer
 
+    network = network.get_base_model()
+    network, tokenizer = getattr(network, "model", network), AutoTokenizer.from_pretrained(tokens)
+    read = [tokenizer(text + "<|im_end|>", return_tensors="pt") for text in texts]
+    with torch.inference_mode():
+        return np.stack([network(**ids).last_hidden_state[0, -1].numpy() for ids in read])
+
+
+@pytest.mark.parametrize("kind", ["AutoModel", "AutoModelForCausalLM"])
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize("saved", [None, ["embed_tokens"]])
+def test_an_adapter_may_enlarge_the_vocabulary(kind, tied, saved, tmp_path):
+    """With the vectors of its tokens, as peft saves them; without, no use of them is right."""
+    from safetensors.torch import load_file, save_file
+
+    base = tiny_decoder(tmp_path / "base", kind="Qwen3ForCausalLM", tie_word_embeddings=tied)
+    lora, more = tmp_path / "lora", {"modules_to_save": saved} if saved else {}
+    network = adapter(base, lora, kind, tokens=("[Q]", "[D]"), **more).eval()
+    texts = ["[Q] the cat", "[D] the cat", "the cat"]
+    wanted = last_states(network, lora, texts)
+    found = DualEncoder.load(encoder_source(str(lora), encoding=LAST)).encode_documents(texts)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    assert np.abs(wanted[0] - wanted[1]).max() > 0.01
+    path = lora / "adapter_model.safetensors"
+    weights = load_file(path)
+    kept = {name: weight for name, weight in weights.items() if "lora_" in name}
+    assert kept.keys() < weights.keys()
+    save_file(kept, path, metadata={"format": "pt"})
+    with pytest.raises(InputError, match="has no vectors for them"):
+        DualEncoder.load(encoder_source(str(lora), encoding=LAST))
+
+
+@pytest.mark.parametrize("kind", ["AutoModel", "AutoModelForCausalLM"])
+def test_an_adapter_is_merged(kind, tmp_path):
     base = tiny_decoder(tmp_path / "base", kind="Qwen3ForCausalLM")
     network = adapter(base, tmp_path / "lora", kind).eval()
-    network = network.get_base_model()
-    network = getattr(network, "model", network)
-    tokenizer, wanted = AutoTokenizer.from_pretrained(base), []
-    for text in TEXTS:
-        ids = tokenizer(text + "<|im_end|>", return_tensors="pt")
-        with torch.inference_mode():
-            wanted.append(network(**ids).last_hidden_state[0, -1].numpy())
+    wanted = last_states(network, base, TEXTS)
     source = encoder_source(str(tmp_path / "lora"), encoding=LAST)
     encoder = DualEncoder.load(source)
     np.testing.assert_allclose(encoder.encode_documents(TEXTS), wanted, atol=1e-5)

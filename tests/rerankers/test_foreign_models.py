@@ -163,29 +163,3 @@ def test_a_trained_model_says_which_class_it_learnt(study, heads, tmp_path):
     (copy / "reranker.json").unlink()
     (copy / "manifest.json").unlink()
     assert open_reranker(copy).scale == "log-probability of class relevant"
-
-
-def test_a_t5_encoder_is_a_late_interaction(t5, tmp_path):
-    """GTR and Sentence-T5 as MaxSim, over their tokens' vectors."""
-    import numpy as np
-    import torch
-    import transformers
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
-
-    transformers.T5EncoderModel.from_pretrained(t5).save_pretrained(tmp_path / "t5")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(t5)
-    tokenizer.save_pretrained(tmp_path / "t5")
-    modules = [Transformer(str(tmp_path / "t5")), Pooling(32, "mean")]
-    SentenceTransformer(modules=modules, device="cpu").save(str(tmp_path / "gtr"))
-    texts = ["cats run fast", "the cat runs", "nuclear energy is cheap"]
-    network = transformers.T5EncoderModel.from_pretrained(tmp_path / "t5").eval()
-    vectors = []
-    for text in texts:
-        with torch.inference_mode():
-            states = network(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
-        vectors.append(states[:-1] / states[:-1].norm(dim=1, keepdim=True))  # without </s>
-    query, *documents = vectors
-    wanted = [float((query @ document.T).amax(dim=1).sum()) for document in documents]
-    found = open_reranker(f"maxsim:{tmp_path / 'gtr'}").score(texts[0], texts[1:])
-    np.testing.assert_allclose(found, wanted, atol=1e-5)

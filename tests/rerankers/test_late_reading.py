@@ -32,9 +32,10 @@ def ours(name):
 
 def agree(folder, atol=1e-4):  # sums of up to 64 maxima
     wanted, found = theirs(folder), ours(folder)
-    full = [0, 1, 2, 4]  # a text of punctuation alone has no vectors there
-    np.testing.assert_allclose(found[:, full], wanted[:, full], atol=atol)
-    assert np.ptp(wanted) > 0.5
+    # A text of punctuation alone has no vectors there; an empty query may have none.
+    full = np.isfinite(wanted) & (np.arange(len(TEXTS)) != 3)
+    np.testing.assert_allclose(found[full], wanted[full], atol=atol)
+    assert np.ptp(wanted[full]) > 0.1 and full.sum() > 6
 
 
 @pytest.fixture
@@ -85,23 +86,6 @@ def pylate(bert, folder, *, layers=((32, 16),), **settings):
     return folder
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"attend_to_expansion_tokens": True},
-        {"do_query_expansion": False},
-        {"skiplist_words": []},
-        {"layers": ((32, 24), (24, 8))},
-        {"query_prefix": "query : ", "document_prefix": "a dog "},
-        {"prompts": {"query": "for example ", "document": ""}},
-    ],
-    ids=str,
-)
-def test_pylate_s_saves(settings, bert, tmp_path):
-    agree(pylate(bert, tmp_path / "colbert", **settings))
-
-
 @pytest.mark.parametrize("name", [*pylate_values.CASES, *pylate_values.TRAINED])
 def test_the_scores_of_pylate_itself(name, bert, tmp_path):
     if name in pylate_values.TRAINED:
@@ -115,30 +99,19 @@ def test_the_scores_of_pylate_itself(name, bert, tmp_path):
     np.testing.assert_allclose(found, stored["scores"][name], atol=1e-4)
 
 
-@pytest.mark.parametrize(
-    "stated",
-    [
-        None,
-        {"doc_maxlen": 30},
-        {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90},
-        {"query_token_id": "[Q] ", "doc_token_id": "[unused1]", "mask_punctuation": False},
-    ],
-    ids=str,
-)
-def test_stanford_s_checkpoints(stated, bert, tmp_path):
+def stanford(bert, folder, **stated):
+    """A checkpoint of ColBERT's authors."""
     from safetensors.torch import load_file, save_file
 
-    folder = shutil.copytree(bert, tmp_path / "colbert")
+    shutil.copytree(bert, folder)
     weights = {f"bert.{k}": v for k, v in load_file(bert / "model.safetensors").items()}
     weights["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     config = json.loads((folder / "config.json").read_text()) | {"architectures": ["HF_ColBERT"]}
     (folder / "config.json").write_text(json.dumps(config))
-    if stated is not None:
+    if stated:
         (folder / "artifact.metadata").write_text(json.dumps(stated))
-    if stated and "query_token_id" in stated:
-        return  # sentence-transformers appends a blank to the token, which is another one
-    agree(folder)
+    return folder
 
 
 def saved(bert, folder, *, mask=None, more=(), **options):
@@ -161,26 +134,33 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
 
 
 @pytest.mark.parametrize(
-    "options",
+    ("build", "options"),
     [
-        {},
-        {"query_expansion": FIXED, "document_length": 30},
-        {"query_expansion": FIXED | {"strategy": "min", "token": "[SEP]", "attend": True}},
-        {"query_expansion": FIXED | {"strategy": "min"}, "query_length": 30},
-        {"query_length": 9, "prompts": {"query": "[Q] ", "document": "the "}},
-        {"mask": {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}},
-        {"query_expansion": FIXED, "similarity_fn_name": "meanmaxsim"},
+        (pylate, {}),
+        (pylate, {"attend_to_expansion_tokens": True}),
+        (pylate, {"do_query_expansion": False}),
+        (pylate, {"skiplist_words": []}),
+        (pylate, {"layers": ((32, 24), (24, 8))}),
+        (pylate, {"query_prefix": "query : ", "document_prefix": "a dog "}),
+        (pylate, {"prompts": {"query": "for example ", "document": ""}}),
+        (stanford, {}),
+        (stanford, {"doc_maxlen": 30}),
+        (stanford, {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90}),
+        (saved, {}),
+        (saved, {"query_expansion": FIXED, "document_length": 30}),
+        (saved, {"query_expansion": FIXED | {"strategy": "min", "token": "[SEP]", "attend": True}}),
+        (saved, {"query_expansion": FIXED | {"strategy": "min"}, "query_length": 30}),
+        (saved, {"query_length": 9, "prompts": {"query": "[Q] ", "document": "the "}}),
+        (
+            saved,
+            {"mask": {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}},
+        ),
+        (saved, {"query_expansion": FIXED, "similarity_fn_name": "meanmaxsim"}),
     ],
     ids=str,
 )
-def test_saves_of_sentence_transformers(options, bert, tmp_path):
-    folder = saved(bert, tmp_path / "colbert", **options)
-    mean = options.get("similarity_fn_name") == "meanmaxsim"
-    if not mean:
-        agree(folder)
-        return
-    wanted, found = theirs(folder), ours(folder)
-    np.testing.assert_allclose(found[:2, :3], wanted[:2, :3], atol=1e-5)
+def test_scores_are_those_of_sentence_transformers(build, options, bert, tmp_path):
+    agree(build(bert, tmp_path / "colbert", **options))
 
 
 def test_several_layers_with_activation_bias_and_residual(bert, tmp_path):
@@ -194,9 +174,7 @@ def test_several_layers_with_activation_bias_and_residual(bert, tmp_path):
 
 def test_a_decoder_pads_with_its_end_token(tmp_path):
     decoder = tiny_decoder(tmp_path / "qwen")
-    folder = saved(decoder, tmp_path / "colqwen", query_expansion=FIXED)
-    wanted, found = theirs(folder), ours(folder)
-    np.testing.assert_allclose(found[:2, :3], wanted[:2, :3], atol=1e-4)
+    agree(saved(decoder, tmp_path / "colqwen", query_expansion=FIXED))
 
 
 def test_what_would_not_be_computed_is_refused(bert, tmp_path):

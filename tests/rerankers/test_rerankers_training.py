@@ -135,16 +135,6 @@ def test_documents_left_out_take_their_copies_with_them(alone, study):
     assert counts["left_out_documents"] == 2
 
 
-def test_held_out_queries_are_not_trained_on(alone, tmp_path):
-    data = open_training(alone, ("held_out.share=0.5",)).dataset(tmp_path / "rows")
-    pairs = len(data.train), len(data.validation)
-    assert min(pairs) > 0
-    positives = [
-        int((part.with_format("numpy")["label"][:]).sum()) for part in (data.train, data.validation)
-    ]
-    assert sum(positives) == 7
-
-
 @pytest.mark.parametrize("kind", ["cross-encoder", "monobert"])
 def test_it_learns_to_tell_texts_apart(kind, judged, study):
     texts = {f"{animal}{n}": f"{animal} run {n}" for n in range(12) for animal in ("cats", "dogs")}

@@ -65,14 +65,14 @@ class Network(torch.nn.Module):
         document_model = (
             query_model if recipe.towers == "shared" else LateInteraction.load(model, reading)
         )
-        if query_model.layers:
+        self.projection = query_model.projection
+        if query_model.layers and self.projection is None:
             message = (
                 f"{recipe.base} projects vectors by several layers, which is not supported here."
             )
             raise InputError(message)
-        self.projection = query_model.projection
         # The adapter projects unit vectors: without a bias that is equivalent.
-        query_model.projection = document_model.projection = None
+        query_model.layers, document_model.layers = [], []
         self._late = {"query": query_model, "document": document_model}
         named = {"shared" if query_model is document_model else "query": query_model.network}
         if query_model is not document_model:

@@ -1,0 +1,134 @@
+"""Models that sentence-transformers saved: checked, built by that program, and loaded complete."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adducir.core.errors import InputError
+from adducir.models.folders import (
+    OURS,
+    SIDES,
+    Attention,
+    Side,
+    modules_of,
+    network_settings,
+    object_in,
+)
+from adducir.models.loading import (
+    encoder_class,
+    explaining,
+    load_model,
+    load_tokenizer,
+    with_padding,
+)
+from adducir.models.sources import ModelSource
+
+if TYPE_CHECKING:
+    import torch
+
+_OF_TASKS = {
+    "fill-mask": "AutoModelForMaskedLM",
+    "sequence-classification": "AutoModelForSequenceClassification",
+    "text-generation": "AutoModelForCausalLM",
+}
+
+
+def folder_of(source: ModelSource) -> Path:
+    """A model's folder, downloaded if necessary; its weights may be in a module's folder."""
+    folder = source.folder
+    return folder if folder and modules_of(folder) else source.local()
+
+
+def check_modules(folder: Path, *, messages: bool = False) -> None:
+    """Refuse modules that would not be computed as their makers do.
+
+    Args:
+        messages: Whether texts may be read through a chat template.
+    """
+    for kind, place in [module for side in SIDES for module in modules_of(folder, side)]:
+        if not kind.startswith(OURS):
+            message = f"its module {kind} is custom code, which would not be run."
+            raise InputError(message, path=folder / "modules.json")
+        activation = object_in(place / "config.json").get("activation_function")
+        if kind.endswith("Dense") and not str(activation or "torch.").startswith("torch."):
+            message = f"its dense layer's activation {activation} is not one of torch."
+            raise InputError(message, path=place / "config.json")
+        if not messages and "message" in network_settings(place).get("modality_config", {}):
+            message = "its texts are read through a chat template, which is not supported here."
+            raise InputError(message, path=place)
+
+
+def load_peer(
+    source: ModelSource,
+    kind: str,
+    *,
+    messages: bool = False,
+    attention: Attention | None = None,
+) -> Any:
+    """A model of a class of sentence-transformers on the CPU, with all its weights, or refused."""
+    import sentence_transformers
+    from sentence_transformers.base.modules import Transformer
+
+    folder, done = folder_of(source), set[Any]()
+    with explaining("model", folder):
+        check_modules(folder, messages=messages)
+        plain = [("Transformer", folder)]
+        networks = [
+            (side, number, replace(source, folder=place))
+            for side in SIDES
+            for number, (name, place) in enumerate(modules_of(folder, side) or plain)
+            if name.endswith("Transformer")
+        ]
+        for *_, network in networks:
+            network.local()  # refuses code and missing weights before anything is loaded
+        load = getattr(sentence_transformers, kind)
+        model = load(str(folder), device="cpu", **source.peer_options())
+        for side, number, network in networks:
+            module = tower(model, side)[number]
+            if isinstance(module, Transformer) and module not in done:
+                done.add(module)
+                _load_anew(module, network, attention)
+    return model
+
+
+def _load_anew(module: Any, source: ModelSource, attention: Attention | None) -> None:
+    from tokenizers.normalizers import Lowercase
+    from tokenizers.normalizers import Sequence as Normalizers
+
+    longest = module.max_seq_length
+    kind = _OF_TASKS.get(module.transformer_task) or encoder_class(source)
+    padding = getattr(module.processor, "padding_side", "right")
+    module.model = load_model(source, kind, attention=attention)
+    module.processor = load_tokenizer(source)
+    module.max_seq_length, module.processor.padding_side = longest, padding
+    with_padding(module.model, module.processor)
+    if module.do_lower_case:
+        backend = module.processor.backend_tokenizer
+        backend.normalizer = Normalizers([Lowercase(), *filter(None, [backend.normalizer])])
+
+
+def as_module(source: ModelSource, network: Any, output: str) -> Any:
+    """A network as a module of sentence-transformers that gives one of its outputs per token."""
+    from sentence_transformers.base.modules import Transformer
+
+    named: Any = {}
+    if source.tokenizer is not None:
+        named = {"tokenizer_name_or_path": str(source.local_tokenizer())}
+    code = source.code_options()
+    module = Transformer(
+        str((source.adapted or source).local()),
+        modality_config={"text": {"method": "forward", "method_output_name": output}},
+        module_output_name="token_embeddings",
+        model_kwargs=code,
+        processor_kwargs=code,
+        config_kwargs=code,
+        **named,
+    )
+    module.model, module.processor = network, load_tokenizer(source)
+    return module
+
+
+def tower(model: "torch.nn.Module", side: Side) -> list[Any]:
+    """The modules that a side's texts pass through."""
+    first, *others = model.children()
+    return [*getattr(first, "sub_modules", {side: [first]})[side], *others]
