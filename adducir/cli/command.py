@@ -373,23 +373,21 @@ def _claim(settings: Recipe, force: bool, claims: ExitStack) -> list[Path]:
     read, written, outputs = list[Path](), dict[Path, Option](), list[Path]()
     for key, option in options_of(type(settings)).items():
         value = getattr(settings, key)
-        for source in value if isinstance(value, list | tuple) else [value]:
-            if not option.writes and (isinstance(source, Path) or (option.reads and source)):
-                read.append(Path(source))
-        if option.writes is None or value is None:
-            continue
-        if is_standard_output(value):
+        if option.writes is None:
+            sources = value if isinstance(value, list | tuple) else [value]
+            read += [Path(s) for s in sources if isinstance(s, Path) or (option.reads and s)]
+        elif value is not None and is_standard_output(value):
             if option.writes.what == "folder":
                 raise UsageError(f"{option} is a folder here, so it cannot be standard output.")
             if option.writes.what != "table":
                 claims.enter_context(leaving_stdout_to_data())
-            continue
-        place = Path(os.path.realpath(value))
-        if not place.name:
-            raise UsageError(f"{option} is the root of the file system; name a folder in it.")
-        first = written.setdefault(place, option)
-        if first is not option:
-            raise UsageError(f"{first} and {option} are the same file.", hint="Name two files.")
+        elif value is not None:
+            place = Path(os.path.realpath(value))
+            if not place.name:
+                raise UsageError(f"{option} is the root of the file system; name a folder in it.")
+            first = written.setdefault(place, option)
+            if first is not option:
+                raise UsageError(f"{first} and {option} are the same file.", hint="Name two files.")
     for option in written.values():
         writes, path = cast("Writes", option.writes), getattr(settings, option.name)
         for part in writes.paths(path, settings) if writes.paths else [path]:

@@ -70,9 +70,7 @@ def replacing_anything(anything: bool = True) -> AbstractContextManager[bool]:
 def refuse_other(path: Path, message: str) -> None:
     """Raise ArtifactError unless overwriting is allowed; ``message`` says what is there."""
     if not _anything.get():
-        force = worded("force", "true")
-        otherwise = f"overwrite it with {force}" if force else "move it away"
-        hint = f"Choose another path, or {otherwise}."
+        hint = f"Choose another path, or overwrite it: {worded('force', 'true')}."
         raise ArtifactError(f"{message}; it is not overwritten.", path=path, hint=hint)
 
 

@@ -104,7 +104,7 @@ _IN_PYTHON = {"query_field": "field", "qrels_columns": "columns"}
 """Arguments that are not called as their options are."""
 _ONLY_IN_PYTHON = {
     "allow_code": "`allow_code=True` or `with adducir.core.planning.allowing_code():`",
-    "force": "",  # Python's users move away what is in their way
+    "force": "`with adducir.core.artifacts.replacing_anything():`",
 }
 OF_A_CALL = frozenset({"allow_code", "force", "offline", "ray", "rebuild", "slurm", "workers"})
 """What a file cannot state: it is set where the work is called for, in the shell or in Python."""

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from adducir.core.errors import ArtifactError, InputError, reading_error
+from adducir.core.errors import ArtifactError, InputError, explaining_reads
 from adducir.core.texts import refuse_unless
 from adducir.corpora.documents import Document
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
@@ -86,10 +86,8 @@ class DocumentStore:
             raise damaged(folder / OFFSETS)
         self._docnos = mapped(folder / DOCNOS)
         # Pages of a mapped file would count as the process's memory.
-        try:
+        with explaining_reads(self._texts):
             self._file = os.open(self._texts, os.O_RDONLY)
-        except OSError as error:
-            raise reading_error(error, self._texts) from error
         weakref.finalize(self, os.close, self._file)
 
     def __reduce__(self) -> tuple[Any, ...]:

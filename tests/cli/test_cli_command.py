@@ -10,9 +10,16 @@ from every_command import COMMANDS, load_command
 
 from adducir.cli import common
 from adducir.cli.app import main
-from adducir.cli.command import Writes, build_command, option, options_of, rare_fields
+from adducir.cli.command import Writes, build_command, option, options_of, rare_fields, wording_of
 from adducir.cli.common import Workers
-from adducir.core.errors import ArtifactError, InputError, UsageError
+from adducir.core.errors import (
+    ArtifactError,
+    InputError,
+    UsageError,
+    in_files,
+    speaking,
+    worded,
+)
 from adducir.core.recipe import Recipe, needs, without
 from adducir.runs.fusion import FUSION
 
@@ -141,6 +148,20 @@ def test_what_stands_at_an_output_is_replaced_by_force_only():
     Path("empty.txt").touch()
     assert run(toy, "in.txt", "-o", "empty.txt")
     assert run(toy, "in.txt", "-o", "-").output == Path("-")
+
+
+def test_settings_are_worded_as_each_door_writes_them():
+    """What a file cannot state is worded as whoever called for it writes it."""
+    assert worded("allow_code", "true").startswith("`allow_code=True`")
+    assert worded("columns", "qid,docno") == "`columns=['qid', 'docno']`"
+    with speaking(in_files):
+        assert worded("columns", "qid,docno") == "`columns: qid,docno`"
+        assert "replacing_anything" in worded("force", "true")
+    with speaking(wording_of(Toy)), speaking(in_files):
+        assert (worded("force", "true"), worded("workers")) == ("--force", "--workers")
+        assert worded("depth", "5") == "`depth: 5`"
+    with speaking(wording_of(Toy)):
+        assert (worded("size", "5"), worded("quick", "true")) == ("--set size=5", "--quick")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
