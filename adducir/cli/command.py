@@ -60,8 +60,8 @@ if TYPE_CHECKING:
 
 _PLACEHOLDERS = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE", bool: ""}
 _METAVARS = {"index": "FOLDER", "model": "MODEL", "llm": "FILE"}
-_SHORT = {"baseline": "-b", "index": "-i", "llm": "-l", "measures": "-m", "output": "-o"}
-_SHORT |= {"topics": "-t"}
+_SHORT = frozenset({"baseline", "index", "llm", "measures", "output", "topics"})
+"""Options that are called by their first letters as well."""
 _ATTEMPTS = 5
 _NO_RUN = re.compile(
     r"\.(bz2|csv|docx?|html|jsonl?|md|od[st]|parquet|pdf|png|svg|tex|tsv|xlsx?|xml|xz|ya?ml|zip|zst)",
@@ -127,8 +127,8 @@ class Option:
         self.is_set = "--set" in self.flags
         if "--" not in " ".join(self.flags):
             self.flags.insert(0, f"--{name.replace('_', '-')}")
-        if name in _SHORT and _SHORT[name] not in self.flags:
-            self.flags.append(_SHORT[name])
+        if name in _SHORT and f"-{name[0]}" not in self.flags:
+            self.flags.append(f"-{name[0]}")
         # Its values: a type or choices; one, several, or a fixed number.
         marks, kind = list(field.metadata), field.annotation
         if NoneType in get_args(kind):

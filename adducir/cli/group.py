@@ -53,6 +53,7 @@ _PANELS = {
 _MODULES = {
     "demo": "new",
     "encode": "models",
+    "kinds": "doctor",
     "submit": "share",
     "train": "models",
     "verify": "share",
