@@ -298,11 +298,11 @@ class Index(ABC):
         threads: int | None,
     ) -> list[Any]:
         """Each query as index terms with weights or counts."""
-        from adducir.corpora.topics import WeightedWords
-
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
+        if not all(isinstance(query, str) for query in queries):
+            from adducir.corpora.topics import WeightedWords  # texts alone do not need it
         refuse_half_characters((word for query in queries for word in words_of(query)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
