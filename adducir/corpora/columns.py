@@ -1,27 +1,26 @@
-"""Column files (runs and qrels): read in bulk, with the line of each error.
+"""Rows of a topic, a document and a number: their layouts, one check, and files of columns.
 
 White space (C's ``isspace`` in any locale) separates columns. ``#`` and quotation marks have no
 special meaning: docnos contain both. Blank lines are ignored. The columns are a layout's: TREC's,
 or those that the user names.
 """
 
-import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.frames import Integers, repeated_rows
+from adducir.corpora.frames import GRADE, SCORE, Integers, repeated_rows
 
 MOST_FAULTS = 20
 _BLOCK = 1 << 19  # bytes per block, so that intermediate arrays stay in cache
 _LIMIT = 2**53  # from here on a float64 no longer holds every integer
 _A = {"run": "a run", "qrels": "qrels"}
-_NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]+)?")
 
 
 class ColumnLayout(NamedTuple):
@@ -31,16 +30,33 @@ class ColumnLayout(NamedTuple):
     columns: tuple[str, ...]
     number: str
     meant: str
+    names: tuple[str, ...]
+    """What the numeric column is called in tables."""
+    setting: str
+    """The setting that names the columns."""
 
 
 RUN = ColumnLayout(
-    "run", ("qid", "Q0", "docno", "rank", "score", "tag"), "score", "a finite number"
+    "run",
+    ("qid", "Q0", "docno", "rank", "score", "tag"),
+    *("score", "a finite number", SCORE, "columns"),
 )
-QRELS = ColumnLayout("qrels", ("qid", "iteration", "docno", "grade"), "grade", "an integer")
+QRELS = ColumnLayout(
+    "qrels",
+    ("qid", "iteration", "docno", "grade"),
+    *("grade", "an integer", GRADE, "qrels_columns"),
+)
 _RUN_NAMES = ("qid", "docno", "score", "rank", "tag")
 SUBTOPIC = "iteration"
 """The column of qrels in which diversity tracks name a subtopic."""
+SUBTOPICS = ("subtopic", "subtopic_id", SUBTOPIC)
+"""What it is called in tables."""
 _QRELS_NAMES = ("qid", "docno", "grade", SUBTOPIC)
+
+
+def by_rank(layout: ColumnLayout) -> ColumnLayout:
+    """The layout of a run that has ranks instead of scores."""
+    return layout._replace(number="rank", names=("rank",))
 
 
 def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
@@ -49,15 +65,16 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
     """
     names_known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
-    names = [SUBTOPIC if name in ("subtopic", "subtopic_id") else name for name in names]
-    number = "rank" if base.kind == "run" and "score" not in names else base.number
-    wrong = [name for name in {"qid", "docno", number} if list(names).count(name) != 1]
+    names = [SUBTOPIC if name in SUBTOPICS else name for name in names]
+    if base.kind == "run" and "score" not in names:
+        base = by_rank(base)
+    wrong = [name for name in {"qid", "docno", base.number} if list(names).count(name) != 1]
     if wrong:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
         message = f"the columns {', '.join(names)} do not name {need}, once each."
         raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
     columns = [name if name in names_known else f"-{at}" for at, name in enumerate(names)]
-    return base._replace(columns=tuple(columns), number=number)
+    return base._replace(columns=tuple(columns))
 
 
 class Fault(NamedTuple):
@@ -72,7 +89,7 @@ class Fault(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """A file's valid lines, their numbers (None: 1, 2, ...), and the first faults of the others."""
+    """Valid rows, their lines (None: 1, 2, ...; 0: unknown), and the first faults of the others."""
 
     frame: pl.DataFrame
     lines: Integers | None = None
@@ -81,6 +98,87 @@ class Columns(NamedTuple):
 
     def line(self, row: int) -> int:
         return row + 1 if self.lines is None else int(self.lines[row])
+
+
+def checked(
+    frame: pl.DataFrame,
+    layout: ColumnLayout,
+    lines: Sequence[int] | None = None,
+    *,
+    repeats: bool = False,
+    faults: Sequence[Fault] = (),
+) -> Columns:
+    """The rows whose numbers fit, as Float64, and whose pairs are new, unless they may repeat.
+
+    Args:
+        frame: Columns qid, docno and the layout's number, as text or numbers.
+        layout: What the rows are of.
+        lines: Their lines in a file, which faults name.
+        repeats: Whether a document may occur again in a topic.
+        faults: Those of lines that are not among the rows.
+    """
+    number = frame[layout.number].cast(pl.Float64, strict=False)
+    fits = number.is_finite() & frame["qid"].is_not_null() & frame["docno"].is_not_null()
+    if layout.kind == "qrels":
+        fits &= (number.abs() < _LIMIT) & (number == number.floor())
+    elif layout.number == "rank":
+        fits &= number >= 0
+    is_right: Any = fits.fill_null(value=False).to_numpy().copy()
+    every = Columns(frame, None if lines is None else np.array(lines, dtype=np.int64))
+    faults = [*faults]
+    for row in np.flatnonzero(~is_right).tolist():
+        message = _misfit(frame.row(row, named=True), number[row], layout)
+        faults.append(Fault(every.line(row), layout.number, message))
+    if not repeats and len(repeated_rows(frame.filter(is_right) if faults else frame)):
+        first = dict[tuple[str, str], int]()
+        for row, (qid, docno) in enumerate(frame.select("qid", "docno").iter_rows()):
+            if is_right[row] and first.setdefault((qid, docno), row) != row:
+                is_right[row] = False
+                message = f"document {docno} of topic {qid} is repeated"
+                if lines is not None:
+                    message += f"; it is also on line {every.line(first[qid, docno])}"
+                faults.append(Fault(every.line(row), "duplicate", f"{message}."))
+    if lines is not None and frame.is_empty() and not faults:
+        faults = [Fault(0, "empty", f"the {layout.kind} file is empty.")]
+    frame, of_row = frame.with_columns(number), every.lines
+    if not is_right.all():
+        frame, of_row = frame.filter(is_right), None if of_row is None else of_row[is_right]
+    faults.sort(key=lambda fault: fault.line)
+    return Columns(frame, of_row, faults[:MOST_FAULTS], len(faults))
+
+
+def _misfit(row: Mapping[str, Any], number: float | None, layout: ColumnLayout) -> str:
+    """What is wrong with a row's number, or else with its ids."""
+    if row["qid"] is None or row["docno"] is None:
+        return "a qid or docno is missing, or is neither text nor an integer."
+    problem = f"is not {'a rank' if layout.number == 'rank' else layout.meant}"
+    if layout.kind == "qrels" and number is not None and number.is_integer():
+        problem = f"is too large: more than {_LIMIT - 1:,}"
+    which = f"of document {row['docno']} for topic {row['qid']}"
+    return f"the {layout.number} {row[layout.number]!r} {which} {problem}."
+
+
+def checked_rows(
+    rows: Iterable[tuple[int, Sequence[str]]],
+    layout: ColumnLayout,
+    fields: Sequence[str],
+    *,
+    repeats: bool = False,
+) -> Columns:
+    """The columns of a file's lines; those with other numbers of columns are faults."""
+    right, lines, faults = list[Sequence[str]](), list[int](), list[Fault]()
+    for line, cells in rows:
+        if len(cells) == len(layout.columns):
+            right.append(cells)
+            lines.append(line)
+            continue
+        message, code = _of_other_width(cells, layout, is_first=not right)
+        faults.append(Fault(line, code, message))
+        if code in ("run", "qrels"):  # it is another kind of file
+            break
+    schema = dict.fromkeys(layout.columns, pl.String)
+    frame = pl.DataFrame(right, schema=schema, orient="row").select(fields)
+    return checked(frame, layout, lines, repeats=repeats, faults=faults)
 
 
 def read_columns(
@@ -98,9 +196,13 @@ def read_columns(
         data = b"\n".join(b" ".join(line.split()) for line in data.split(b"\n"))
         lines = regular_lines(data, width)
     frame = None if lines is None else _parsed(data, layout, fields)
-    if frame is None or frame.height != lines or (not repeats and len(repeated_rows(frame))):
-        return _line_by_line(data, layout, fields, repeats)
-    return Columns(frame)
+    if frame is not None and frame.height == lines:
+        columns = checked(frame, layout, repeats=repeats)
+        if not columns.faults:
+            return columns
+    texts = enumerate(data.decode().split("\n"), 1)
+    rows = ((line, text.split(" ")) for line, text in texts if text)
+    return checked_rows(rows, layout, fields, repeats=repeats)
 
 
 def tabbed(data: bytes) -> bytes:
@@ -111,22 +213,6 @@ def tabbed(data: bytes) -> bytes:
         if is_separated and b'"' not in data:
             return data.replace(separator, b"\t")
     return data
-
-
-def regular_columns(data: bytes, layout: ColumnLayout) -> bytes:
-    """A file of columns that the user names: commas as blanks, and without its header."""
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)
-    width = len(layout.columns)
-    separators = (b"\t", b",", b";", None)
-    separator = next(
-        (separator for separator in separators if len(lines[0].split(separator)) == width), None
-    )
-    cells = [cell.strip(b' "\r').decode(errors="replace") for cell in lines[0].split(separator)]
-    place = layout.columns.index(layout.number)
-    if len(cells) == width and not _NUMBER.fullmatch(cells[place]):
-        lines[0] = b""  # a header; the line stays, so that the others keep their numbers
-    data = b"\n".join(lines)
-    return data.replace(separator, b"\t") if separator in (b",", b";") else data
 
 
 def regular_lines(data: bytes, width: int) -> int | None:
@@ -151,7 +237,7 @@ def regular_lines(data: bytes, width: int) -> int | None:
 
 
 def _parsed(data: bytes, layout: ColumnLayout, fields: Sequence[str]) -> pl.DataFrame | None:
-    """The columns of a regular file; None if a line has other columns or lacks the number."""
+    """The columns of a regular file; None if a line has other columns or its number is text."""
     schema = dict.fromkeys(layout.columns, pl.String) | {layout.number: pl.Float64}
     columns = list(map(layout.columns.index, fields))
     try:
@@ -160,71 +246,16 @@ def _parsed(data: bytes, layout: ColumnLayout, fields: Sequence[str]) -> pl.Data
         )
     except pl.exceptions.PolarsError:
         return None
-    # The average is right and every line has a last column, so every line has that many blanks.
-    if sum(frame.null_count().row(0)):
-        return None
-    number = frame[layout.number].to_numpy()
-    is_right = np.isfinite(number)
-    if layout.kind == "qrels":
-        is_right &= (np.abs(number) < _LIMIT) & (number == np.trunc(number))
-    return frame if is_right.all() else None
+    # The average is right: if every line has a last column, every line has that many blanks.
+    return None if sum(frame.null_count().row(0)) else frame
 
 
-def _line_by_line(
-    data: bytes, layout: ColumnLayout, fields: Sequence[str], repeats: bool
-) -> Columns:
-    rows, lines, faults = list[list[str]](), list[int](), list[Fault]()
-    seen = dict[tuple[str, str], int]()
-    for line, text in enumerate(data.split(b"\n"), 1):
-        cells = [cell.decode() for cell in text.split()]
-        if not cells:
-            continue
-        fault = _fault(line, cells, layout, seen)
-        if fault is not None and fault.code == "duplicate" and repeats:
-            fault = None
-        if fault is None:
-            row = dict(zip(layout.columns, cells, strict=True))
-            rows.append([row[name] for name in fields])
-            lines.append(line)
-            continue
-        faults.append(fault)
-        if fault.code in ("run", "qrels"):  # it is another kind of file
-            break
-    if not rows and not faults:
-        faults = [Fault(0, "empty", f"the {layout.kind} file is empty.")]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys(fields, pl.String), orient="row")
-    frame = frame.cast({layout.number: pl.Float64})
-    return Columns(frame, np.array(lines, dtype=np.int64), faults[:MOST_FAULTS], len(faults))
-
-
-def _fault(
-    line: int, cells: list[str], layout: ColumnLayout, seen: dict[tuple[str, str], int]
-) -> Fault | None:
-    """What is wrong with a line; ``seen`` maps documents so far to their lines."""
-    if len(cells) != len(layout.columns):
-        message, code = _of_other_width(cells, layout, is_first=not seen)
-        return Fault(line, code, message)
-    row = dict(zip(layout.columns, cells, strict=True))
-    text = row[layout.number]
-    value = float(text) if _NUMBER.fullmatch(text) else math.inf
-    if not math.isfinite(value) or (
-        layout.kind == "qrels" and not (value.is_integer() and abs(value) < _LIMIT)
-    ):
-        is_large = math.isfinite(value) and value.is_integer()  # as a float64
-        wrong = f"is too large: more than {_LIMIT - 1:,}" if is_large else f"is not {layout.meant}"
-        message = f"the {layout.number} {text!r} {wrong}."
-        return Fault(line, layout.number, message)
-    pair = row["qid"], row["docno"]
-    if seen.setdefault(pair, line) != line:
-        message = "document {1} of topic {0} is repeated; it is also on line {2}."
-        return Fault(line, "duplicate", message.format(*pair, seen[pair]))
-    return None
-
-
-def _of_other_width(cells: list[str], layout: ColumnLayout, *, is_first: bool) -> tuple[str, str]:
+def _of_other_width(
+    cells: Sequence[str], layout: ColumnLayout, *, is_first: bool
+) -> tuple[str, str]:
     """What a line of another number of columns is, and the fault's code."""
     message = f"this line has {len(cells)}, not {_shown(layout)}."
-    is_number = [_NUMBER.fullmatch(cell) is not None for cell in cells]
+    is_number = [NUMBER.fullmatch(cell) is not None for cell in cells]
     if layout is RUN and len(cells) > len(RUN.columns) and is_number[4]:
         message = f"{message[:-1]}: {cells[6]!r} follows the tag, which must not contain blanks."
     if not is_first:

@@ -9,7 +9,7 @@ the second column as a subtopic.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -18,32 +18,39 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from adducir.core.errors import InputError, Keyed, UsageError, gathering, worded
-from adducir.core.files import suffix_of
 from adducir.core.fingerprint import digest_of
-from adducir.core.json_lines import json_unique, json_value, read_objects
+from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.core.texts import counted, refuse_text, refuse_unless, refused
 from adducir.corpora.columns import (
     QRELS,
     SUBTOPIC,
+    SUBTOPICS,
     Columns,
-    named_layout,
+    checked,
     read_columns,
-    regular_columns,
     tabbed,
 )
 from adducir.corpora.frames import (
-    DOCNO,
     GRADE,
-    QID,
     FramedByTopic,
     columns_of,
     ids_of,
     repeated_rows,
     rows_of,
 )
+from adducir.corpora.pairs import (
+    checked_records,
+    data_of,
+    first_cells,
+    first_object,
+    is_json,
+    nested_records,
+    refuse_headless,
+    stated_columns,
+)
 from adducir.corpora.sources import BUNDLED, resolve
-from adducir.corpora.tables import PARQUET, Quotes, checked, json_table, read_table
+from adducir.corpora.tables import Quotes
 
 if TYPE_CHECKING:
     from adducir.corpora.frames import Nested, Tabular
@@ -94,7 +101,7 @@ class Qrels(FramedByTopic):
         the largest.
         """
         columns = getattr(data, "columns", ())
-        names = [name for name in ("subtopic", "subtopic_id") if name in columns]
+        names = [name for name in SUBTOPICS if name in columns]
         if isinstance(data, Mapping) or not names:
             return cls(_judgements(data), source)
         rows = _judgements(data, repeats=True)
@@ -142,16 +149,10 @@ def _of_subtopics(frame: pl.DataFrame, kept: str, source: str) -> Qrels:
 
 def _judgements(data: Any, *, repeats: bool = False) -> pl.DataFrame:
     """Checked rows (qid, docno, grade) of a frame or a dict."""
-    rows = rows_of(data, GRADE, "qrels")
-    grades = rows["grade"].cast(pl.Float64, strict=False)
-    is_whole = grades.is_finite() & (grades == grades.floor()) & (grades.abs() < 2**53)
-    wrong = rows.filter(~is_whole.fill_null(value=False))
-    for qid, docno, grade in wrong.head(1).rows():
-        raise UsageError(f"the grade of {docno} for topic {qid} is {grade}, not an integer.")
-    for row in [] if repeats else repeated_rows(rows)[:1]:
-        qid, docno, _ = rows.row(int(row))
-        raise UsageError(f"document {docno} is judged twice for topic {qid}.", hint=_KEEP)
-    return rows.with_columns(grade=grades.cast(pl.Int64))
+    columns = checked(rows_of(data, GRADE, "qrels"), QRELS, repeats=repeats)
+    for fault in columns.faults[:1]:
+        raise UsageError(fault.message, hint=_KEEP if fault.code == "duplicate" else None)
+    return columns.frame.cast({"grade": pl.Int64})
 
 
 Duplicates = Literal["refuse", "first", "max"]
@@ -250,63 +251,34 @@ def _read(
         return Columns(pl.DataFrame(rows, schema=schema, orient="row").select(fields))
     if place.is_dir():
         raise InputError("this is a folder, not a file of qrels.", path=place)
-    data, table = read_table(place, quotes)
-    if names:
-        layout = named_layout(QRELS, names)
-        if table is None or suffix_of(place) != PARQUET:
-            columns = read_columns(regular_columns(data, layout), layout, fields, repeats=repeats)
-            return _without_faults(columns, place)
-        if len(table.columns) != len(names):
-            reason = (
-                f"{worded('qrels_columns')} names {len(names)} columns of {len(table.columns)}."
-            )
-            raise InputError(reason, path=place)
-        table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
-    judged: Any = table
-    if table is None and data[:64].lstrip()[:1] in (b"{", b"["):
-        judged = _from_json(place, data)
-    if "annotation" in getattr(judged, "columns", ()):
-        progress().note_once(f"{place}: LARA's judgements, whose annotation is the grade")
-    if judged is not None:
+    data = data_of(place)
+    options: Any = {"repeats": repeats, "subtopics": subtopics}
+    if is_json(data):
+        columns = checked_records(_from_json(place, data), place, QRELS, **options)
+    else:
+        stated = stated_columns(place, data, QRELS, names=names, quotes=quotes, **options)
+        columns = _without_header(place, data, fields, repeats) if stated is None else stated
+    for fault in columns.faults[:1]:
+        hint: str | None = {"five": _FIVE, "duplicate": _KEEP}.get(fault.code)
+        hint = "Did you mean bundled:qrels?" if place in BUNDLED.values() else hint
+        raise InputError(fault.message, path=place, line=fault.line or None, hint=hint)
+    frame = columns.frame
+    return columns._replace(frame=frame.select(name for name in fields if name in frame.columns))
 
-        def check(rows: Any) -> pl.DataFrame:
-            frame = _judgements(rows, repeats=repeats)
-            if subtopics:
-                names = ("subtopic", "subtopic_id", SUBTOPIC)
-                frame = frame.with_columns(ids_of(columns_of(rows, "qrels", names)[0], SUBTOPIC))
-            return frame
 
-        try:
-            frame = check(judged) if table is None else checked(table, place, quotes, check)
-        except UsageError as error:
-            raise InputError(error.what, path=place, hint=error.hint) from error
-        return Columns(frame.cast({"grade": pl.Float64}))
-    data = tabbed(_without_comments(data, place))
-    first = next((line.split() for line in data[:10_000].split(b"\n") if line.strip()), [])
+def _without_header(path: Path, data: bytes, fields: Sequence[str], repeats: bool) -> Columns:
+    data = tabbed(_without_comments(data, path))
+    first = first_cells(data)
     if len(first) == 3 and re.fullmatch(rb"[+-]?[0-9]++(?:\.0*+)?", first[2]):
         message = "three columns without a header, read as qid,docno,grade"
-        progress().note_once(f"{place}: {message}")
-        columns = read_columns(data, _THREE, tuple(SCHEMA), repeats=repeats)
-    elif suffix_of(place) == ".csv" and len(first) != len(QRELS.columns):
-        shown = b",".join(first).decode(errors="replace")[:60]
-        reason = f"the first line must name columns such as qid, docno and grade, not {shown!r}."
-        hint = f"Name them: {worded('qrels_columns', 'qid,docno,grade')}."
-        raise InputError(reason, path=place, line=1, hint=hint)
-    else:
-        columns = read_columns(data, QRELS, fields, repeats=repeats)
-    return _without_faults(columns, place)
+        progress().note_once(f"{path}: {message}")
+        return read_columns(data, _THREE, tuple(SCHEMA), repeats=repeats)
+    refuse_headless(path, data, QRELS)
+    return read_columns(data, QRELS, fields, repeats=repeats)
 
 
 def _subtopic(qrel: Any) -> str:
     return str(getattr(qrel, "subtopic_id", None) or getattr(qrel, "iteration", None) or "0")
-
-
-def _without_faults(columns: Columns, path: Path) -> Columns:
-    for fault in columns.faults[:1]:
-        hint: str | None = {"five": _FIVE, "duplicate": _KEEP}.get(fault.code)
-        hint = "Did you mean bundled:qrels?" if path in BUNDLED.values() else hint
-        raise InputError(fault.message, path=path, line=fault.line or None, hint=hint)
-    return columns
 
 
 def _without_comments(data: bytes, path: Path) -> bytes:
@@ -324,15 +296,15 @@ def _without_comments(data: bytes, path: Path) -> bytes:
     return b"\n".join(b"" if line.startswith(b"#") else line for line in lines)
 
 
-def _from_json(path: Path, data: bytes) -> Any:
-    """Judgements by topic and document, or a frame of those that objects hold one by one."""
+def _from_json(path: Path, data: bytes) -> Iterator[tuple[int, Any]]:
+    """The records of objects that hold judgements one by one, or of ``{qid: {docno: grade}}``."""
     try:
-        first = next(read_objects(path), (1, {}))[1]
-        if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
-            return json_table(path, GRADE)
+        first, is_pair = first_object(path)
         is_umbrela = {"passage", "judgment", "result_status"} <= first.keys()
-        if not is_umbrela:
-            json_value(data.decode(), path)
+        if is_pair or is_umbrela:
+            records = read_objects(path)
+        else:
+            records = nested_records(json_unique(data.decode(), path), "grade", path)
     except InputError as error:  # usually documents
         message = "these are not qrels: use TREC's columns, {qid: {docno: grade}}, or JSON lines"
         message += f" of qid, docno and grade ({error.what.rstrip('.')})."
@@ -341,4 +313,4 @@ def _from_json(path: Path, data: bytes) -> Any:
         hint = "Give the qrels that `umbrela evaluate` wrote (modified_qrels/...txt)."
         message = "umbrela's judgements name neither topic nor document."
         raise InputError(message, path=path, line=1, hint=hint)
-    return json_unique(data.decode(), path)
+    return records

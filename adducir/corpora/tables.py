@@ -5,30 +5,24 @@ what quotes are in tab-separated files of all kinds (:func:`has_csv_quotes`).
 """
 
 import csv
-import io
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
-from adducir.core.errors import AdducirError, InputError, worded
-from adducir.core.files import blocks, read_bytes, read_lines, suffix_of
-from adducir.core.json_lines import read_objects
+from adducir.core.errors import InputError, worded
+from adducir.core.files import read_lines, suffix_of
 from adducir.core.progress import progress
-from adducir.core.texts import counted, repeated
-from adducir.corpora.frames import DOCNO, QID
+from adducir.core.texts import counted
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
 PARQUET = ".parquet"
 TABLES = (".csv", PARQUET)
 _ROWS = 10_000
-_KINDS: tuple[tuple[type, ...], ...] = ((str, int), (str, int), (int, float))
 _CELL = r'(?:"(?:[^"]|"")*+"|[^"\t]*+)'
 _QUOTED_CELL = re.compile(rf"(?:^|\t)({_CELL})")
 _QUOTED_ROW = re.compile(rf"{_CELL}(?:\t{_CELL})*+")
@@ -173,101 +167,6 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             yield from enumerate(rows, start + 1)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
-
-
-def read_table(path: Path, quotes: Quotes | None = None) -> tuple[bytes, pl.DataFrame | None]:
-    """A file's bytes, and its rows if it is a table with a header; errors are InputErrors."""
-    if suffix_of(path) == PARQUET:
-        data = b"".join(blocks(path, whole=True))
-        try:
-            return data, pl.read_parquet(io.BytesIO(data)).rename(str.lower)
-        except pl.exceptions.PolarsError as error:
-            raise InputError(f"this Parquet file cannot be read: {error}.", path=path) from error
-    data = read_bytes(path)
-    first = data[:10_000].lstrip().partition(b"\n")[0].decode(errors="replace")
-    if first.startswith(("{", "[")):
-        return data, None
-    separator = delimiter_of(first)
-    names = [name.strip(' "\r').lower() for name in first.split(separator)]
-    if len(names) < 2 or {*names}.isdisjoint(QID):
-        return data, None
-    header = _header(first, separator, path)
-    if twice := repeated(name.strip().lower() for name in header if name.strip()):
-        raise InputError(f"the column {twice[0]!r} is repeated.", path=path, line=1)
-    quote = '"' if has_csv_quotes(path, separator, quotes, data) else None
-    try:
-        frame = pl.read_csv(data, separator=separator, infer_schema=False, quote_char=quote)
-    except pl.exceptions.PolarsError as error:
-        if path.is_file():
-            for _ in _csv_rows(path, quotes):
-                pass  # the first line that has too many cells is an error
-        message = " ".join(str(error).partition("\n\n")[0].split())  # without polars' advice
-        hint = f"If quotes are part of the text here, read them so: {worded('quotes', 'literal')}."
-        hint = hint if quote and b'"' in data else ""
-        raise InputError(f"this table cannot be read: {message}.", path=path, hint=hint) from error
-    frame = frame.select(name for name in frame.columns if name.strip())
-    frame = frame.rename(lambda name: name.strip().lower())
-    frame = frame.with_columns(pl.all().str.strip_chars())
-    filled = frame.filter(~pl.all_horizontal(pl.all().fill_null("") == ""))
-    if empty := len(frame) - len(filled):
-        progress().note_once(f"{path}: {counted(empty, 'empty row')} skipped")
-    return data, filled
-
-
-def checked(
-    table: pl.DataFrame,
-    path: Path,
-    quotes: Quotes | None,
-    check: Callable[[pl.DataFrame], pl.DataFrame],
-) -> pl.DataFrame:
-    """What a check makes of a file's table; its error names the line of the first row at fault."""
-
-    def fault(count: int) -> AdducirError | None:
-        try:
-            check(table.head(count))
-        except AdducirError as error:
-            return error
-        return None
-
-    try:
-        return check(table)
-    except AdducirError as error:
-        wrong, line, of_header = error, None, fault(0)
-        if suffix_of(path) != PARQUET and path.is_file():  # a stream cannot be read again
-            line = 1
-            if of_header is None or of_header.what != error.what:
-                counts = range(1, table.height + 1)
-                count = 1 + bisect_left(counts, True, key=lambda size: fault(size) is not None)
-                wrong = fault(count) or error
-                lines = read_lines(path)
-                delimiter = delimiter_of(next(text for _, text in lines if text.strip()))
-                rows = (
-                    begin
-                    for begin, cells in cells_of(lines, path, delimiter, quotes)
-                    if any(map(str.strip, cells))
-                )
-                line = next(islice(rows, count - 1, None), None)
-        raise InputError(wrong.what, path=path, line=line, hint=wrong.hint) from error
-
-
-def json_table(path: Path, numbers: Sequence[str]) -> pl.DataFrame:
-    """JSON objects that each hold a qid, a docno and one of these numbers, as a table."""
-    names = list[str]()
-    columns: tuple[list[Any], ...] = [], [], []
-    for line, record in read_objects(path):
-        if not names:
-            names = [next((n for n in some if n in record), "") for some in (QID, DOCNO, numbers)]
-            if not names[2]:
-                message = f"these objects ({', '.join(record)}) lack {' and '.join(numbers)}."
-                raise InputError(message, path=path, line=line)
-        for name, column, kinds in zip(names, columns, _KINDS, strict=True):
-            value = record.get(name)
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                kind = "a number" if kinds == _KINDS[2] else "an id"
-                raise InputError(f"the {name} {value!r} is not {kind}.", path=path, line=line)
-            column.append(str(value) if kinds == _KINDS[0] else value)
-    schema = {"qid": pl.String, "docno": pl.String, names[2]: pl.Float64}
-    return pl.DataFrame(dict(zip(schema, columns, strict=True)), schema=schema)
 
 
 def delimiter_of(line: str) -> str:

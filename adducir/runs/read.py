@@ -20,22 +20,27 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError, worded
-from adducir.core.files import suffix_of
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.corpora.columns import (
     QRELS,
     RUN,
-    ColumnLayout,
     Columns,
-    Fault,
-    named_layout,
     read_columns,
-    regular_columns,
     tabbed,
 )
-from adducir.corpora.frames import DOCNO, QID, SCORE, repeated_rows, rows_of, topic_numbers
-from adducir.corpora.tables import Quotes, checked, json_table, read_table
+from adducir.corpora.frames import topic_numbers
+from adducir.corpora.pairs import (
+    checked_records,
+    data_of,
+    first_cells,
+    first_object,
+    is_json,
+    nested_records,
+    refuse_headless,
+    stated_columns,
+)
+from adducir.corpora.tables import Quotes
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
@@ -96,61 +101,65 @@ def columns_of(
     repeats: bool = False,
 ) -> Columns:
     """A run's columns among qid, docno, rank, score and tag, and the faults of its lines."""
-    names, (data, table) = list(wanted), read_table(path, quotes)
-    tag = path.name.split(".")[0]
-    is_json = data[:64].lstrip()[:1] in (b"{", b"[")  # TREC runs never begin with these
-    if columns and (table is not None or not is_json):
-        read_ = _named(path, data, table, columns, repeats)
-    elif is_json and table is None:
-        frame, tag = _from_json(path, data)
-        read_ = Columns(
-            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
-        )
-    elif table is not None:
-        frame = checked(table, path, quotes, lambda rows: _scored(path, rows, repeats))
-        read_ = Columns(
-            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
-        )
+    names, tag, data = list(wanted), path.name.split(".")[0], data_of(path)
+    if is_json(data):
+        records, tag = _from_json(path, data, tag)
+        read = checked_records(records, path, RUN, repeats=repeats)
     else:
-        data = tabbed(data)
-        layout = _layout_of(path, data)
-        if layout is RUN:
-            return read_columns(data, RUN, names, repeats=repeats)
-        read = read_columns(data, layout, layout.columns, repeats=repeats)
-        read_ = _without_header(path, read, layout)
+        options: Any = {"names": columns, "quotes": quotes, "repeats": repeats}
+        stated = stated_columns(path, data, RUN, **options)
+        read = _without_header(path, tabbed(data), repeats) if stated is None else stated
+    frame = read.frame
+    if "score" not in frame.columns:  # ranks, as in MS MARCO's runs; PyTerrier counts from 0
+        first = 0 if frame["rank"].min() == 0 else 1
+        frame = frame.select("qid", "docno", score=1 / (pl.col("rank") + 1 - first))
     defaults = {"rank": pl.lit(None, dtype=pl.String), "tag": pl.lit(tag.replace(" ", "_"))}
-    more = {name: value for name, value in defaults.items() if name not in read_.frame.columns}
-    return read_._replace(frame=read_.frame.with_columns(**more).select(names))
+    more = {name: value for name, value in defaults.items() if name not in frame.columns}
+    return read._replace(frame=frame.with_columns(**more).select(names))
 
 
-def _layout_of(path: Path, data: bytes) -> ColumnLayout:
-    """The layout of a file without header, by its first line."""
-    first = next((line for line in data[:10_000].split(b"\n") if line.strip()), b"")
-    cells = first.split()
+def _without_header(path: Path, data: bytes, repeats: bool) -> Columns:
+    """TREC's columns; qid, docno and ranks or scores; or ColBERT's, as the first line shows."""
+    cells = first_cells(data)
     if len(cells) == 3 and _is_number(cells[2]):
-        return _THREE
+        return _of_three(path, data, repeats)
     if len(cells) == 4 and _is_number(cells[2]) and _is_number(cells[3]):
-        return _of_four(path, data)
-    if suffix_of(path) == ".csv" and len(cells) != len(RUN.columns):
-        shown = first.replace(b"\t", b",").decode(errors="replace")[:60]
-        message = f"the first line must name columns such as qid, docno and score, not {shown!r}."
-        hint = f"Name them: {worded('columns', 'qid,docno,score')}."
-        raise InputError(message, path=path, line=1, hint=hint)
-    return RUN
+        return _of_four(path, data, repeats)
+    refuse_headless(path, data, RUN)
+    return read_columns(data, RUN, ("qid", "docno", "rank", "score", "tag"), repeats=repeats)
 
 
-def _of_four(path: Path, data: bytes) -> ColumnLayout:
+def _of_three(path: Path, data: bytes, repeats: bool) -> Columns:
+    """The third column holds ranks if it is 1, 2, ... per topic, otherwise scores."""
+    read = read_columns(data, _THREE, _THREE.columns, repeats=repeats)
+    if read.faults:
+        return read
+    ranks, scores = "qid,docno,rank", "qid,docno,score"
+    if _is_ranked(read.frame, "score", 0) and read.frame["score"].max():
+        message = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
+        hint = f"Say which: {worded('columns', ranks)}, or {worded('columns', scores)}."
+        raise InputError(message, path=path, hint=hint)
+    is_ranked = _is_ranked(read.frame, "score")
+    meant, other = (ranks, scores) if is_ranked else (scores, ranks)
+    note = f"read as {meant} ({worded('columns', other)} reads them otherwise)"
+    progress().note_once(f"{path}: three columns without a header, {note}")
+    return read._replace(frame=read.frame.rename({"score": "rank"})) if is_ranked else read
+
+
+def _of_four(path: Path, data: bytes, repeats: bool) -> Columns:
     """ColBERT's qid, pid, rank, score; qrels, whose last two columns may be numbers as well."""
-    as_run = read_columns(data, _COLBERT, ("qid", "docno", "rank", "score"))
+    as_run = read_columns(data, _COLBERT, _COLBERT.columns, repeats=repeats)
+    if as_run.faults or not _is_ranked(as_run.frame, "rank"):
+        return read_columns(data, RUN, RUN.columns)  # which names qrels
     as_qrels = read_columns(data, QRELS, ("qid", "docno", "grade"))
-    is_run = not as_run.faults and _is_ranked(as_run.frame, "rank")
-    if is_run and not as_qrels.faults and as_run.frame["docno"].n_unique() == 1:
+    if not as_qrels.faults and as_run.frame["docno"].n_unique() == 1:
         message = (
             "these are ColBERT's qid, pid, rank and score, or qrels' qid, iteration, docno, grade."
         )
         hint = f"Say which: {worded('columns', 'qid,docno,rank,score')}; qrels are not a run."
         raise InputError(message, path=path, hint=hint)
-    return _COLBERT if is_run else RUN  # whose reader names qrels
+    progress().note_once(f"{path}: four columns without a header, read as qid,docno,rank,score")
+    return as_run
 
 
 def _is_number(cell: bytes) -> bool:
@@ -171,142 +180,49 @@ def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:
     return bool((numbers[order] == expected).all())
 
 
-def _without_header(path: Path, read: Columns, layout: ColumnLayout) -> Columns:
-    """Three columns: the third holds ranks if it is 1, 2, ... per topic, otherwise scores."""
-    if read.faults or read.frame.is_empty():
-        return read
-    if layout is _COLBERT:
-        _tell(path, "four columns without a header", "qid,docno,rank,score")
-        return read
-    frame, kind = read.frame, "three columns without a header"
-    if _is_ranked(frame, "score"):
-        _tell(path, kind, "qid,docno,rank", "qid,docno,score")
-        return read._replace(frame=frame.with_columns(score=1 / pl.col("score")))
-    if _is_ranked(frame, "score", 0) and frame["score"].max():
-        message = "the third column holds 0, 1, 2, ... per topic: ranks from 0 on, or scores."
-        either = " or ".join(worded("columns", f"qid,docno,{name}") for name in ("rank", "score"))
-        raise InputError(message, path=path, hint=f"Say which: {either}.")
-    _tell(path, kind, "qid,docno,score", "qid,docno,rank")
-    return read
-
-
-def _tell(path: Path, kind: str, read: str, choice: str = "") -> None:
-    """Say how columns were understood, and the setting that says otherwise."""
-    hint = f" ({worded('columns', choice)} reads them otherwise)" if choice else ""
-    progress().note_once(f"{path}: {kind}, read as {read}{hint}")
-
-
-def _named(
-    path: Path, data: bytes, table: pl.DataFrame | None, columns: Sequence[str], repeats: bool
-) -> Columns:
-    """A file whose columns the user names; a header in the first line is skipped."""
-    layout = named_layout(RUN, columns)
-    if table is not None:
-        if len(table.columns) != len(columns):
-            message = f"it has {len(table.columns)} columns ({', '.join(table.columns)}),"
-            raise UsageError(f"{path}: {message} but {worded('columns')} names {len(columns)}.")
-        table = table.rename(dict(zip(table.columns, layout.columns, strict=True)))
-        frame = _scored(path, table, repeats)
-        return Columns(
-            frame, faults=[Fault(0, "empty", "the run file is empty.")] * frame.is_empty()
-        )
-    data = regular_columns(data, layout)
-    names = [name for name in layout.columns if not name.startswith("-")]
-    ranks = read_columns(data, layout, names, repeats=repeats)
-    if layout.number == "rank" and not ranks.faults:
-        frame = _scored(path, ranks.frame.select("qid", "docno", "rank"), repeats)
-        return ranks._replace(frame=frame)
-    return ranks
-
-
-def _scored(path: Path, table: pl.DataFrame, repeats: bool = False) -> pl.DataFrame:
-    """The rows of a table; ranks without scores, as in MS MARCO's runs, become 1 / rank."""
-    try:
-        ranks_alone = "score" not in table.columns and "rank" in table.columns
-        frame = rows_of(table, ("rank",) if ranks_alone else SCORE, "run")
-    except UsageError as error:
-        hint = f"Name the columns, in order: {worded('columns', 'qid,docno,score')}."
-        raise InputError(error.what, path=path, hint=hint) from error
-    frame = frame.with_columns(pl.last().cast(pl.Float64, strict=False))
-    numbers = frame.to_series(2)
-    first = 0 if ranks_alone and numbers.min() == 0 else 1  # PyTerrier counts from 0
-    wrong = (numbers.is_null() | ~numbers.is_finite() | (ranks_alone & (numbers < 0))).arg_true()
-    for row in wrong.head(1):
-        wanted = "a rank" if ranks_alone else "a finite number"
-        message = f"the {numbers.name} of row {row + 1} is not {wanted}."
-        raise InputError(message, path=path)
-    for row in [] if repeats else repeated_rows(frame)[:1]:
-        qid, docno, _ = frame.row(int(row))
-        raise InputError(f"document {docno} of topic {qid} is repeated.", path=path)
-    scores = 1 / (numbers + 1 - first) if ranks_alone else numbers
-    return frame.select("qid", "docno", score=scores)
-
-
 def run_of(columns: pl.DataFrame, path: Path, ties: str = "trec_eval") -> Run:
     tag = columns["tag"][0] if columns.height else path.name.split(".")[0]
     columns = columns.select(*SCHEMA)
     return Run(ordered(columns, ties=_TIES[ties]), tag, path)
 
 
-def _from_json(path: Path, data: bytes) -> tuple[pl.DataFrame, str]:
-    """The rows of a run in JSON, and its tag."""
+def _from_json(
+    path: Path, data: bytes, tag: str
+) -> tuple[Iterator[tuple[int, dict[str, Any]]], str]:
+    """The records of a run in JSON, and its tag."""
     from adducir.corpora.rank_llm import is_request
 
-    tag = path.name.split(".")[0]
-    first = next(read_objects(path), (1, {}))[1]
-    if not first.keys().isdisjoint(QID) and not first.keys().isdisjoint(DOCNO):
-        return _scored(path, json_table(path, ("score", "rank"))), tag
-    rankings: Iterable[tuple[int | None, Any, Iterable[tuple[Any, Any]]]]
+    first, is_pair = first_object(path)
+    if is_pair:
+        return read_objects(path), tag
     if not {"results", "candidates"}.isdisjoint(first) or is_request(first):
-        rankings = _per_query(path)
-    else:
-        ranked = json_unique(data.decode("utf-8-sig"), path)
-        if isinstance(ranked, dict) and isinstance(model := ranked.pop(_MODEL, None), dict):
-            tag = str(model.get("model_name") or tag)
-            for part in ("subset", "split"):
-                if not isinstance(ranked, dict) or len(ranked) != 1:
-                    raise _refused(path, f"these are not the predictions of one {part}")
-                (ranked,) = ranked.values()
-        if not isinstance(ranked, dict) or not all(isinstance(v, dict) for v in ranked.values()):
-            raise _refused(path, "the JSON is not a run of the form {query: {document: score}}")
-        rankings = [(None, qid, documents.items()) for qid, documents in ranked.items()]
-    rows: dict[tuple[str, str], float] = {}
-    for line, qid, documents in rankings:
-        for docno, score in documents:
-            is_number = isinstance(score, int | float) and not isinstance(score, bool)
-            if not is_number or not math.isfinite(score):
-                message = (
-                    f"the score of document {docno} for query {qid} is {score!r}, not a number."
-                )
-                raise InputError(message, path=path, line=line)
-            if (str(qid), str(docno)) in rows:
-                message = f"document {docno} of query {qid} is repeated."
-                raise InputError(message, path=path, line=line)
-            rows[str(qid), str(docno)] = float(score)
-    if not rows:
-        raise InputError(
-            "the run file is empty.", path=path, hint="A run needs at least one document."
-        )
-    frame = pl.DataFrame([(*pair, n) for pair, n in rows.items()], schema=SCHEMA, orient="row")
-    return frame, tag
+        return _per_query(path), tag
+    ranked = json_unique(data.decode("utf-8-sig"), path)
+    if isinstance(ranked, dict) and isinstance(model := ranked.pop(_MODEL, None), dict):
+        tag = str(model.get("model_name") or tag)
+        for part in ("subset", "split"):
+            if not isinstance(ranked, dict) or len(ranked) != 1:
+                raise _refused(path, f"these are not the predictions of one {part}")
+            (ranked,) = ranked.values()
+    return nested_records(ranked, "score", path), tag
 
 
-def _per_query(path: Path) -> Iterator[tuple[int, Any, list[tuple[Any, Any]]]]:
-    """The objects of sentence-transformers and rank_llm: a query with its ranked documents."""
+def _per_query(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The ranked documents of sentence-transformers and rank_llm, which list them by query."""
     from adducir.corpora.rank_llm import candidate_list, is_request
 
     for line, record in read_objects(path):
         if "candidates" in record or is_request(record):
             each = candidate_list(record, path, line)
-            rows = [(hit.docno, hit.score) for hit in each.candidates]
-            yield line, each.qid, _in_order(rows)
-            continue
-        try:
-            qid, listed = record["query_id"], record["results"]
-            ranked = [(hit["corpus_id"], hit["score"]) for hit in listed]
-        except (KeyError, TypeError):
-            raise _refused(path, "this is not a prediction", line) from None
-        yield line, qid, ranked
+            qid, hits = each.qid, _in_order([(hit.docno, hit.score) for hit in each.candidates])
+        else:
+            try:
+                qid, listed = record["query_id"], record["results"]
+                hits = [(hit["corpus_id"], hit["score"]) for hit in listed]
+            except (KeyError, TypeError):
+                raise _refused(path, "this is not a prediction", line) from None
+        for docno, score in hits:
+            yield line, {"qid": qid, "docno": docno, "score": score}
 
 
 def _in_order(rows: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

@@ -486,7 +486,7 @@ def test_qrels_of_others_are_the_same_judgements(write, content, name, options):
         ("1 0 clueweb09-en0003 3 1\n", "prels|subtopic"),
         ("1 0 a 1\n1 0 a 0\n", "duplicates="),
         ('{"query-id": "q", "corpus-id": "d"}\n', "score"),
-        ('{"query-id": "q", "corpus-id": "d", "score": "high"}\n', "not a number"),
+        ('{"query-id": "q", "corpus-id": "d", "score": "high"}\n', "not an integer"),
     ],
 )
 def test_other_qrels_are_named(write, content, reason):

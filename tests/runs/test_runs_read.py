@@ -263,5 +263,5 @@ RESULTS = '{"query_id": "q", "results": [%s]}\n'
 def test_json_that_is_not_a_ranking_is_refused(run_file, name, text, line) -> None:
     path = run_file(text, name)
     assert refusal(path).line == line
-    (finding,) = check([path])
+    finding = check([path])[0]
     assert (finding.severity, finding.line) == ("error", line or 0)
