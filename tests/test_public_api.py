@@ -204,7 +204,7 @@ def test_every_function_takes_files_frames_dicts_and_objects(
         (lambda: Run.of(pd.DataFrame({**ROWS, "qid": [1.0, 1.0, 2.0], "score": 1}), "t"), "1.0"),
         (lambda: Qrels.of({"1": {"a": 0.5}}), "0.5"),
         (lambda: Qrels.of({"1": {"a": None}}), "None"),
-        (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "twice"),
+        (lambda: Qrels.of(pd.DataFrame({**ROWS, "docno": "a", "grade": 1})), "repeated"),
         (lambda: Topics.of({"1": 5}), "must be text"),
         (lambda: Topics.of({"a b": "x"}), "white space"),
         (lambda: Topics.of(pl.Series(["x"])), "data frame"),

@@ -127,7 +127,8 @@ def checked(
     every = Columns(frame, None if lines is None else np.array(lines, dtype=np.int64))
     faults = [*faults]
     for row in np.flatnonzero(~is_right).tolist():
-        message = _misfit(frame.row(row, named=True), number[row], layout)
+        line = 0 if lines is None else every.line(row)
+        message = _misfit(frame.row(row, named=True), number[row], layout, line)
         faults.append(Fault(every.line(row), layout.number, message))
     if not repeats and len(repeated_rows(frame.filter(is_right) if faults else frame)):
         first = dict[tuple[str, str], int]()
@@ -147,15 +148,15 @@ def checked(
     return Columns(frame, of_row, faults[:MOST_FAULTS], len(faults))
 
 
-def _misfit(row: Mapping[str, Any], number: float | None, layout: ColumnLayout) -> str:
+def _misfit(row: Mapping[str, Any], number: float | None, layout: ColumnLayout, line: int) -> str:
     """What is wrong with a row's number, or else with its ids."""
     if row["qid"] is None or row["docno"] is None:
         return "a qid or docno is missing, or is neither text nor an integer."
     problem = f"is not {'a rank' if layout.number == 'rank' else layout.meant}"
     if layout.kind == "qrels" and number is not None and number.is_integer():
         problem = f"is too large: more than {_LIMIT - 1:,}"
-    which = f"of document {row['docno']} for topic {row['qid']}"
-    return f"the {layout.number} {row[layout.number]!r} {which} {problem}."
+    which = "" if line else f" of document {row['docno']} for topic {row['qid']}"
+    return f"the {layout.number} {row[layout.number]!r}{which} {problem}."
 
 
 def checked_rows(

@@ -15,6 +15,7 @@ from adducir.core.errors import InputError, worded
 from adducir.core.files import read_bytes, read_lines, suffix_of
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
+from adducir.core.texts import repeated
 from adducir.corpora.columns import (
     NUMBER,
     SUBTOPIC,
@@ -49,10 +50,13 @@ def first_object(path: Path) -> tuple[dict[str, Any], bool]:
     return first, not names.isdisjoint(QID) and not names.isdisjoint(DOCNO)
 
 
-def nested_records(document: Any, number: str, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def nested_records(
+    document: Any, number: str, path: Path, hint: str | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The records of ``{qid: {docno: number}}``, whose lines are not known."""
     if not isinstance(document, dict) or not all(isinstance(v, dict) for v in document.values()):
-        raise InputError(f"the JSON is not {{qid: {{docno: {number}}}}}.", path=path)
+        reason = f"the JSON is not of the form {{query: {{document: {number}}}}}."
+        raise InputError(reason, path=path, hint=hint)
     return (
         (0, {"qid": qid, "docno": docno, number: value})
         for qid, documents in document.items()
@@ -98,6 +102,8 @@ def checked_records(
     following = iter(records)
     first = list(islice(following, 1))
     here = {name.lower(): name for _, record in first for name in record}
+    for twice in repeated(name.lower() for _, record in first for name in record):
+        raise InputError(f"the column {twice!r} is repeated.", path=path, line=1)
     if layout.kind == "run" and "rank" in here and "score" not in here:
         layout = by_rank(layout)
     wanted = {"qid": QID, "docno": DOCNO, layout.number: layout.names}
@@ -105,7 +111,7 @@ def checked_records(
     for column, names in (wanted | ({SUBTOPIC: SUBTOPICS} if subtopics else {})).items():
         keys[column] = next((here[name] for name in names if name in here), "")
         if not keys[column] and first:
-            reason = f"a column {' or '.join(names)} is missing; here are {', '.join(here)}."
+            reason = f"the file needs a column {' or '.join(names)}; here are {', '.join(here)}."
             hint = f"Name the columns, in order: {worded(layout.setting, _usual(layout))}."
             raise InputError(reason, path=path, line=1, hint=hint)
     if keys[layout.number] == "annotation":

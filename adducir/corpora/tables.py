@@ -96,9 +96,7 @@ def cells_of(
         raise InputError(message, path=path, line=begin, hint=hint) from error
 
 
-def has_csv_quotes(
-    path: Path, delimiter: str, quotes: Quotes | None, data: bytes | None = None
-) -> bool:
+def has_csv_quotes(path: Path, delimiter: str, quotes: Quotes | None) -> bool:
     """Whether quotes enclose cells, as CSV's do, or are text, as the user or the file says.
 
     Commas come with CSV's quotes. Tabs may: the whole file tells. A writer of CSV encloses every
@@ -108,13 +106,8 @@ def has_csv_quotes(
     """
     if quotes is not None or delimiter != "\t":
         return quotes != "literal"
-    if data is None:
-        state = path.stat()
-        is_csv, begins = _quoting(path, (state.st_mtime_ns, state.st_size))
-    elif b'"' not in data:
-        return False
-    else:
-        is_csv, begins = _quoting_of(data.decode().replace("\r\n", "\n").split("\n"))
+    state = path.stat()
+    is_csv, begins = _quoting(path, (state.st_mtime_ns, state.st_size))
     if begins:
         how, choice = ("enclose cells", "literal") if is_csv else ("are read as text", "csv")
         otherwise = f"{worded('quotes', choice)} reads them otherwise"
@@ -124,14 +117,10 @@ def has_csv_quotes(
 
 @lru_cache(maxsize=64)
 def _quoting(path: Path, state: tuple[int, int]) -> tuple[bool, bool]:
-    return _quoting_of(text for _, text in read_lines(path))
-
-
-def _quoting_of(lines: Iterable[str]) -> tuple[bool, bool]:
     """Whether quotes in tab-separated lines are CSV's; whether a cell begins with one."""
     is_shown, begins, rows = False, False, 0
     enclosed: set[int] | None = None  # the columns whose every cell is enclosed
-    for number, line in enumerate(lines):
+    for number, (_, line) in enumerate(read_lines(path)):
         rows += bool(number and line.strip())
         if '"' not in line:
             if number and line.strip():

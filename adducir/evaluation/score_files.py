@@ -19,11 +19,11 @@ from ir_measures import Measure
 
 from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError, worded
-from adducir.core.files import read_lines, read_text
+from adducir.core.files import read_text
 from adducir.core.json_lines import json_document, json_unique
 from adducir.core.progress import progress
-from adducir.evaluation.four_columns import ORDERS, rows_of
 from adducir.evaluation.measures import NamedMeasure, parse_measure
+from adducir.evaluation.score_lines import ORDERS, PER_TOPIC, rows_of
 from adducir.evaluation.scores import SCHEMA, Scores
 
 QIDS = ("qid", "query_id", "query-id", "topic", "topic_id")
@@ -83,7 +83,7 @@ def read_scores(path: Path, system: str, *, by: ColumnsAre | None = None) -> Sco
         system: The system's name, if the file does not name one.
         by: What the columns beside a topic's id are; None: systems where the id has the name that
             leaderboards use (:data:`ITEMS`) and no column is a known measure, else measures. Or the
-            order of four columns (:data:`adducir.evaluation.four_columns.ORDERS`).
+            order of four columns (:data:`adducir.evaluation.score_lines.ORDERS`).
     """
     all_rows = pl.DataFrame(list(_values(path, by)), schema=_COLUMNS, orient="row")
     frame = all_rows.filter(~pl.col("qid").is_in(_MEANS))
@@ -189,14 +189,14 @@ def _values(path: Path, by: ColumnsAre | None) -> Iterable[Value]:
         return _from_json(path)
     if ending in (".csv", ".jsonl") or has_records or set(_IDS) & {*re.split(r"[\t,]", first)}:
         return _from_records(path, is_object, by)
-    if len(first.split("\t") if first.count("\t") == 3 else first.split()) == 4:
-        return _from_four_columns(path, by if by in ORDERS else None)
-    return _from_lines(path)
+    return _from_lines(path, first, by if by in ORDERS else None)
 
 
-def _from_four_columns(path: Path, order: str | None) -> Iterator[Value]:
-    known = rows_of(path, order, lambda name: is_known(measure_of(name)))
-    for line, system, qid, measure, text in known:
+def _from_lines(path: Path, first: str, order: str | None) -> Iterator[Value]:
+    width = 4 if len(first.split("\t") if first.count("\t") == 3 else first.split()) == 4 else 3
+    for line, system, qid, measure, text in rows_of(
+        path, width, order, lambda name: is_known(measure_of(name))
+    ):
         yield "", "", system, qid, measure, _number(text), line, None
 
 
@@ -267,44 +267,6 @@ def _from_mteb(folder: Path) -> Iterator[Value]:
         yield "", "", model, task, "score", mean, None, True
 
 
-def _from_lines(path: Path) -> Iterator[Value]:
-    """``qid measure value`` or ``measure qid value``."""
-    rows = list[tuple[int, bool, list[str]]]()
-    for line, text in read_lines(path):
-        cells = text.split("\t") if text.count("\t") == 2 else text.split()
-        is_padded = bool(cells) and cells[0] != cells[0].strip()  # by trec_eval: a measure
-        cells = [cell.strip() for cell in cells]
-        if not any(cells):
-            continue
-        if len(cells) != 3:
-            reason = f"the line has {len(cells)} columns, not topic, measure and value"
-            raise _refused(path, reason, line)
-        if cells[0] != "runid":
-            rows.append((line, is_padded, cells))
-    swapped = _is_measure_first(rows)
-    for line, _, cells in rows:
-        if _MEANS[0] in cells[:2]:
-            qid, measure = (cells[1], cells[0]) if cells[1] == _MEANS[0] else cells[:2]
-            yield "", "", "", qid, measure, None, line, None
-            continue
-        qid, measure = (cells[1], cells[0]) if swapped else cells[:2]
-        yield "", "", "", qid, measure, _number(cells[2]), line, None
-
-
-def _is_measure_first(rows: list[tuple[int, bool, list[str]]]) -> bool:
-    """By the first line; where no measure is known, by the topic ``all`` and numbers of topics."""
-    values = [row for row in rows if _MEANS[0] not in row[2][:2]]
-    for _, is_padded, cells in values[:1]:
-        is_first, is_second = (is_known(measure_of(cell)) for cell in cells[:2])
-        if is_first or is_second:
-            return is_first
-        if is_padded or any(cells[1] == _MEANS[0] for _, _, cells in rows):
-            return True
-        numbered = [all(cells[place].isdecimal() for _, _, cells in values) for place in (0, 1)]
-        return numbered[1] and not numbered[0] and all(c[0] != _MEANS[0] for _, _, c in rows)
-    return False
-
-
 def _from_json(path: Path) -> Iterator[Value]:
     """``{qid: {measure: value}}`` or ``{measure: {qid: value}}``: whichever keys are measures."""
     document = json_unique(read_text(path), path)
@@ -329,12 +291,4 @@ def _from_json(path: Path) -> Iterator[Value]:
 
 
 def _refused(path: Path, reason: str, line: int | None = None) -> InputError:
-    return InputError(
-        f"{reason}.",
-        path=path,
-        line=line,
-        hint="Give values per topic, from adducir evaluate --per-topic --format csv, ir_measures "
-        "--by_query or trec_eval -q. Means cannot be tested; for rankings (from "
-        "sentence-transformers with write_predictions=True, or mteb with prediction_folder) use "
-        "adducir evaluate.",
-    )
+    return InputError(f"{reason}.", path=path, line=line, hint=PER_TOPIC)

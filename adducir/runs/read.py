@@ -46,6 +46,12 @@ from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"
 _THREE = RUN._replace(columns=("qid", "docno", "score"))
+_FORMS = (
+    "Runs are read in TREC's format; as tables or JSON lines of qid, docno and score; as "
+    "{query: {document: score}}; as sentence-transformers writes them (query_id and results, "
+    "each with corpus_id and score) and rank_llm (query and candidates); or as mteb does, where a "
+    "task has one subset and split: get_task(NAME, hf_subsets=[...], eval_splits=[...])."
+)
 _COLBERT = RUN._replace(columns=("qid", "docno", "rank", "score"))
 
 
@@ -204,7 +210,7 @@ def _from_json(
             if not isinstance(ranked, dict) or len(ranked) != 1:
                 raise _refused(path, f"these are not the predictions of one {part}")
             (ranked,) = ranked.values()
-    return nested_records(ranked, "score", path), tag
+    return nested_records(ranked, "score", path, _FORMS), tag
 
 
 def _per_query(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -237,13 +243,4 @@ def _in_order(rows: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 
 def _refused(path: Path, reason: str, line: int | None = None) -> InputError:
-    return InputError(
-        f"{reason}.",
-        path=path,
-        line=line,
-        hint="Runs are read in TREC's format; as tables or JSON lines of qid, docno and score; as "
-        "{query: {document: score}}; as sentence-transformers writes them (query_id and results, "
-        "each with corpus_id and score) and rank_llm (query and candidates); or as mteb does, "
-        "where a task has one subset and split: get_task(NAME, hf_subsets=[...], "
-        "eval_splits=[...]).",
-    )
+    return InputError(f"{reason}.", path=path, line=line, hint=_FORMS)

@@ -11,7 +11,7 @@ scores, so one pass over the pairs, from the last two systems to all of them, yi
 of every step.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import numpy as np
@@ -37,6 +37,19 @@ _CELLS = 1 << 18
 """Pairs' differences per block: 2 MB."""
 
 
+def _stepwise(p: Floats, adjust: Callable[[Floats], Floats]) -> Floats:
+    """p-values that ``adjust`` makes of the ascending ones, in their own order, 1 at most."""
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = adjust(p[order])
+    return adjusted.clip(max=1.0)
+
+
+def _least_from(values: Floats) -> Floats:
+    """(n,) the least of each value and those after it."""
+    return np.minimum.accumulate(values[::-1])[::-1]
+
+
 class Holm(Correction):
     """Holm's step-down correction."""
 
@@ -46,10 +59,7 @@ class Holm(Correction):
     title: ClassVar = "Holm"
 
     def adjusted(self, p: Floats) -> Floats:
-        order = np.argsort(p, kind="stable")
-        adjusted = np.empty_like(p)
-        adjusted[order] = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-        return adjusted.clip(max=1.0)
+        return _stepwise(p, lambda p: np.maximum.accumulate(p * np.arange(p.size, 0, -1)))
 
 
 class Bonferroni(Correction):
@@ -69,11 +79,7 @@ class BenjaminiHochberg(Correction):
     title: ClassVar = "Benjamini-Hochberg"
 
     def adjusted(self, p: Floats) -> Floats:
-        order = np.argsort(p, kind="stable")
-        scaled = p[order] * p.size / np.arange(1, p.size + 1)
-        adjusted = np.empty_like(p)
-        adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-        return adjusted.clip(max=1.0)
+        return _stepwise(p, lambda p: _least_from(p * p.size / np.arange(1, p.size + 1)))
 
 
 class Hochberg(Correction):
@@ -83,11 +89,7 @@ class Hochberg(Correction):
     title: ClassVar = "Hochberg"
 
     def adjusted(self, p: Floats) -> Floats:
-        order = np.argsort(p, kind="stable")
-        adjusted = np.empty_like(p)
-        scaled = p[order] * np.arange(p.size, 0, -1)
-        adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-        return adjusted.clip(max=1.0)
+        return _stepwise(p, lambda p: _least_from(p * np.arange(p.size, 0, -1)))
 
 
 class Hommel(Correction):
@@ -97,18 +99,16 @@ class Hommel(Correction):
     title: ClassVar = "Hommel"
 
     def adjusted(self, p: Floats) -> Floats:
-        order, size = np.argsort(p, kind="stable"), p.size
-        ascending = p[order]
-        values = ascending.copy()
+        return _stepwise(p, self._steps)
+
+    def _steps(self, ascending: Floats) -> Floats:
+        size, values = ascending.size, ascending.copy()
         for m in range(size, 1, -1):
-            upper = np.arange(size - m + 1, size)
+            upper, lower = np.arange(size - m + 1, size), slice(0, size - m + 1)
             least = float((m * ascending[upper] / np.arange(2, m + 1)).min())
             values[upper] = np.maximum(values[upper], least)
-            lower = slice(0, size - m + 1)
             values[lower] = np.maximum(values[lower], np.minimum(least, m * ascending[lower]))
-        adjusted = np.empty_like(p)
-        adjusted[order] = values
-        return adjusted.clip(max=1.0)
+        return values
 
 
 class Sidak(Correction):

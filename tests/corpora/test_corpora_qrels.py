@@ -1,8 +1,5 @@
 """Qrels: their shapes, their errors, and several files taken together."""
 
-import gzip
-
-import polars as pl
 import pytest
 
 from adducir.core.errors import InputError
@@ -25,31 +22,7 @@ def problem(*paths):
     return caught.value
 
 
-PLAIN = "2 0 d1 1\n2 0 d2 0\n1 0 d1 -2\n"
-ROWS = [("2", "d1", 1), ("2", "d2", 0), ("1", "d1", -2)]
 THOUSAND = "".join(f"1 0 d{i} 1\n" for i in range(999))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        PLAIN,
-        PLAIN.replace(" ", "\t"),
-        PLAIN.replace(" ", "\x0b"),
-        PLAIN.replace("\n", "\r\n"),
-        PLAIN.replace("\n", "  \n"),
-        PLAIN.replace("\n", "\n\n"),
-        " " + PLAIN.rstrip("\n") + "   ",
-        "\ufeff" + PLAIN,
-        "2 Q0 d1 +1\n2 Q0 d2 0.0\n1 Q0 d1 -2e0\n",
-        gzip.compress(PLAIN.encode(), mtime=0),
-    ],
-)
-def test_shapes_of_the_same_judgements(write, text):
-    qrels = load_qrels(write(text))
-    assert qrels.frame.rows() == ROWS
-    assert qrels.frame.schema == {"qid": pl.String, "docno": pl.String, "grade": pl.Int64}
-    assert (qrels.qids, len(qrels)) == (["2", "1"], 3)
 
 
 @pytest.mark.parametrize(

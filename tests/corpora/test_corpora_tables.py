@@ -1,7 +1,5 @@
 """Tables that other programs wrote: CSV and Parquet as corpora, topics, qrels and runs."""
 
-import json
-
 import polars as pl
 import pytest
 
@@ -14,21 +12,6 @@ DOCUMENTS = [
     ("a", {"title": "Cats", "text": 'like fish, and\nsleep "a lot".', "url": "http://x"}),
     ("b", {"title": "Dogs", "text": "walk", "url": ""}),
 ]
-JUDGED = [("1", "a", 2), ("2", "b", 0)]
-RANKED = [("1", "a", 2.5), ("1", "b", 1.5), ("2", "b", 1.0)]
-
-
-def written(path, rows, names):
-    frame = pl.DataFrame(rows, schema=names, orient="row")
-    if path.suffix == ".parquet":
-        frame.write_parquet(path)
-    elif path.suffix == ".json":
-        nested = {qid: {d: v for q, d, v in rows if q == qid} for qid, _, _ in rows}
-        path.write_text(json.dumps(nested))
-    else:
-        separator = "," if path.suffix == ".csv" else "\t"
-        frame.write_csv(path, separator=separator, include_header=names[0] != "-")
-    return path
 
 
 @pytest.mark.parametrize("name", ["corpus.csv", "c[1].parquet", "corpus.csv.gz"])
@@ -85,29 +68,6 @@ def test_topics(tmp_path, name):
     assert (topics.qids, topics.queries) == (["1", "2"], ["cats", "dogs, too"])
 
 
-@pytest.mark.parametrize(
-    ("name", "names"),
-    [
-        ("beir.tsv", ["query-id", "corpus-id", "score"]),
-        ("pyterrier.csv", ["qid", "docno", "label"]),
-        ("ranx.parquet", ["q_id", "doc_id", "score"]),
-        ("three.tsv", ["-", "docno", "grade"]),
-        ("nested.json", ["qid", "docno", "grade"]),
-    ],
-)
-def test_qrels_of_others(tmp_path, name, names):
-    assert load_qrels(written(tmp_path / name, JUDGED, names)).frame.rows() == JUDGED
-
-
-@pytest.mark.parametrize(
-    ("name", "names"),
-    [("ranx.parquet", ["q_id", "doc_id", "score"]), ("pyterrier.csv", ["qid", "docno", "score"])],
-)
-def test_runs_of_others(tmp_path, name, names):
-    run = read_run(written(tmp_path / name, RANKED, names))
-    assert run.to_polars().select("qid", "docno", "score").rows() == RANKED
-
-
 def test_ranks_of_ms_marco_are_an_order(tmp_path):
     (tmp_path / "run.tsv").write_text("1\ta\t1\n1\tb\t2\n2\tc\t1\n")
     ranked = read_run(tmp_path / "run.tsv").to_polars()
@@ -143,7 +103,7 @@ def test_qrels_and_runs_are_not_topics(tmp_path, text):
 
 
 def test_parquet_by_another_name_and_an_index_within_a_folder(tmp_path):
-    written(tmp_path / "r.parquet", RANKED, ["qid", "docno", "score"]).rename(tmp_path / "r.trec")
+    pl.DataFrame({"qid": ["1"], "docno": ["a"], "score": [1.0]}).write_parquet(tmp_path / "r.trec")
     with pytest.raises(InputError, match="Parquet"):
         read_run(tmp_path / "r.trec")
     (tmp_path / "books").mkdir()

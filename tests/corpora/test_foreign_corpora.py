@@ -5,7 +5,6 @@ read of them was taken from its jar.
 """
 
 import csv
-import gzip
 import io
 import json
 
@@ -450,23 +449,10 @@ LINES = [{"query-id": q, "corpus-id": d, "score": g} for q, d, g in JUDGED]
 @pytest.mark.parametrize(
     ("content", "name", "options"),
     [
-        (LINES, "test.jsonl", {}),
-        (json.dumps(LINES), "test.json", {}),
-        (json.dumps(LINES, indent=1), "test.json", {}),
-        (
-            gzip.compress("".join(json.dumps(r) + "\n" for r in LINES).encode(), mtime=0),
-            "t.jsonl.gz",
-            {},
-        ),
-        ([{"qid": q, "docno": d, "relevance": float(g)} for q, d, g in JUDGED], "q.jsonl", {}),
         ("# a comment\nq1 0 d1 1\n#q9 0 d9 1\nq1 0 d2 0\nq2 0 d1 2\n", "q.txt", {}),
         (
             "q1 d1 1 0 0.5\nq1 d2 0 1 1\nq2 d1 2 2 0.25\n",
             *("prels.txt", {"columns": ("qid", "docno", "grade", "-", "-")}),
-        ),
-        (
-            "query;url;gain\nq1;d1;1\nq1;d2;0\nq2;d1;2\n",
-            *("q.csv", {"columns": ("qid", "docno", "grade")}),
         ),
         ("q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq1 0 d1 0\n", "q.txt", {"duplicates": "first"}),
         ("q1 0 d1 0\nq1 0 d2 0\nq2 0 d1 2\nq1 0 d1 1\n", "q.txt", {"duplicates": "max"}),

@@ -37,27 +37,6 @@ def refusal(path, **options):
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        GOOD,
-        GOOD.rstrip("\n"),
-        GOOD.replace(" ", "\t"),
-        GOOD.replace(" ", "  \t"),
-        GOOD.replace("\n", "\r\n"),
-        GOOD.replace("\n", "\n \n"),
-        "  " + GOOD.replace("\n", " \n") + "\n \n\n",
-        "\ufeff" + GOOD,
-        GOOD.replace(" Q0 ", "\v0\f"),
-    ],
-)
-def test_blanks_tabs_and_line_ends_of_any_kind_separate_the_same_columns(run_file, content):
-    for path in (run_file(content), run_file(gzip.compress(content.encode()), "some.run.gz")):
-        run = read_run(path)
-        assert run.frame.rows() == ROWS
-        assert (run.tag, run.qids, run.depth) == ("sys", ["q1", "q2"], 2)
-
-
 def test_ties_stand_as_in_trec_eval_or_on_request_as_in_anserini(run_file):
     path = run_file("1 0 a 1 3.0 t\n1 0 b 2 3.00 t\n1 0 c 3 3 t\n")
     assert read_run(path).frame["docno"].to_list() == ["c", "b", "a"]

@@ -1,0 +1,120 @@
+"""Runs and qrels in every layout: the same rows, whatever file holds them."""
+
+import gzip
+import json
+
+import polars as pl
+import pytest
+
+from adducir.core.errors import InputError
+from adducir.corpora.qrels import load_qrels
+from adducir.runs.check import check
+from adducir.runs.read import read_run
+
+PAIRS = [("q1", "d1"), ("q1", "d2"), ("q2", "d1")]
+JUDGED = [(*pair, grade) for pair, grade in zip(PAIRS, (1, 0, -2), strict=True)]
+RANKED = [(*pair, score) for pair, score in zip(PAIRS, (2.5, 1.5, 0.5), strict=True)]
+READERS = {
+    "qrels": (load_qrels, JUDGED, "{} 0 {} {}\n"),
+    "run": (read_run, RANKED, "{} Q0 {} 1 {} sys\n"),
+}
+HEADERS = {
+    "qrels": ["query-id corpus-id score", "qid docno label", "q_id doc_id relevance"],
+    "run": ["query_id doc_id score", "qid docno score", "Q_ID docid Score"],
+}
+
+
+@pytest.fixture(params=READERS)
+def kind(request):
+    return request.param
+
+
+def rows_of(kind, path, **options):
+    return READERS[kind][0](path, **options).frame.rows()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def make(content, name):
+        path = tmp_path / name
+        data = content if isinstance(content, bytes) else content.encode()
+        path.write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
+        return path
+
+    return make
+
+
+SHAPES = {
+    "blanks": lambda text: text,
+    "tabs": lambda text: text.replace(" ", "\t"),
+    "several": lambda text: text.replace(" ", "  \t"),
+    "vertical": lambda text: text.replace(" ", "\v"),
+    "windows": lambda text: text.replace("\n", "\r\n"),
+    "trailing": lambda text: " " + text.rstrip("\n").replace("\n", "  \n") + "   ",
+    "empty lines": lambda text: text.replace("\n", "\n \n"),
+    "mark": lambda text: "\ufeff" + text,
+    "numbers": lambda text: text.replace(" 1\n", " +1.0\n").replace(" -2\n", " -2e0\n"),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_trecs_columns_in_any_shape(kind, write, shape, ending):
+    _, rows, line = READERS[kind]
+    text = SHAPES[shape]("".join(line.format(*row) for row in rows))
+    assert rows_of(kind, write(text, f"file{ending}")) == rows
+
+
+@pytest.mark.parametrize("header", range(3))
+@pytest.mark.parametrize("ending", ["tsv", "csv", "csv.gz", "parquet", "jsonl", "jsonl.gz", "json"])
+def test_tables_and_objects(kind, write, tmp_path, header, ending):
+    rows, names = READERS[kind][1], HEADERS[kind][header].split()
+    frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(query=pl.lit("a, b"))
+    if ending == "parquet":
+        frame.write_parquet(path := tmp_path / "file.parquet")
+    elif ending.startswith("json"):
+        objects = frame.to_dicts()
+        lines = "".join(json.dumps(one) + "\n" for one in objects)
+        path = write(json.dumps(objects, indent=1) if ending == "json" else lines, f"f.{ending}")
+    else:
+        separator = "\t" if ending == "tsv" else ","
+        path = write(frame.write_csv(separator=separator), f"file.{ending}")
+    assert rows_of(kind, path) == rows
+
+
+def test_nested_objects(kind, write):
+    rows, nested = READERS[kind][1], {}
+    for qid, docno, number in rows:
+        nested.setdefault(qid, {})[docno] = number
+    assert rows_of(kind, write(json.dumps(nested), "file.json")) == rows
+
+
+@pytest.mark.parametrize("separator", [" ", "\t", ",", ";"])
+@pytest.mark.parametrize("header", ["", "system{0}query{0}url{0}value\n"])
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_columns_that_the_user_names(kind, write, separator, header, quote):
+    rows, number = READERS[kind][1], "score" if kind == "run" else "grade"
+    quote = "" if separator in " \t" else quote  # there they are text
+    lines = [separator.join(("x", row[0], f"{quote}{row[1]}{quote}", str(row[2]))) for row in rows]
+    path = write(header.format(separator) + "\n".join(lines) + "\n", "file.txt")
+    names = ("-", "qid", "docno", number)
+    options = {"columns": names}
+    assert rows_of(kind, path, **options) == rows
+    path.write_text(path.read_text() + separator.join(("x", "q9", "d", "high")) + "\n")
+    with pytest.raises(InputError, match="'high' is not") as caught:
+        rows_of(kind, path, **options)
+    assert caught.value.line == len(rows) + bool(header) + 1
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_every_fault_of_a_table_or_of_objects_has_its_line(write, ending):
+    rows = [("1", "a", 1), ("1", "b", "x"), ("1", "a", 2), ("", "c", 1), ("2", "c", 1)]
+    text = "qid,docno,score\n" + "".join(f"{q},{d},{n}\n" for q, d, n in rows)
+    if ending == "jsonl":
+        objects = [{"qid": q, "docno": d, "score": n} for q, d, n in rows]
+        text = "".join(json.dumps(one) + "\n" for one in objects)
+    found = [one for one in check([write(text, f"r.{ending}")]) if one.line]
+    first = 2 if ending == "csv" else 1
+    assert [(one.code, one.line - first) for one in found] == [
+        *(("score", 1), ("duplicate", 2), ("score", 3))
+    ]
