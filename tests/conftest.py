@@ -2,11 +2,13 @@
 
 import atexit
 import gc
+import gzip
+import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import jnius_config
@@ -121,6 +123,26 @@ def pytest_runtest_teardown() -> None:
         gc.collect()
         gc.freeze()
         _frozen = len(sys.modules)
+
+
+@pytest.fixture
+def write(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., Path]:
+    """Writes bytes, a text or JSON lines to a file, by default the module's NAME; gives its path.
+
+    A text is compressed where the name ends in .gz.
+    """
+
+    def make(content: bytes | str | list[object], name: str = "") -> Path:
+        path = tmp_path / (name or request.module.NAME)
+        if isinstance(content, list):
+            content = "".join(json.dumps(record) + "\n" for record in content)
+        if isinstance(content, str):
+            data = content.encode()
+            content = gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
+        path.write_bytes(content)
+        return path
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from notes import Notes
 
 from adducir import __version__
 from adducir.core import artifacts
@@ -23,7 +24,6 @@ from adducir.core.manifests import (
     open_artifact,
     read_manifest,
 )
-from adducir.core.progress import Progress
 
 
 class Builder:
@@ -41,16 +41,6 @@ class Builder:
         (folder / "empty").touch()
         (folder / "README.md").write_text("card")
         return {"documents": np.int64(3), "share": 0.5}
-
-
-class Notes(Progress):
-    """A progress that remembers its notes."""
-
-    def __init__(self) -> None:
-        self.notes: list[str] = []
-
-    def note(self, message: str) -> None:
-        self.notes.append(message)
 
 
 def made(path: Path, builder: Any = None, **changes: Any) -> artifacts.Manifest:
@@ -180,7 +170,7 @@ def test_damage_is_named_and_mended(tmp_path: Path) -> None:
     with Notes() as progress:
         made(path)
     assert changes(path, read_manifest(path)) == {}
-    assert "empty: missing" in progress.notes[0]
+    assert "empty: missing" in progress.lines[0]
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The documents of files: JSONL, TREC's SGML, TSV, CACM; their docnos, fields and errors."""
 
-import gzip
 import json
 import re
 
@@ -14,14 +13,8 @@ from adducir.corpora.documents import Document, text_of
 
 
 @pytest.fixture
-def corpus_of(tmp_path):
-    def make(text, name="c.jsonl", **options):
-        path = tmp_path / name
-        data = text if isinstance(text, bytes) else text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return open_corpus(path, **options)
-
-    return make
+def corpus_of(write):
+    return lambda text, name="c.jsonl", **options: open_corpus(write(text, name), **options)
 
 
 def line(**record):

@@ -17,10 +17,10 @@ from ir_datasets.formats import (
     TrecQrel,
     TrecQuery,
 )
+from notes import Notes
 
 from adducir import load_qrels, load_topics, open_corpus
 from adducir.core.errors import InputError, MachineError
-from adducir.core.progress import Progress
 from adducir.corpora.documents import Document, refuse_duplicates
 
 
@@ -163,14 +163,6 @@ def test_unknown_ids_and_ids_without_the_part_name_near_ones():
         load_topics("argsme/2020-04-01")
 
 
-class Notes(Progress):
-    def __init__(self):
-        self.messages = []
-
-    def note(self, message):
-        self.messages.append(message)
-
-
 @pytest.mark.parametrize(
     ("part", "read", "error", "after"),
     [
@@ -189,10 +181,10 @@ def test_failed_download(register, part, read, error, after, capfd):
     assert f"{part} of {name}" in caught.value.what
     assert type(error).__name__ in caught.value.what
     assert "\n" not in str(caught.value)
-    assert any("symlink it here" in message for message in progress.messages)
+    assert any("symlink it here" in message for message in progress.lines)
     assert "local file" in caught.value.hint
     assert capfd.readouterr() == ("", "")
-    assert any("Download failed" in message for message in progress.messages)
+    assert any("Download failed" in message for message in progress.lines)
     assert ir_datasets.log.easy().logger().handlers == handlers
     assert ir_datasets.lazy_libs.tqdm() is tqdm
 

@@ -5,15 +5,7 @@ import pytest
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
 
-
-@pytest.fixture
-def write(tmp_path):
-    def make(text, name="q.txt"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return make
+NAME = "q.txt"
 
 
 def problem(*paths):

@@ -47,13 +47,8 @@ Relevant &c.
 
 
 @pytest.fixture
-def topics_of(tmp_path):
-    def make(text, name="t.txt", **options):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return load_topics(path, **options)
-
-    return make
+def topics_of(write):
+    return lambda text, name="t.txt", **options: load_topics(write(text, name), **options)
 
 
 @pytest.mark.parametrize(

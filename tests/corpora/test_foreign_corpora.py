@@ -11,32 +11,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from notes import Notes
 
 from adducir import load_qrels, load_topics, open_corpus
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.progress import Progress
 from adducir.corpora.documents import text_of
 from adducir.corpora.field_choice import choice_of, field_line
 
-
-class Notes(Progress):
-    def __init__(self) -> None:
-        self.lines = list[str]()
-
-    def note(self, message: str) -> None:
-        self.lines.append(message)
-
-
-@pytest.fixture
-def write(tmp_path):
-    def make(content, name="c.jsonl"):
-        path = tmp_path / name
-        if isinstance(content, list):
-            content = "".join(json.dumps(record) + "\n" for record in content)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
+NAME = "c.jsonl"
 
 
 # ---- quotes

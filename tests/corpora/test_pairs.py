@@ -1,6 +1,5 @@
 """Runs and qrels in every layout: the same rows, whatever file holds them."""
 
-import gzip
 import json
 
 import polars as pl
@@ -31,17 +30,6 @@ def kind(request):
 
 def rows_of(kind, path, **options):
     return READERS[kind][0](path, **options).frame.rows()
-
-
-@pytest.fixture
-def write(tmp_path):
-    def make(content, name):
-        path = tmp_path / name
-        data = content if isinstance(content, bytes) else content.encode()
-        path.write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
-        return path
-
-    return make
 
 
 SHAPES = {

@@ -10,22 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from notes import Notes
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError, InputError
-from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
 from adducir.runs.check import check
 from adducir.runs.read import read_run
-
-
-class Notes(Progress):
-    def __init__(self) -> None:
-        self.lines = list[str]()
-
-    def note(self, message: str) -> None:
-        self.lines.append(message)
 
 
 def ranking(path: Path, **options) -> tuple[list[tuple[str, str]], list[str]]:
@@ -35,14 +27,7 @@ def ranking(path: Path, **options) -> tuple[list[tuple[str, str]], list[str]]:
     return run.frame.select("qid", "docno").rows(), notes.lines
 
 
-@pytest.fixture
-def write(tmp_path):
-    def make(content, name="run.tsv"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make
+NAME = "run.tsv"
 
 
 ABC = [("1", "a"), ("1", "b"), ("1", "c"), ("2", "c")]

@@ -21,14 +21,7 @@ GOOD = "q1 Q0 d1 1 2.5 sys\nq1 Q0 d2 2 1.5 sys\nq2 Q0 d1 1 0.5 sys\n"
 ROWS = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 0.5)]
 
 
-@pytest.fixture
-def run_file(tmp_path):
-    def write(content, name="some.run"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
+NAME = "some.run"
 
 
 def refusal(path, **options):
@@ -37,16 +30,16 @@ def refusal(path, **options):
     return caught.value
 
 
-def test_ties_stand_as_in_trec_eval_or_on_request_as_in_anserini(run_file):
-    path = run_file("1 0 a 1 3.0 t\n1 0 b 2 3.00 t\n1 0 c 3 3 t\n")
+def test_ties_stand_as_in_trec_eval_or_on_request_as_in_anserini(write):
+    path = write("1 0 a 1 3.0 t\n1 0 b 2 3.00 t\n1 0 c 3 3 t\n")
     assert read_run(path).frame["docno"].to_list() == ["c", "b", "a"]
     assert read_run(path, ties="anserini").frame["docno"].to_list() == ["a", "b", "c"]
     with pytest.raises(UsageError, match="file"):
         read_run(path, ties="file")
 
 
-def test_scores_make_the_order_and_ranks_do_not(run_file):
-    path = run_file("2 0 a 1 0.1 t\n1 0 a 1 0.1 t\n2 0 b 2 0.2 t\n1 0 b x -1e-3 t\n")
+def test_scores_make_the_order_and_ranks_do_not(write):
+    path = write("2 0 a 1 0.1 t\n1 0 a 1 0.1 t\n2 0 b 2 0.2 t\n1 0 b x -1e-3 t\n")
     expected = [("2", "b", 0.2), ("2", "a", 0.1), ("1", "a", 0.1), ("1", "b", -1e-3)]
     assert read_run(path).frame.rows() == expected
 
@@ -68,8 +61,8 @@ ODD = [
 
 
 @pytest.mark.parametrize("docno", [*ODD, "007", "1e5", "no\u00a0break", "soft\u2028line", "\x01"])
-def test_docnos_are_kept_whole(run_file, docno):
-    path = run_file(f"#1 Q0 {docno} 1 1.5 t#\n#1 Q0 other 2 0.5 t#\n")
+def test_docnos_are_kept_whole(write, docno):
+    path = write(f"#1 Q0 {docno} 1 1.5 t#\n#1 Q0 other 2 0.5 t#\n")
     run = read_run(path)
     assert run.frame.rows() == [("#1", docno, 1.5), ("#1", "other", 0.5)]
     assert run.tag == "t#"
@@ -108,8 +101,8 @@ def test_a_score_is_read_to_the_last_bit_or_refused_with_its_line(tmp_path_facto
         ("q3 Q0 d2 2 1.5\nq3 Q0 d1 1 2.5 sys x", 5),
     ],
 )
-def test_another_number_of_columns_is_refused_with_its_line(run_file, line, columns):
-    error = refusal(run_file(GOOD + line + "\n" + GOOD.replace("q", "r")))
+def test_another_number_of_columns_is_refused_with_its_line(write, line, columns):
+    error = refusal(write(GOOD + line + "\n" + GOOD.replace("q", "r")))
     assert error.line == 4
     assert f"has {columns}," in error.what
 
@@ -124,8 +117,8 @@ def test_another_number_of_columns_is_refused_with_its_line(run_file, line, colu
         (gzip.compress(GOOD.encode() * 9, mtime=0)[:-4], 27, "truncated"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(run_file, content, line, word):
-    error = refusal(run_file(content))
+def test_what_is_wrong_is_named_with_its_line(write, content, line, word):
+    error = refusal(write(content))
     assert error.line == line
     assert word in error.what
 
@@ -144,8 +137,8 @@ def test_a_pipe_is_read_and_its_errors_are_located(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "\n", " \n\n"])
-def test_an_empty_run_is_refused_unless_allowed(run_file, content):
-    path = run_file(content, "bm25.trec")
+def test_an_empty_run_is_refused_unless_allowed(write, content):
+    path = write(content, "bm25.trec")
     assert "empty" in refusal(path).what
     run = read_run(path, allow_empty=True)
     assert (len(run), run.qids, run.depth, run.tag) == (0, [], 0, "bm25")
@@ -211,9 +204,9 @@ FILES = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_predictions_are_the_run_that_trec_eval_would_read(run_file, name) -> None:
-    path = run_file(FILES[name], name)
-    plain = run_file(
+def test_predictions_are_the_run_that_trec_eval_would_read(write, name) -> None:
+    path = write(FILES[name], name)
+    plain = write(
         "".join(f"{q} Q0 {d} 0 {s} x\n" for q, ranked in RANKED.items() for d, s in ranked.items())
     )
     for ties in ("trec_eval", "anserini"):
@@ -239,8 +232,8 @@ RESULTS = '{"query_id": "q", "results": [%s]}\n'
         ("a.jsonl", RESULTS % '{"corpus_id": "d", "score": null}', 1),
     ],
 )
-def test_json_that_is_not_a_ranking_is_refused(run_file, name, text, line) -> None:
-    path = run_file(text, name)
+def test_json_that_is_not_a_ranking_is_refused(write, name, text, line) -> None:
+    path = write(text, name)
     assert refusal(path).line == line
     finding = check([path])[0]
     assert (finding.severity, finding.line) == ("error", line or 0)

@@ -15,22 +15,14 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from notes import Notes
 
 from adducir.core.artifacts import replacing_anything
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.core.files import file_digest
-from adducir.core.progress import Progress
 from adducir.runs.read import read_run
 from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import metadata_for, read_metadata, write_run
-
-
-class Notes(Progress):
-    def __init__(self):
-        self.lines = []
-
-    def note(self, message):
-        self.lines.append(message)
 
 
 def run_of(rows, tag="sys"):
