@@ -13,6 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
+from adducir.core.errors import UsageError
+from adducir.core.recipe import refusing
 from adducir.core.texts import refuse_unless_path, refused
 from adducir.corpora.documents import Corpus
 from adducir.corpora.frames import Frame, Nested, Tabular, is_frame
@@ -52,6 +54,9 @@ def build_index(
 ) -> "Index":
     """Build an index, unless ``path`` already holds the one that would be built, and open it.
 
+    Content and rankings do not depend on threads, except that device and batches affect the last
+    digits of a network's vectors.
+
     Args:
         documents: A corpus, a file or folder, an ir_datasets id, a data frame, or dicts with a
             docno and texts.
@@ -62,7 +67,8 @@ def build_index(
         rebuild: Build it even if it is up to date.
 
     Returns:
-        The index; ``index.manifest.counts`` has its numbers of documents, terms and tokens.
+        The index; ``index.manifest.counts`` has its numbers of documents, of ``empty`` ones without
+        text, of terms and tokens.
 
     Raises:
         AdducirError: A document is malformed, a field is unknown, Java is missing, or ``path``
@@ -74,13 +80,13 @@ def build_index(
         >>> len(index), index.default_model
         (2, 'bm25')
     """
-    from adducir.indexes import engines
+    from adducir.indexes.engines import open_index
+    from adducir.indexes.kinds import INDEXES
+    from adducir.models.running import Running
 
-    folder = _path(path, "an index's folder")
-    engines.build_index(
-        as_corpus(documents), folder, settings, threads=threads, device=device, rebuild=rebuild
-    )
-    return engines.open_index(folder, device=device)
+    folder, chosen = _path(path, "an index's folder"), INDEXES.chosen(settings)
+    chosen.build(as_corpus(documents), folder, Running(device, threads), rebuild=rebuild)
+    return open_index(folder, device=device)
 
 
 def search(
@@ -91,6 +97,7 @@ def search(
     feedback: "FeedbackMethod | str | None" = None,
     depth: int | None = 1000,
     fold: str | None = None,
+    encoder: PathLike | None = None,
     tag: str | None = None,
     threads: int | None = None,
 ) -> Run:
@@ -103,6 +110,8 @@ def search(
         feedback: A feedback method or its name, to expand queries first.
         depth: Documents per topic at most; None for all with a query term.
         fold: Rank documents by their passages: ``firstp``, ``maxp``, ``sump`` or ``avgp``.
+        encoder: Of token weights, the learned sparse encoder of the topics; of the folder of a
+            dense index, the new name of its encoder, if it has moved.
         tag: The run's name; by default the model's and the method's.
         threads: By default one per core.
 
@@ -118,18 +127,16 @@ def search(
         ('bm25-rm3', ['x', 'z'])
     """
     from adducir.indexes.search import search_topics
+    from adducir.indexes.search_settings import SearchSettings
+    from adducir.models.running import Running
 
-    queries = as_topics(topics)
-    found = search_topics(
-        as_index(index),
-        queries,
-        model,
-        tag=tag,
-        feedback=feedback,
-        depth=depth,
-        fold=fold,
-        threads=threads,
-    )
+    named = None if encoder is None else os.fspath(_path(encoder, "an encoder"))
+    with refusing():
+        settings = SearchSettings(
+            model=model, feedback=feedback, depth=depth, fold=fold, encoder=named
+        )
+    queries, opened = as_topics(topics), as_index(index, named)
+    found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
     data = {"topics": queries.about}
     return replace(found.run, metadata={"method": found.method, "data": data})
 
@@ -167,8 +174,11 @@ def rerank(
     from adducir.rerankers.recipe import Reranker, open_reranker
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.rerankers.rerank import reranked_part, texts_for
+    from adducir.runs.kinds import RerankSettings
     from adducir.runs.write import part_of, reranked_method
 
+    with refusing():
+        settings = RerankSettings(depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
     candidates, queries = as_run(run), as_topics(topics)
     if not isinstance(reranker, Reranker):
         name = os.fspath(_path(reranker, "a reranker"))
@@ -180,14 +190,14 @@ def rerank(
             queries,
             texts_for(
                 as_index(source) if _is_index(source) else source,  # type: ignore[arg-type]
-                reranked_part(candidates, depth, fold).frame["docno"],
-                fields,
+                reranked_part(candidates, settings.depth, settings.fold).frame["docno"],
+                settings.fields,
                 reranker.fields,
                 Path(scratch),
             ),
             reranker,
-            depth=depth,
-            fold=fold,
+            depth=settings.depth,
+            fold=settings.fold,
             tag=tag,
         )
     method = reranked_method(part_of(candidates.metadata, "method"), found.settings)
@@ -219,11 +229,15 @@ def fuse(
         ['x', 'y']
     """
     from adducir.runs.fusion import fuse as fuse_runs
+    from adducir.runs.kinds import FusionSettings
 
-    if not isinstance(method, str):
-        raise refused(method, "a fusion method", "a name")
     every = [as_run(one, f"run{number}") for number, one in enumerate(_listed(runs, "runs"), 1)]
-    return fuse_runs(every, method, weights=weights, depth=depth, tag=tag, **hyperparameters)
+    stated = () if weights is None else tuple(_listed(weights, "weights"))
+    with refusing():
+        settings = FusionSettings(
+            method=method, weights=stated, depth=depth, parameters=hyperparameters
+        )
+    return fuse_runs(every, settings, tag)
 
 
 @overload
@@ -393,11 +407,15 @@ def write_run(
     write(as_run(run, place.name.partition(".")[0] or "run"), place, metadata, topics=topics)
 
 
-def as_index(index: "Index | PathLike") -> "Index":
+def as_index(index: "Index | PathLike", encoder: str | None = None) -> "Index":
     from adducir.indexes.engines import open_index
     from adducir.indexes.index import Index
 
-    return index if isinstance(index, Index) else open_index(_path(index, "an index"))
+    if not isinstance(index, Index):
+        return open_index(_path(index, "an index"), encoder=encoder)
+    if encoder is not None and not index.takes_weights:
+        raise UsageError("`encoder` has no effect on an open index, unless of token weights.")
+    return index
 
 
 def as_corpus(documents: Documents) -> Corpus:

@@ -105,7 +105,7 @@ def vectors(folder: Path) -> Iterator[tuple[str, dict[str, int]]]:
 
 def adducir(folder: Path, depth: int) -> tuple[Search, Split]:
     from adducir.corpora.documents import Document
-    from adducir.indexes.engines import build_index, open_index
+    from adducir.indexes.engines import open_index
     from adducir.indexes.memory.build import Arrived
     from adducir.indexes.memory.impacts import IMPACT_FILES
     from adducir.indexes.models import Impact
@@ -135,7 +135,7 @@ def adducir(folder: Path, depth: int) -> tuple[Search, Split]:
     if not path.exists():
         Arrived.take_weights = take  # no JSON lines between, of a million passages
         (weights := folder / "weights.jsonl").touch()
-        build_index(Passages(), path, TokenWeightSettings(weights=weights))
+        TokenWeightSettings(weights=weights).build(Passages(), path)
     index = open_index(path)
     size = sum((path / name).stat().st_size for name in IMPACT_FILES.values())
     print(f"{size / matrix.nnz:.2f} bytes a posting", file=sys.stderr)

@@ -43,7 +43,8 @@ def index(peer: str, source: Path, target: Path, options: argparse.Namespace) ->
     """Build the index and return the seconds it took."""
     from adducir.corpora.sources import open_corpus
     from adducir.indexes import jvm
-    from adducir.indexes.engines import build_index
+    from adducir.indexes.kinds import INDEXES
+    from adducir.models.running import Running
 
     if options.anserini is not None and peer != OURS:
         jvm.anserini_jar = lambda: options.anserini
@@ -52,7 +53,8 @@ def index(peer: str, source: Path, target: Path, options: argparse.Namespace) ->
         jvm.start()
     started = time.perf_counter()
     if peer == OURS:
-        build_index(open_corpus(source), target, engine, threads=threads)
+        settings = INDEXES.make(engine)
+        settings.build(open_corpus(source), target, Running(threads=threads))
     else:
         places = ["-input", str(source), "-index", str(target), "-threads", str(threads)]
         program = jvm.java_class("io.anserini.index.IndexCollection")
@@ -64,14 +66,17 @@ def search_adducir(index: Path, texts: list[str], run: Path, threads: int) -> fl
     """Search and write with Adducir; returns the seconds."""
     from adducir.corpora.topics import Topics
     from adducir.indexes.lucene import LuceneIndex
-    from adducir.indexes.models import BM25
     from adducir.indexes.search import search_topics
+    from adducir.indexes.search_settings import SearchSettings
+    from adducir.models.running import Running
     from adducir.runs.write import write_run
 
     opened = LuceneIndex(index)
     topics = Topics([str(i) for i in range(len(texts))], texts, source="synthetic")
     started = time.perf_counter()
-    found = search_topics(opened, topics, BM25(), tag="x", depth=DEPTH, threads=threads)
+    found = search_topics(
+        opened, topics, SearchSettings(depth=DEPTH), running=Running(threads=threads)
+    )
     write_run(found.run, run)
     return time.perf_counter() - started
 

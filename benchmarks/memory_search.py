@@ -61,12 +61,14 @@ Search = Callable[[list[str]], Any]
 def adducir(folder: Path, depth: int, threads: int, *, engine: str, rm3: bool) -> Search:
     """Our two engines."""
     from adducir.corpora.sources import open_corpus
-    from adducir.indexes.engines import build_index, open_index
+    from adducir.indexes.engines import open_index
     from adducir.indexes.feedback import RM3
+    from adducir.indexes.kinds import INDEXES
     from adducir.indexes.models import BM25
+    from adducir.models.running import Running
 
     corpus, path = open_corpus(folder / "documents"), folder / engine
-    build_index(corpus, path, engine, threads=threads)
+    INDEXES.make(engine).build(corpus, path, Running(threads=threads))
     index, settings = open_index(path), RM3() if rm3 else None
 
     def search(texts: list[str]) -> Any:

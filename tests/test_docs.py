@@ -154,7 +154,8 @@ def anchors(file: Path) -> set[str]:
 def keys_of(recipe: type[BaseModel], page: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """The keys of a recipe and of those in it, and of every kind that may stand in it."""
     for key, field in recipe.model_fields.items():
-        if page != "docs/recipes.md" or key != "settings":  # of an index: keys beside `corpus`
+        # Settings of an index and parameters of a search are keys beside the others.
+        if page != "docs/recipes.md" or (key != "settings" and not field.exclude):
             yield field.alias or key, field
         for model in models_in(field.annotation):
             if issubclass(model, ELSEWHERE.get(page, ())):

@@ -19,14 +19,16 @@ import adducir as ad
 from adducir.cli.app import main
 from adducir.cli.command import options_of
 from adducir.cli.index import IndexOptions
-from adducir.cli.search import SearchOptions
 from adducir.core.errors import AdducirError, UsageError
 from adducir.core.registry import keys_of
 from adducir.experiments.experiment import plan_experiment
+from adducir.experiments.retrieval.fuse import Fusion
 from adducir.experiments.retrieval.indexes import IndexEntry
+from adducir.experiments.retrieval.rerank import Reranking
 from adducir.experiments.retrieval.search import IndexSearch
 from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
 from adducir.indexes.search_settings import SearchSettings
+from adducir.runs.kinds import FusionSettings, RerankSettings
 from adducir.runs.write import read_metadata
 
 CLASSES = {
@@ -301,7 +303,7 @@ FAULTS: dict[str, Fault] = {
         lambda: ad.fuse([ONE_TWO, ONE_TWO], k=-1),
     ),
 }
-CALLED = {"query_field": "field", "qrels_columns": "columns"}
+CALLED = {"query_field": "(field|query_field)", "qrels_columns": "columns"}
 
 
 @pytest.fixture(scope="module")
@@ -364,6 +366,7 @@ SEARCHES: dict[str, list[Any]] = {
     "fb_docs": [1, 0],
     "fb_terms": [2],
     "boosts": [{"text": 2.0}, {"text": -1.0}],
+    "depth": [1, "all", 0],
 }
 """For each key of a search, values of which some are wrong."""
 FUSIONS: dict[str, list[Any]] = {
@@ -371,6 +374,7 @@ FUSIONS: dict[str, list[Any]] = {
     "weights": [[1, 2], [0, 0], [1]],
     "k": [1, -1],
     "normalise": ["max", "sum", "median"],
+    "depth": [1, "all", 0],
 }
 
 
@@ -392,9 +396,9 @@ def search(*, model: str = "bm25", feedback: str | None = None, **stated: Any) -
         keys = keys_of(family, kinds[name]) if kinds[name] else ()
         if of_kind := {key: stated.pop(key) for key in [*stated] if key in keys}:
             kinds[name] = family.kind(kinds[name])(**of_kind)
-    if beside := stated.keys() - {"fold", "tag"}:
+    if beside := stated.keys() - {"fold", "tag", "depth"}:
         raise UsageError(f"of another kind: {beside}")
-    return ad.search("parts", "topics.tsv", depth=2, **kinds, **stated)
+    return ad.search("parts", "topics.tsv", **kinds, **{"depth": 2, **stated})
 
 
 MODEL = "maxsim:minilm"
@@ -403,7 +407,7 @@ RUNS: dict[str, tuple[str, dict[str, Any], Callable[..., ad.Run]]] = {
     "fuse": (
         "bm25.trec qld.trec --depth 2",
         {"fuse": ["bm25", "qld"]},
-        partial(ad.fuse, ["bm25.trec", "qld.trec"], depth=2),
+        lambda **stated: ad.fuse(["bm25.trec", "qld.trec"], **{"depth": 2, **stated}),
     ),
     "rerank": (
         f"-r bm25.trec -t topics.tsv -i parts -m {MODEL}",
@@ -490,18 +494,26 @@ def test_runs_that_all_doors_make_or_refuse(
     assert is_accepted_by_all(name, settings) is is_accepted
 
 
-def test_every_setting_of_a_search_is_an_option_a_key_and_an_argument() -> None:
-    arguments = inspect.signature(ad.search).parameters
-    retriever = inspect.signature(ad.LexicalRetriever).parameters
-    for key, field in SearchSettings.model_fields.items():
-        options = options_of(SearchOptions)
+@pytest.mark.parametrize(
+    ("kind", "command", "entry", "function"),
+    [
+        (SearchSettings, "search", IndexSearch, ad.search),
+        (FusionSettings, "fuse", Fusion, ad.fuse),
+        (RerankSettings, "rerank", Reranking, ad.rerank),
+    ],
+)
+def test_every_setting_is_an_option_a_key_and_an_argument(
+    kind: Any, command: str, entry: Any, function: Any
+) -> None:
+    arguments = inspect.signature(function).parameters
+    options = options_of(load_command(command).recipe)
+    for key, field in kind.model_fields.items():
         assert key in options
-        assert key in IndexSearch.model_fields
-        assert arguments[key].default == field.default
-        assert key in retriever or key == "fold"
-    for key in ("k1", "b"):
-        field = ad.BM25.model_fields[key]
-        assert options_of(SearchOptions)[key].shown == str(field.default)
+        assert key in entry.model_fields
+        if key != "parameters":  # in Python, those of objects
+            assert (arguments[key].default or ()) == (field.default or ()), key
+    for key in ("k1", "b") if command == "search" else ():
+        assert options[key].shown == str(ad.BM25.model_fields[key].default)
 
 
 def test_the_default_model_is_the_index_s(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:

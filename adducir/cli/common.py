@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator
 
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
@@ -13,6 +13,7 @@ from adducir.core.files import is_standard_output
 from adducir.core.recipe import Recipe
 from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
+from adducir.runs.kinds import Depth as Depth
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
@@ -78,11 +79,6 @@ Contexts = Annotated[
         "contexts`, such as RELiC's: `--contexts relic val.json`.",
         metavar="KIND FILE",
     ),
-]
-Depth = Annotated[
-    Annotated[int, Field(ge=1)] | None,
-    BeforeValidator(lambda value: None if value == "all" else value),
-    option("Documents per topic, at most; 'all' for every document found.", metavar="N|all"),
 ]
 Corpus = Annotated[
     str, option("An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True)

@@ -82,11 +82,11 @@ class Highlighter:
 def print_hits(
     index: "Index",
     query: str,
-    search: "Callable[[list[str]], Hits]",
+    search: "Callable[[str], Hits]",
     grades: Mapping[str, int] | None = None,
 ) -> None:
     with open_progress():
-        hits = search([query])
+        hits = search(query)
         shown = hits.docnos if hits.passages is None else hits.passages
         ranked = list(zip(hits.docnos, shown, hits.scores.tolist(), strict=True))
         documents = texts_of(index, list(shown))

@@ -1,8 +1,9 @@
 """``adducir index``."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
 
 from pydantic import create_model, model_validator
 
@@ -31,7 +32,7 @@ def _options() -> dict[str, Any]:
             only = "" if len(holders) > len(kinds) / 2 else f" ({', '.join(holders)} only)"
             default = "" if field.default in ("", ()) else field.default
             look: Any = {"shown": default, **cast("dict[str, Any]", field.json_schema_extra or {})}
-            is_list = field.annotation == tuple[str, ...]
+            is_list = get_origin(field.annotation) is Sequence
             values: Any = common.Names if is_list else field.annotation
             for mark in field.metadata:
                 values = Annotated[values, mark]

@@ -10,11 +10,13 @@ from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading, QueryReading
-from adducir.runs.kinds import FOLD, FoldName
+from adducir.runs.kinds import RerankSettings
 from adducir.runs.reading import RunReading
 
 
-class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, QueryReading):
+class RerankOptions(
+    Asking, Computing, CorpusReading, TextSources, RunReading, QueryReading, RerankSettings
+):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     model: str = option(
@@ -23,8 +25,6 @@ class RerankOptions(Asking, Computing, CorpusReading, TextSources, RunReading, Q
         "-m",
     )
     output: common.RunOutput
-    depth: int = option("Documents per topic to rerank.", default=100, ge=1)
-    fold: FoldName | None = FOLD
     device: common.Device = "auto"
     threads: common.Threads = None
     tag: common.Tag = None

@@ -3,18 +3,17 @@
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ValidationError
+from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
-from adducir.core.recipe import needs, told, without
-from adducir.core.texts import counted, sentence
+from adducir.core.recipe import errors_at, needs, refusing, without
+from adducir.core.texts import counted
 from adducir.corpora.reading import QrelsReading, TopicReading
 from adducir.indexes.search_settings import SearchSettings
 
@@ -62,23 +61,27 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
     )
     k1: float | None = option("BM25's saturation of term frequency.", default=None, shown="0.9")
     b: float | None = option("BM25's weight of document length.", default=None, shown="0.4")
-    more: dict[str, str] = option(
-        "A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as "
-        "in mu=500 or fb_docs=5; can be repeated.",
-        "--set",
-        default={},
-    )
     show_expansion: Annotated[bool, needs("feedback"), needs("output")] = option(
         "Print the terms that feedback adds.", default=False
     )
-    encoder: str | None = option(
-        "The encoder of a dense index, if it has moved.", default=None, rare=True
-    )
     stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
-    depth: common.Depth = 1000
     threads: common.Threads = None
     tag: Annotated[common.Tag, needs("output")] = None
     allow_code: common.AllowCode = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parameters(cls, value: Any) -> Any:
+        """YAML's mappings as such, and the options of BM25 among the others."""
+        stated = dict(value.get("parameters", {}))
+        for key, text in stated.items():
+            if text.startswith("{"):  # only then is YAML imported
+                try:
+                    stated[key] = imported("adducir.core.config:parse_value")(text)
+                except InputError as error:
+                    raise errors_at(((key,), error.what)) from error
+        beside = {key: value[key] for key in ("k1", "b") if key in value}
+        return {**value, "parameters": beside | stated}
 
 
 def search(settings: SearchOptions) -> None:
@@ -109,21 +112,27 @@ def search(settings: SearchOptions) -> None:
     with open_progress():
         index = open_index(path, encoder=settings.encoder, stemmer=settings.stemmer)
         judged = _judged(settings)
-    model, feedback = _kinds(settings, index)
+    with refusing():
+        model, feedback = settings.chosen(index.default_model)
     if settings.output is None or settings.topics is None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10
         threads = settings.threads or 1  # several would wait for each other
-        found_by = partial(
-            index.search,
-            model=model,
-            feedback=feedback,
-            depth=depth,
-            fold=settings.fold,
-            threads=threads,
-        )
+
+        def found_by(query: str) -> "Hits":
+            if settings.encoder is None or not index.takes_weights:
+                how: Any = {"feedback": feedback, "depth": depth, "fold": settings.fold}
+                return index.search([query], model, threads=threads, **how)
+            from adducir.corpora.topics import Topics
+            from adducir.indexes.search import search_topics
+            from adducir.models.running import Running
+
+            few, running = settings.model_copy(update={"depth": depth}), Running(threads=threads)
+            return search_topics(index, Topics(["1"], [query], "query"), few, running=running).hits
+
         answer(index, query, found_by, judged)
         return
     from adducir.indexes.search import search_topics
+    from adducir.models.running import Running
     from adducir.runs.write import write_run
 
     with open_progress() as progress:
@@ -136,12 +145,9 @@ def search(settings: SearchOptions) -> None:
         found = search_topics(
             index,
             topics,
-            model,
+            settings,
             tag=common.tag_of(settings.output, settings.tag),
-            feedback=feedback,
-            depth=settings.depth,
-            fold=settings.fold,
-            threads=settings.threads,
+            running=Running(threads=settings.threads),
         )
         metadata = {"method": found.method, "data": {"topics": topics.about}}
         write_run(found.run, settings.output, metadata, topics=topics.qids)
@@ -159,7 +165,7 @@ def search(settings: SearchOptions) -> None:
 def answer(
     index: "Index",
     query: str,
-    search: "Callable[[list[str]], Hits]",
+    search: "Callable[[str], Hits]",
     judged: "Callable[[str], tuple[str, Mapping[str, int] | None]]",
 ) -> None:
     """Show the hits of a query, or prompt for queries."""
@@ -202,24 +208,6 @@ def _judged(settings: SearchOptions) -> "Callable[[str], tuple[str, Mapping[str,
         return titles[qid], dict(zip(own["docno"], own["grade"], strict=True))
 
     return judged
-
-
-def _kinds(settings: SearchOptions, index: "Index") -> "tuple[Model | None, FeedbackMethod | None]":
-    """The model and the feedback method with their hyperparameters."""
-    stated: dict[str, Any] = dict(settings.more)
-    for key, text in settings.more.items():
-        if text.startswith("{"):  # only then is YAML imported
-            try:
-                stated[key] = imported("adducir.core.config:parse_value")(text)
-            except InputError as error:
-                raise UsageError(f"--set {key}: {error.what}") from error
-    for key in ("k1", "b"):
-        if getattr(settings, key) is not None:
-            stated.setdefault(key, getattr(settings, key))
-    try:
-        return settings.chosen(stated, index.default_model)
-    except ValidationError as error:
-        raise UsageError(sentence(told(error))) from error
 
 
 def expansion(index: "Index", topics: "Topics", model: "Model", feedback: "FeedbackMethod") -> str:

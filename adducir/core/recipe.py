@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from operator import is_
@@ -22,6 +23,7 @@ from typing import (
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     ModelWrapValidatorHandler,
     ValidationError,
@@ -184,6 +186,15 @@ def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
         return None, errors_of(error, data)
 
 
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn errors of validation into a UsageError in the words of the current door."""
+    try:
+        yield
+    except ValidationError as error:
+        raise UsageError(sentence(told(error))) from error
+
+
 def told(error: ValidationError) -> str:
     """The errors in the words of the current door."""
     return "; ".join(map(in_words, errors_of(error)))
@@ -311,6 +322,17 @@ def _shown(value: Any) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _without_blanks(value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"must be a list, not {_shown(value)}")  # noqa: TRY004
+    return tuple(name.strip() if isinstance(name, str) else name for name in value)
+
+
+WITHOUT_BLANKS = BeforeValidator(_without_blanks)
+Names = Annotated[Sequence[str], WITHOUT_BLANKS]
+"""A list of names, such as fields; kept as a tuple."""
 
 
 def _leaves(hint: Any) -> Iterator[Any]:

@@ -62,7 +62,6 @@ from adducir.indexes.building import new_dense_index
 from adducir.indexes.dense_settings import EXACT, DenseSettings
 from adducir.indexes.documents import DocumentWriter
 from adducir.indexes.feedback import FeedbackMethod
-from adducir.indexes.hits import Hits
 from adducir.indexes.index import Index, Query, Ranked, Scored
 from adducir.indexes.kinds import KINDS
 from adducir.indexes.models import Model
@@ -72,7 +71,6 @@ from adducir.models.running import Running
 
 if TYPE_CHECKING:
     from adducir.encoders.model import DualEncoder
-    from adducir.runs.folding import Fold
 
 INDEX = "index.faiss"
 DETAILS = "dense.json"
@@ -174,27 +172,17 @@ class DenseIndex(Index):
         encoder = load_encoder(self.source).to(choose_device(self._device))
         return cast("DualEncoder | TextEncoder", encoder)
 
-    def search(
+    def _model(self, model: Model | str | None) -> Any:
+        """Nothing: the encoder is the model."""
+
+    def _weighted(
         self,
         queries: Sequence[Query],
-        model: Model | str | None = None,
-        *,
-        feedback: FeedbackMethod | str | None = None,
-        depth: int | None = 1000,
-        fold: "Fold | str | None" = None,
-        threads: int | None = None,
-    ) -> Hits:
-        """Rank the documents for each query, a text, by inner product; equal scores by docno.
-
-        The encoder is the model: ``model`` is ignored, ``feedback`` and weighted terms are refused.
-        An approximate index may return fewer hits than requested.
-        """
-        vectors = self._encoded(queries, feedback, threads)
-        return self.search_vectors(vectors, depth=depth, fold=fold, threads=threads)
-
-    def _encoded(
-        self, queries: Sequence[Query], feedback: FeedbackMethod | str | None, threads: int | None
+        model: Any,
+        feedback: FeedbackMethod | str | None,
+        threads: int | None,
     ) -> Floats:
+        """Each query, a text, as a vector."""
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or len(texts) < len(queries):
@@ -204,19 +192,13 @@ class DenseIndex(Index):
         with using_threads(threads):
             return encoder.encode_queries(texts, Running(tokens=self._tokens))
 
-    def score(
-        self,
-        queries: Sequence[Query],
-        docnos: Sequence[Sequence[str]],
-        model: Model | str | None = None,
-        *,
-        feedback: FeedbackMethod | str | None = None,
-        threads: int | None = None,
+    def _score(
+        self, weighted: Floats, numbers: Sequence[NDArray[Any]], model: Any, threads: int
     ) -> list[Scored]:
         """The inner products of each query's vector and those of its documents."""
         import faiss
 
-        vectors, scores = self._encoded(queries, feedback, threads), list[Scored]()
+        vectors, scores = weighted, list[Scored]()
         index: Any = faiss.downcast_index(self._index)
         if hasattr(index, "chain"):  # PCA16,HNSW8: in the space that is searched
             for place in range(index.chain.size() if len(vectors) else 0):
@@ -224,29 +206,15 @@ class DenseIndex(Index):
             index = faiss.downcast_index(index.index)
         if inverted := faiss.try_extract_index_ivf(self._index):
             inverted.make_direct_map()
-        for query, some in zip(vectors, docnos, strict=True):
-            numbers = np.array(list(map(self.number, some)), dtype=np.int64)
-            documents = index.reconstruct_batch(numbers) if len(numbers) else query[None][:0]
+        for query, some in zip(vectors, numbers, strict=True):
+            documents = index.reconstruct_batch(some) if len(some) else query[None][:0]
             scores.append((documents @ query).astype(np.float64))
         return scores
 
-    def search_vectors(
-        self,
-        vectors: Floats,
-        *,
-        depth: int | None = 1000,
-        fold: "Fold | str | None" = None,
-        threads: int | None = None,
-    ) -> Hits:
-        """Rank the documents for (q, D) vectors."""
-
-        def rank(some: Sequence[int], depth: int | None) -> Ranked:
-            return self._nearest(vectors[np.asarray(some, dtype=np.int64)], depth, threads)
-
-        return self._hits(rank, len(vectors), depth, fold)
-
-    def _nearest(self, vectors: Floats, depth: int | None, threads: int | None) -> Ranked:
-        if len(vectors) and vectors.shape[1] != self._index.d:
+    def _rank(self, queries: Sequence[Any], model: Any, depth: int | None, threads: int) -> Ranked:
+        """By inner product; an approximate index may find fewer hits than requested."""
+        vectors = np.array(queries, np.float32) if queries else np.zeros((0, self._index.d), "f4")
+        if vectors.shape[1] != self._index.d:
             raise UsageError(
                 f"the index has vectors of {self._index.d} numbers, the queries of "
                 f"{vectors.shape[1]}."
@@ -254,8 +222,6 @@ class DenseIndex(Index):
         depth = len(self) if depth is None else min(depth, len(self))
         is_exact = self.manifest.recipe["kind"] == EXACT  # elsewhere a greater depth finds more
         read = min(depth + _TIES * is_exact, len(self))
-        if not len(vectors):
-            vectors = np.zeros((0, self._index.d), dtype=np.float32)
         with threads_of_faiss(threads):
             scores, numbers = nearest(self._index, vectors, read)
         order = np.lexsort((self._orders[numbers], -scores, numbers < 0))[:, :depth]
@@ -319,7 +285,7 @@ class DenseWork(EncodingWork):
     ) -> "DenseWork":
         return cls(
             source=settings.source,
-            texts=items_of_corpus(corpus, settings.fields),
+            texts=items_of_corpus(corpus, tuple(settings.fields)),
             size=CHUNK,
             running=running,
             corpus=corpus,

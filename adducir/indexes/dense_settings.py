@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.manifests import Manifest
@@ -46,7 +46,9 @@ class DenseSettings(IndexSettings, EncodingSettings):
     model_key: ClassVar[ModelKey | None] = ModelKey(
         "encoder", "adducir.encoders.training:EncoderTraining", "an encoder"
     )
-    encoder: str = Field(json_schema_extra={"metavar": "MODEL"})
+    encoder: Annotated[str | Path, AfterValidator(str)] = Field(
+        json_schema_extra={"metavar": "MODEL"}
+    )
     """The encoder's folder or recipe, 'minilm', or a name on the Hub."""
     kind: str = Field(default=EXACT, json_schema_extra=RARE)
     """FAISS's description (``index_factory``): Flat compares all vectors, exactly; HNSW32 is a
@@ -79,7 +81,7 @@ class DenseSettings(IndexSettings, EncodingSettings):
         from adducir.corpora.sources import expanded
         from adducir.encoders.kinds import encoder_source
 
-        return encoder_source(expanded(self.encoder), self._folder, encoding=self)
+        return encoder_source(expanded(str(self.encoder)), self._folder, encoding=self)
 
     def opens(self) -> Mapping[str, Callable[[], Any]]:
         return {"encoder": lambda: self.source.identity()}

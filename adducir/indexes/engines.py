@@ -1,20 +1,15 @@
-"""Indexes of every kind by folder and name: built, opened."""
+"""Indexes of every kind, opened by folder or name."""
 
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from adducir.core.errors import UsageError, worded
-from adducir.core.manifests import MANIFEST, Manifest, read_manifest, reading_again
+from adducir.core.errors import Keyed, UsageError
+from adducir.core.manifests import MANIFEST, read_manifest, reading_again
 from adducir.core.packages import imported
 from adducir.core.texts import refuse_unless_path
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import INDEXES, KINDS, OPENERS
-
-if TYPE_CHECKING:
-    from adducir.corpora.documents import Corpus
-    from adducir.indexes.settings import IndexSettings
 
 
 def open_index(
@@ -31,7 +26,8 @@ def open_index(
         path: The index's folder, or a name.
         device: Where the encoder of a dense index runs.
         tokens: Padded tokens per batch of a dense index's queries.
-        encoder: The new name of a dense index's encoder, if it has moved.
+        encoder: The new name of a dense index's encoder, if it has moved; of token weights, the
+            encoder of queries.
         stemmer: What bm25s stemmed the index with, such as ``english``.
 
     While other processes replace the folder, it is opened again.
@@ -53,21 +49,24 @@ def open_index(
         named = re.compile(rf"([^.]+\.)?{re.escape(path.name)}(\.\d{{8}}\..*)?")
         for folder in sorted((cache / "indexes").glob("*/")):
             path = folder if named.fullmatch(folder.name) else path
-    return reading_again(path, lambda: _opened(path, *options))
+    opened = reading_again(path, lambda: _opened(path, *options))
+    if encoder is not None and opened.default_model and not opened.takes_weights:
+        needed = "a dense index, or one of token weights"
+        raise UsageError(Keyed(f"{{}} has no effect without {needed}.", "encoder"))
+    return opened
 
 
 def _opened(
     path: Path, device: str, tokens: int | None, encoder: str | None, stemmer: str | None
 ) -> Index:
     kind = read_manifest(path).kind if (path / MANIFEST).is_file() else None
-    if encoder is not None and kind != KINDS["dense"]:
-        raise UsageError(f"{worded('encoder')} has no effect without a dense index.")
     if (path / "params.index.json").is_file():
         from adducir.indexes.bm25s import Bm25sIndex
 
         return Bm25sIndex(path, stemmer)
     if stemmer is not None:
-        raise UsageError("`stemmer` has no effect without an index that bm25s saved.")
+        message = "{} has no effect without an index that bm25s saved."
+        raise UsageError(Keyed(message, "stemmer"))
     if kind in OPENERS:
         opened: Index = imported(OPENERS[kind])(path)
         return opened
@@ -79,39 +78,3 @@ def _opened(
     from adducir.indexes.lucene import LuceneIndex
 
     return LuceneIndex(path)
-
-
-def build_index(
-    corpus: "Corpus",
-    path: Path | str,
-    settings: "IndexSettings | str" = "lucene",
-    *,
-    threads: int | None = None,
-    device: str = "auto",
-    rebuild: bool = False,
-) -> Manifest:
-    """Build an index, unless ``path`` already holds the one that would be built.
-
-    Content and rankings do not depend on how it is computed, except that device and batches affect
-    the last digits of a network's vectors. The manifest counts ``documents``, ``indexed``,
-    ``empty`` (documents without text, which Anserini does not index either), ``terms`` and
-    ``tokens``; of a dense index ``documents``, ``width`` and perhaps ``recall``.
-
-    Args:
-        corpus: The documents.
-        path: The index's folder.
-        settings: An index's settings, or the name of a kind with its default ones.
-        threads: Threads; by default one per core.
-        device: Where the encoder of a dense index runs.
-        rebuild: Whether to build it even if it is up to date.
-
-    Raises:
-        InputError: A record is malformed, a docno is repeated, or a field is unknown.
-        MachineError: Java or disk space is missing.
-        ArtifactError: ``path`` exists and is not Adducir's.
-        UsageError: The kind is unknown.
-    """
-    from adducir.models.running import Running
-
-    settings = INDEXES.chosen(settings)
-    return settings.build(corpus, Path(path), Running(device, threads), rebuild=rebuild)

@@ -127,6 +127,11 @@ class Index(ABC):
         return text_loader(self, fields)
 
     @property
+    def takes_weights(self) -> bool:
+        """Whether queries' token weights, where they have some, are searched, not their texts."""
+        return bool(self.default_model) and self.analysis.kind.is_pretokenized
+
+    @property
     def identity(self) -> dict[str, Any]:
         identity = {"fingerprint": self.manifest.fingerprint} if self.manifest else {}
         return {"name": self.path.name, **identity}
@@ -161,6 +166,9 @@ class Index(ABC):
     ) -> Hits:
         """Rank the documents for each query; equal scores in order of docnos.
 
+        On a dense index, the encoder is the model: ``model`` is ignored, and ``feedback`` and
+        weighted terms are refused.
+
         Args:
             queries: Texts, or weighted index terms (not with ``feedback``).
             model: A retrieval model or its name; by default the index's.
@@ -172,23 +180,12 @@ class Index(ABC):
         Raises:
             UsageError: The index or its engine lacks something.
         """
-        threads = _at_least_one(threads)
-        chosen = MODELS.chosen(self.default_model if model is None else model)
+        count, chosen = _at_least_one(threads), self._model(model)
         weighted = self._weighted(queries, chosen, feedback, threads)
 
         def rank(some: Sequence[int], depth: int | None) -> Ranked:
-            return self._rank([weighted[place] for place in some], chosen, depth, threads)
+            return self._rank([weighted[place] for place in some], chosen, depth, count)
 
-        return self._hits(rank, len(weighted), depth, fold)
-
-    def _hits(
-        self,
-        rank: Callable[[Sequence[int], int | None], Ranked],
-        queries: int,
-        depth: int | None,
-        fold: "Fold | str | None",
-    ) -> Hits:
-        """The hits of all queries; ``rank`` ranks some of them to a depth."""
         if depth is not None:
             refuse_unless_count(depth, "a depth")
         if fold is not None:
@@ -196,10 +193,10 @@ class Index(ABC):
 
             how = Fold.of(fold)
             passages = PassageMap.of(self.docnos, how.separator)
-            counts, docs, scores = folded(passages, how, rank, queries, depth)
+            counts, docs, scores = folded(passages, how, rank, len(weighted), depth)
             names = passages.names.gather(passages.document[docs]).alias("docno")
             return Hits(counts, names, scores, self.docnos.gather(docs))
-        counts, docs, scores = rank(range(queries), depth)
+        counts, docs, scores = rank(range(len(weighted)), depth)
         # For an array, polars imports numpy.ma, which takes longer than a few hits.
         docnos = self.docnos.gather(docs.tolist() if len(docs) <= SPAN else docs)
         return Hits(counts, docnos, scores)
@@ -226,14 +223,16 @@ class Index(ABC):
         Raises:
             UsageError: A document is not in the index, or as in :meth:`search`.
         """
-        threads = _at_least_one(threads)
-        model = MODELS.chosen(self.default_model if model is None else model)
+        count, chosen = _at_least_one(threads), self._model(model)
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
-        weighted = self._weighted(queries, model, feedback, threads)
-        return self._score(weighted, numbers, model, threads)
+        weighted = self._weighted(queries, chosen, feedback, threads)
+        return self._score(weighted, numbers, chosen, count)
+
+    def _model(self, model: "Model | str | None") -> "Model":
+        return MODELS.chosen(self.default_model if model is None else model)
 
     def _score(
-        self, weighted: Sequence[Any], numbers: Sequence[Array], model: "Model", threads: int
+        self, weighted: Any, numbers: Sequence[Array], model: "Model", threads: int
     ) -> list[Scored]:
         """The scores of each query's documents: from rankings of all, unless an engine has more."""
         scored, size = list[Scored](), max(1, _MOST_SCORES // max(1, len(self)))
@@ -296,7 +295,7 @@ class Index(ABC):
         model: "Model",
         feedback: "FeedbackMethod | str | None",
         threads: int | None,
-    ) -> list[Any]:
+    ) -> Any:
         """Each query as index terms with weights or counts."""
         refuse_text(queries, "queries")
         if feedback is not None:
@@ -335,23 +334,12 @@ class Index(ABC):
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
-        model = MODELS.chosen(self.default_model if model is None else model)
-        feedback = FEEDBACK.chosen(feedback)
+        chosen, feedback = self._model(model), FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
         refuse_half_characters((word for query in texts for word in words_of(query)), "a query")
         terms_of, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
-        counts, docs, scores = self._rank(terms_of, model, feedback.depth, threads)
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        expanded: list[Weights] = [{} for _ in texts]
-
-        def work(first: int, last: int) -> None:
-            some, part = slice(first, last), slice(starts[first], starts[last])
-            expanded[some] = self._expanded(
-                terms_of[some], counts[some], docs[part], scores[part], feedback
-            )
-
-        in_threads(work, len(texts), threads)
-        return expanded
+        found = self._rank(terms_of, chosen, feedback.depth, threads)
+        return self._expanded(terms_of, found, feedback, threads)
 
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod | str"
@@ -368,21 +356,31 @@ class Index(ABC):
         scores = np.array([score for _, score in best], dtype=np.float32)
         if not (scores >= 0).all():
             raise UsageError("feedback weighs documents by their scores, which must be 0 or more.")
-        counts = Counter(self.analysis.terms([query])[0])
-        return self._expanded([counts], np.array([len(docs)]), docs, scores, feedback)[0]
+        found = np.array([len(docs)]), docs, scores
+        return self._expanded(counted_terms(self.analysis, [query]), found, feedback, 1)[0]
 
     def _expanded(
         self,
         queries: Sequence[Counter[str]],
-        counts: Array,
-        docs: Array,
-        scores: Array,
+        found: Ranked,
         feedback: "FeedbackMethod",
+        threads: int,
     ) -> "list[Weights]":
+        """Each query after feedback on the documents found for it."""
         from adducir.indexes.feedback import TermVectors
 
-        terms, *vectors = self._vectors(docs)
-        return feedback.in_bulk(queries, TermVectors(counts, scores, *vectors), terms)
+        counts, docs, scores = found
+        starts = np.concatenate(([0], np.cumsum(counts)))
+        expanded: list[Weights] = [{} for _ in queries]
+
+        def work(first: int, last: int) -> None:
+            some, part = slice(first, last), slice(starts[first], starts[last])
+            terms, *vectors = self._vectors(docs[part])
+            found_terms = TermVectors(counts[some], scores[part], *vectors)
+            expanded[some] = feedback.in_bulk(queries[some], found_terms, terms)
+
+        in_threads(work, len(queries), threads)
+        return expanded
 
     def _rank(
         self,

@@ -141,15 +141,16 @@ class LuceneIndex(Index):
             refuse_unless_scored(model, "lucene", self.path)
             raise UsageError(
                 f"{self.path} has exact lengths, which only BM25 supports.",
-                hint="Search it with bm25, or build an index without accurate_length=true.",
+                hint="Search it with bm25, or build an index without "
+                f"{worded('accurate_length', 'true')}.",
             )
         boosts = model.by_field or {_CONTENTS: 1.0}
         names = [name for name in self._java.fields() if name != "id"] if model.by_field else []
         if model.by_field and (unknown := boosts.keys() - names):
             raise UsageError(
                 f"{self.path} does not have the field {min(unknown)!r} by itself.",
-                hint=f"Its fields are {', '.join(names)}; 'adducir index --set separate=NAME' adds "
-                "one.",
+                hint=f"Its fields are {', '.join(names)}; index it with "
+                f"{worded('separate', 'NAME')} to add one.",
             )
         return similarity, (list(boosts), list(boosts.values()))
 

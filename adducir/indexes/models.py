@@ -369,9 +369,8 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine in engines:
         return
     names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
-    build = [f" 'adducir index --engine {engine}' builds one with it." for engine in engines]
     raise UsageError(
         f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index without the model "
         f"{MODELS.name_of(type(model))!r}.",
-        hint=f"Its models are {', '.join(names)}.{''.join(build[:1])}",
+        hint=f"Its models are {', '.join(names)}; {' and '.join(engines)} indexes have this one.",
     )

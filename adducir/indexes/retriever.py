@@ -6,25 +6,25 @@ them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dic
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import Kind
 from adducir.core.texts import refused
 from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics, WeightedWords, as_topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
+from adducir.indexes.hits import Hits
 from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
-from adducir.indexes.search import queries_of, takes_weights
+from adducir.indexes.search import queries_of
 from adducir.indexes.transformers import Transformer, refuse_without
 
 if TYPE_CHECKING:
@@ -49,16 +49,17 @@ class _OverIndex(Transformer):
             setattr(self, name, value)
 
     def _made(self) -> Any:
-        return self._kind(**{name: getattr(self, name) for name in self._kind.model_fields})
-
-    def __repr__(self) -> str:
-        kind = [repr(self._made())] if issubclass(self._kind, Kind) else []
-        settings = ", ".join([repr(str(self.index.path)), *kind, *self._stated()])
-        return f"{type(self).__name__}({settings})"
+        """The kind with the current hyperparameters; None for a dense index."""
+        fields = getattr(self._kind, "model_fields", ())
+        return self._kind(**{name: getattr(self, name) for name in fields})
 
     def _stated(self) -> list[str]:
-        """Further settings that tell two transformers apart, as arguments."""
-        return []
+        """What tells two transformers apart, as arguments."""
+        kind = self._made()
+        return [repr(str(self.index.path)), *([] if kind is None else [repr(kind)])]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self._stated())})"
 
 
 class _Retriever(_OverIndex):
@@ -67,12 +68,13 @@ class _Retriever(_OverIndex):
     transform_inputs: ClassVar = [["qid", "query"], ["qid", "query", "docno"]]
     feedback: FeedbackMethod | None = None
 
-    def _search_model(self) -> Any:
-        """The retrieval model of the index's search."""
-
     def _stated(self) -> list[str]:
         feedback = [] if self.feedback is None else [f"feedback={self.feedback!r}"]
-        return [*feedback, f"depth={self.depth}"]
+        return [*super()._stated(), *feedback, f"depth={self.depth}"]
+
+    def _found(self, queries: Sequence[Query]) -> Hits:
+        how: Any = {"feedback": self.feedback, "depth": self.depth, "threads": self.threads}
+        return self.index.search(queries, self._made(), **how)
 
     def _queries(self, topics: "pd.DataFrame") -> list[Query]:
         return list(topics["query"].map(str))
@@ -86,13 +88,7 @@ class _Retriever(_OverIndex):
             return self._scored(inp)
         topics = inp.drop(columns=["docid", "score", "rank"], errors="ignore")
         topics = topics.drop_duplicates(subset="qid").reset_index(drop=True)
-        hits = self.index.search(
-            self._queries(topics),
-            self._search_model(),
-            feedback=self.feedback,
-            depth=self.depth,
-            threads=self.threads,
-        )
+        hits = self._found(self._queries(topics))
         rows = topics.loc[np.repeat(np.arange(len(topics)), hits.counts)].reset_index(drop=True)
         ranks = [np.arange(count) for count in hits.counts]
         return rows.assign(
@@ -110,7 +106,7 @@ class _Retriever(_OverIndex):
         scores = self.index.score(
             self._queries(inp.drop_duplicates(subset="qid")),
             [[docnos[row] for row in some] for some in np.split(rows, ends)] if len(rows) else [],
-            self._search_model(),
+            self._made(),
             feedback=self.feedback,
             threads=self.threads,
         )
@@ -138,13 +134,7 @@ class _Retriever(_OverIndex):
         if not isinstance(inp, Topics | pl.DataFrame | Mapping | str | os.PathLike):
             return super().__call__(inp)
         topics = as_topics(inp)
-        hits = self.index.search(
-            queries_of(self.index, topics),
-            self._search_model(),
-            feedback=self.feedback,
-            depth=self.depth,
-            threads=self.threads,
-        )
+        hits = self._found(queries_of(self.index, topics))
         frame = hits.to_polars(topics.qids)
         queries = pl.Series("query", topics.queries, dtype=pl.String)
         frame.insert_column(1, queries.gather(np.repeat(np.arange(len(topics)), hits.counts)))
@@ -224,14 +214,10 @@ class LexicalRetriever(_Retriever):
         super().__init__(opened, depth, threads, kind)
         self.feedback = None if feedback is None else FEEDBACK.chosen(feedback)
 
-    def _search_model(self) -> Any:
-        return self._made()
-
     @property
     def model(self) -> Model:
         """The model with the current hyperparameters; PyTerrier copies transformers by it."""
-        model: Model = self._made()
-        return model
+        return cast("Model", self._made())
 
     hyperparameters: ClassVar[Mapping[str, float]] = {}
 
@@ -239,7 +225,7 @@ class LexicalRetriever(_Retriever):
         texts = super()._queries(topics)
         if "query_toks" not in topics:
             return texts
-        takes = Mapping if "query_0" in topics or takes_weights(self.index) else WeightedWords
+        takes = Mapping if "query_0" in topics or self.index.takes_weights else WeightedWords
         pairs = zip(topics["query_toks"], texts, strict=True)
         return [terms if isinstance(terms, takes) else text for terms, text in pairs]
 
@@ -274,8 +260,7 @@ class QueryExpansion(_OverIndex):
     @property
     def feedback(self) -> FeedbackMethod:
         """The method with the current hyperparameters."""
-        method: FeedbackMethod = self._made()
-        return method
+        return cast("FeedbackMethod", self._made())
 
     hyperparameters: ClassVar[Mapping[str, float]] = {}
 

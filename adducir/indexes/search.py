@@ -1,42 +1,85 @@
 """From topics to a run: what ``adducir search`` and experiment files call."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from pydantic import ValidationError
 
-from adducir.core.errors import UsageError, worded
-from adducir.core.recipe import told
-from adducir.core.texts import sentence
+from adducir.core.errors import Keyed, UsageError, worded
+from adducir.core.recipe import refusing
 from adducir.corpora.topics import Topics
+from adducir.indexes.hits import Hits
 from adducir.indexes.index import Index, Query
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.search_settings import SearchSettings
+from adducir.models.machine import using_threads
+from adducir.models.running import PLAIN, Running
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from adducir.encoders.kinds import EncoderSource
     from adducir.indexes.feedback import FeedbackMethod
     from adducir.indexes.models import Model
 
 
 @dataclass(frozen=True)
 class Search:
-    """A run, and topics to report.
+    """What was found for topics, and what to say of it."""
 
-    ``empty`` topics have no terms after analysis, ``unanswered`` ones only terms that are not in
-    the index; in ``tied`` ones, several documents all have the same score, so only docnos order
-    them.
-    """
-
+    index: Index
+    topics: Topics
+    settings: SearchSettings
+    kinds: "tuple[Model | None, FeedbackMethod | None]"
+    hits: Hits
     run: Run
-    empty: tuple[str, ...]
-    unanswered: tuple[str, ...]
-    tied: tuple[str, ...]
     seconds: float
-    method: dict[str, Any]  # for a run's metadata
+    about: Mapping[str, Any]  # more for the metadata
+
+    @cached_property
+    def method(self) -> dict[str, Any]:
+        """The section of a run's metadata."""
+        facts = {"index": self.index.identity, **self.index.settings(*cast("Any", self.kinds))}
+        facts["depth"] = self.settings.depth or "all"
+        if self.settings.fold is not None:
+            facts["fold"] = self.settings.fold
+        return {"retrieval": [facts], **self.about}
+
+    @property
+    def empty(self) -> list[str]:
+        """Topics without terms after analysis."""
+        return [qid for qid, has_terms in self._without_hits if not has_terms]
+
+    @property
+    def unanswered(self) -> list[str]:
+        """Topics whose terms are not in the index."""
+        return [qid for qid, has_terms in self._without_hits if has_terms]
+
+    @cached_property
+    def _without_hits(self) -> list[tuple[str, bool]]:
+        topics, pairs = self.topics, list[tuple[str, bool]]()
+        has_weights = queries_of(self.index, topics) is topics.vectors and not topics.weighs_words
+        for number in np.flatnonzero(self.hits.counts == 0).tolist():
+            has_terms = not self.index.default_model
+            if has_weights and topics.vectors is not None:
+                has_terms = any(topics.vectors[number].values())
+            elif not has_terms:
+                has_terms = any(self.index.analysis.terms([topics.queries[number]]))
+            pairs.append((topics.qids[number], has_terms))
+        return pairs
+
+    @property
+    def tied(self) -> list[str]:
+        """Topics several of whose documents all have the same score: only docnos order them."""
+        counts, scores = self.hits.counts, self.hits.scores
+        ends, several = np.cumsum(counts), np.flatnonzero(counts > 1)
+        last = ends[several] - 1
+        same = several[scores[(ends - counts)[several]] == scores[last]]
+        return [self.topics.qids[number] for number in same.tolist()]
 
     def remarks(self) -> Iterator[str]:
         for problem, qids in (
@@ -50,9 +93,15 @@ class Search:
                 yield f"{problem}: {topics} {', '.join(qids[:10])}{more}"
 
 
-def takes_weights(index: Index) -> bool:
-    """Whether queries' token weights are searched, where they have some, instead of their texts."""
-    return bool(index.default_model) and index.analysis.kind.is_pretokenized
+def query_encoder(name: str, folder: "Path | None" = None) -> "EncoderSource":
+    """The learned sparse encoder of queries that a search names."""
+    from adducir.corpora.sources import expanded
+    from adducir.encoders.kinds import encoder_source
+    from adducir.encoders.statement import check_sparse
+
+    source = encoder_source(expanded(name), folder)
+    check_sparse(source.query)
+    return source
 
 
 def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
@@ -61,65 +110,49 @@ def queries_of(index: Index, topics: Topics) -> Sequence[Query]:
         weights = worded("word_weights", "true")
         message = f"word weights ({weights}) have no effect on an index of vectors."
         raise UsageError(message, hint="Search an index of texts, or read the topics without them.")
-    is_weighted = topics.vectors and (topics.weighs_words or takes_weights(index))
+    is_weighted = topics.vectors and (topics.weighs_words or index.takes_weights)
     return topics.vectors if topics.vectors and is_weighted else topics.texts
 
 
 def search_topics(
     index: Index,
     topics: Topics,
-    model: "Model | str | None" = None,
+    settings: SearchSettings,
     *,
     tag: str | None = None,
-    feedback: "FeedbackMethod | str | None" = None,
-    depth: int | None = 1000,
-    fold: str | None = None,
-    threads: int | None = None,
+    encoder: "EncoderSource | None" = None,
+    running: Running = PLAIN,
 ) -> Search:
-    """Search every topic; arguments and errors as in the index's ``search``.
+    """Search every topic.
 
-    On a pretokenized index, topics' token weights are searched; on others their texts, and topics
-    without text are a UsageError. The tag is by default the model's name and the method's.
+    On a pretokenized index, topics' token weights are searched, by default those that the settings'
+    encoder computes; on others their texts, and topics without text are a UsageError. The tag is by
+    default the model's name and the method's; ``encoder``: the settings', if already opened.
     """
-    try:
-        stated = SearchSettings(model=model, feedback=feedback, fold=fold)
-        model, feedback = stated.chosen({}, index.default_model)
-    except ValidationError as error:
-        raise UsageError(sentence(told(error))) from error
+    with refusing():
+        model, feedback = settings.chosen(index.default_model)
+    about, seconds = dict[str, Any](), 0.0
+    if settings.encoder is not None and index.takes_weights:
+        from adducir.encoders.encoding import weighted_topics
+
+        if topics.vectors:
+            raise UsageError(Keyed("{} has no effect: the topics have weights.", "encoder"))
+        source = encoder or query_encoder(settings.encoder)
+        with using_threads(running.threads):
+            topics, seconds = weighted_topics(source, topics, running)
+        about["encoder"] = {"name": source.name, "model": source.identity(as_read=False)}
     names = ["dense" if model is None else MODELS.name_of(type(model))]
     names += [] if feedback is None else [FEEDBACK.name_of(type(feedback))]
     _ = getattr(index, "encoder", None)  # loaded before the clock starts
     started = time.perf_counter()
-    queries = queries_of(index, topics)
-    vectors = topics.vectors if queries is topics.vectors and not topics.weighs_words else None
-    hits = index.search(queries, model, feedback=feedback, depth=depth, fold=fold, threads=threads)
-    run = Run(hits.to_polars(topics.qids), tag="-".join(names) if tag is None else tag)
-    seconds = time.perf_counter() - started
-    empty, unanswered = list[str](), list[str]()
-    for number in np.flatnonzero(hits.counts == 0).tolist():
-        if model is None:
-            has_terms = True
-        elif vectors is None:
-            has_terms = any(index.analysis.terms([topics.queries[number]]))
-        else:
-            has_terms = any(vectors[number].values())
-        (unanswered if has_terms else empty).append(topics.qids[number])
-    ends = np.cumsum(hits.counts)
-    starts = ends - hits.counts
-    # The first and last score of each topic with several hits.
-    several = np.flatnonzero(hits.counts > 1)
-    tied = several[hits.scores[starts[several]] == hits.scores[ends[several] - 1]]
-    settings = {
-        "index": index.identity,
-        **index.settings(cast("Any", model), feedback),
-        "depth": depth or "all",
-        **({} if stated.fold is None else {"fold": stated.fold}),
-    }
-    return Search(
-        run=run,
-        empty=tuple(empty),
-        unanswered=tuple(unanswered),
-        tied=tuple(map(topics.qids.__getitem__, tied.tolist())),
-        seconds=seconds,
-        method={"retrieval": [settings]},
+    hits = index.search(
+        queries_of(index, topics),
+        model,
+        feedback=feedback,
+        depth=settings.depth,
+        fold=settings.fold,
+        threads=running.threads,
     )
+    run = Run(hits.to_polars(topics.qids), tag="-".join(names) if tag is None else tag)
+    seconds += time.perf_counter() - started
+    return Search(index, topics, settings, (model, feedback), hits, run, seconds, about)

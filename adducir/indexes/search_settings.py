@@ -1,19 +1,18 @@
-"""What determines a search, besides its index, topics and depth: stated once, for all doors.
+"""What determines a search, besides its index and topics: stated once, for all doors.
 
-Keys of an experiment file's system, options of ``adducir search`` and arguments of
-:func:`adducir.search` are views of :class:`SearchSettings`. Hyperparameters are keys beside
-``model`` and ``feedback``, or, of a feedback method, below its name: ``rm3: {fb_docs: 5}``.
+Hyperparameters are those of the model and of feedback, or, of a feedback method, below its name:
+``rm3: {fb_docs: 5}``.
 """
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
-from adducir.core.recipe import KeyPath, Recipe, errors_at, errors_of, no_effect
+from adducir.core.recipe import KeyPath, errors_at, errors_of, no_effect
 from adducir.core.registry import Family, keys_of, recipe_of
 from adducir.indexes.kinds import FEEDBACK, MODELS
-from adducir.runs.kinds import FOLD, FoldName
+from adducir.runs.kinds import FOLD, FoldName, RankingSettings
 
 if TYPE_CHECKING:
     from adducir.indexes.feedback import FeedbackMethod
@@ -22,46 +21,56 @@ if TYPE_CHECKING:
 NO_WORDS = "has no effect on a dense index, which ranks by vectors"
 
 
-class SearchSettings(Recipe):
+class SearchSettings(RankingSettings):
     """How an index is searched; ``model`` and ``feedback`` are names, in Python also objects."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     model: Annotated[str | Any | None, MODELS] = Field(
-        None, json_schema_extra={"shown": "the index's, such as bm25"}
+        default=None, json_schema_extra={"shown": "the index's, such as bm25"}
     )
     """The retrieval model; a dense index has its own."""
     feedback: Annotated[str | Any | None, FEEDBACK] = None
     """Expand queries with their best documents."""
     fold: FoldName | None = FOLD
+    encoder: str | None = Field(default=None, json_schema_extra={"rare": True, "flag": True})
+    """The learned sparse encoder of the queries of token weights, or that of a dense index, if it
+    has moved."""
+    parameters: dict[str, Any] = Field(
+        default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
+    )
+    """A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as in
+    mu=500 or fb_docs=5; can be repeated."""
 
-    def chosen(
-        self, more: Mapping[str, Any], default_model: str | None
-    ) -> "tuple[Model | None, FeedbackMethod | None]":
-        """The model and the feedback method with their hyperparameters, the keys in ``more``.
+    def chosen(self, default_model: str | None) -> "tuple[Model | None, FeedbackMethod | None]":
+        """The model and the feedback method with their hyperparameters.
 
         Raises:
             ValidationError: With the key of each that is wrong or has no effect.
         """
+        stated = self.parameters
         if not default_model:
             names = [name for name in ("model", "feedback") if getattr(self, name) is not None]
-            if idle := [*names, *more]:
+            if idle := [*names, *stated]:
                 raise errors_at(*(((key,), NO_WORDS) for key in idle))
             return None, None
         model = default_model if self.model is None else self.model
-        of_model = {key: value for key, value in more.items() if key not in FEEDBACK}
-        method, place, of_method = self._method(more)
-        others = {*type(self).model_fields, *FEEDBACK}
+        of_model = {key: value for key, value in stated.items() if key not in FEEDBACK}
+        method, place, of_method = self._method()
+        others = {*type(self).model_fields, *FEEDBACK} - {"parameters"}
         if not place and isinstance(method, str):
             keys = {*keys_of(FEEDBACK, method)}
             others |= keys
             keys -= {*keys_of(MODELS, model)} if isinstance(model, str) else set()
             of_method = {key: of_model.pop(key) for key in sorted(keys & of_model.keys())}
         feedback = None if method is None else _made(FEEDBACK, method, of_method, others, place)
+        if self.encoder is not None and feedback is not None:
+            name = FEEDBACK.name_of(type(feedback))
+            place = place or (("feedback",) if self.feedback is not None else (name,))
+            raise errors_at((place, "expands texts, not an encoder's weights"))
         return _made(MODELS, model, of_model, others), feedback
 
-    def _method(self, more: Mapping[str, Any]) -> tuple[Any, KeyPath, Mapping[str, Any]]:
+    def _method(self) -> tuple[Any, KeyPath, Mapping[str, Any]]:
         """The feedback method, and the place of its hyperparameters if they are below its name."""
-        stated = {name: value for name, value in more.items() if name in FEEDBACK}
+        stated = {name: value for name, value in self.parameters.items() if name in FEEDBACK}
         for name, value in stated.items():
             # A row called RM3 must not silently lack it because "rm3:" is empty.
             if value is None:

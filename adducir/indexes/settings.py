@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
+    AfterValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -26,7 +27,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
 from adducir.core.processes import default_threads
-from adducir.core.recipe import KeyPath, Kind, errors_at
+from adducir.core.recipe import KeyPath, Kind, Names, errors_at
 from adducir.corpora.passages import read_by
 from adducir.indexes.kinds import (
     FEEDBACK,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from adducir.indexes.analysis import Analysis
     from adducir.indexes.feedback import FeedbackMethod
     from adducir.indexes.index import Index
+    from adducir.indexes.models import Model
     from adducir.models.running import Running
 
 RARE: Any = {"rare": True}  # in the shell, set by --set
@@ -54,6 +56,10 @@ class ModelKey(NamedTuple):
     key: str
     trainable: str  # the path of the class that trains it
     label: str
+
+
+def _as_text_or_tuple(words: str | Path | Sequence[str]) -> str | Sequence[str]:
+    return str(words) if isinstance(words, str | Path) else tuple(words)
 
 
 class IndexSettings(Kind):
@@ -76,15 +82,8 @@ class IndexSettings(Kind):
     _folder: Path = PrivateAttr(default=Path())
     _has_defaults: bool = PrivateAttr(default=False)  # whether the fields are a corpus's
 
-    fields: tuple[str, ...] = Field(default=(), json_schema_extra={"shown": "the corpus's texts"})
+    fields: Names = Field(default=(), json_schema_extra={"shown": "the corpus's texts"})
     """The fields to index, joined."""
-
-    @field_validator("fields", "separate", mode="before", check_fields=False)
-    @classmethod
-    def _is_a_list(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            raise ValueError(f"must be a list, not one text ({value!r})")  # noqa: TRY004
-        return value
 
     @property
     def version(self) -> int:
@@ -180,7 +179,7 @@ class IndexSettings(Kind):
         return opened
 
     def unfit(
-        self, name: str, model: str, feedback: "FeedbackMethod | None"
+        self, name: str, model: "Model", feedback: "FeedbackMethod | None"
     ) -> Iterator[tuple[KeyPath, str]]:
         """What a search of the index ``name`` needs and the index lacks, each with its key."""
         yield from ()
@@ -194,7 +193,7 @@ class TextSettings(IndexSettings):
     pretokenized by default: they are searched without analysis."""
     stemmer: str = Field(default="", json_schema_extra={"shown": "the language's; English: porter"})
     """One of the language's stemmers; English: porter, krovetz or none."""
-    stopwords: str | tuple[str, ...] = "lucene"
+    stopwords: Annotated[str | Path | Sequence[str], AfterValidator(_as_text_or_tuple)] = "lucene"
     """'lucene', 'none', or a file with one stop word per line; in Python also the words."""
     accurate_length: bool = Field(default=False, json_schema_extra=RARE)
     """Whether BM25 uses exact document lengths instead of Lucene's one byte."""
@@ -214,9 +213,9 @@ class TextSettings(IndexSettings):
         """How text becomes terms; reads the file of stop words."""
         from adducir.indexes.analysis import Analysis
 
-        if isinstance(self.stopwords, tuple):
-            return Analysis(self.stemmer, self.stopwords, self.language)
-        return Analysis.of(self.stemmer, self.stopwords, self.language, self._folder)
+        if isinstance(self.stopwords, str | Path):
+            return Analysis.of(self.stemmer, self.stopwords, self.language, self._folder)
+        return Analysis(self.stemmer, tuple(self.stopwords), self.language)
 
     def opens(self) -> Mapping[str, Callable[[], Any]]:
         return {"stopwords": lambda: self.analysis}
@@ -242,16 +241,22 @@ class TextSettings(IndexSettings):
             raise MachineError(error.what, hint=f"{same} {error.hint}", absent=True) from error
 
     def unfit(
-        self, name: str, model: str, feedback: "FeedbackMethod | None"
+        self, name: str, model: "Model", feedback: "FeedbackMethod | None"
     ) -> Iterator[tuple[KeyPath, str]]:
-        engines = MODELS.kind(model).engines()
+        engines, called = model.engines(), MODELS.name_of(type(model))
         if self.engine not in engines:
             others = " or ".join(f"`engine: {engine}`" for engine in engines)
-            called = {"lucene": "Lucene", "memory": "the memory engine"}[self.engine]
-            yield ("model",), f"{called} lacks the model {model}: `{name}` needs {others}"
-        elif self.accurate_length and model != "bm25" and "lucene" in engines:
+            engine = {"lucene": "Lucene", "memory": "the memory engine"}[self.engine]
+            yield ("model",), f"{engine} lacks the model {called}: `{name}` needs {others}"
+        elif self.accurate_length and called != "bm25" and "lucene" in engines:
             message = f"only bm25 supports exact lengths, but `{name}` has `accurate_length: true`"
             yield ("model",), message
+        known = ("contents", *getattr(self, "separate", ()))
+        if self.engine == "memory" and model.by_field:
+            yield ("boosts",), f"`{name}` is a memory index, which holds all fields as one"
+        elif unknown := sorted(model.by_field.keys() - {*known}):
+            message = f"`{name}` does not have the field {unknown[0]!r} by itself (`separate`)"
+            yield ("boosts",), message
 
 
 class LuceneSettings(TextSettings):
@@ -269,20 +274,20 @@ class LuceneSettings(TextSettings):
     """Whether to store positions of terms, for phrase queries."""
     vectors: bool = Field(default=True, json_schema_extra=RARE)
     """Whether to store documents' terms, for feedback."""
-    separate: tuple[str, ...] = Field(
+    separate: Names = Field(
         default=(), exclude_if=lambda names: not names, json_schema_extra={**RARE, "shown": "none"}
     )
     """Fields to index by themselves, too, so that a search can weigh them by `boosts`."""
 
     @field_validator("separate")
     @classmethod
-    def _leaves_lucene_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _leaves_lucene_names(cls, names: Sequence[str]) -> Sequence[str]:
         if taken := {"id", "contents"}.intersection(names):
             raise ValueError(f"Lucene's field `{min(taken)}` holds all docnos or all text")
         return tuple(dict.fromkeys(names))
 
     def unfit(
-        self, name: str, model: str, feedback: "FeedbackMethod | None"
+        self, name: str, model: "Model", feedback: "FeedbackMethod | None"
     ) -> Iterator[tuple[KeyPath, str]]:
         if feedback is not None and not self.vectors:
             method = FEEDBACK.name_of(type(feedback))
@@ -318,7 +323,7 @@ class TokenWeightSettings(MemorySettings):
     """
 
     runs_with: ClassVar[Collection[str]] = ()
-    weights: Path
+    weights: str | Path
     """A file or folder of token weights (JSON lines), which replace the documents' texts."""
     language: Annotated[str, LANGUAGES] = Field(
         default=PRETOKENIZED, json_schema_extra={"metavar": "CODE"}

@@ -11,7 +11,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cmp_to_key
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -20,43 +20,28 @@ from pydantic import Field
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import numbers
-from adducir.core.texts import counted, refuse_unless_count, refused
+from adducir.core.texts import counted
 from adducir.corpora.frames import Floats, Integers
 from adducir.runs.kinds import FUSION as FUSION
+from adducir.runs.kinds import FusionSettings
 from adducir.runs.run import Run
 
 Normalisation = Literal["min-max", "z-score", "max", "sum", "rank", "borda", "none"]
 Aggregate = Literal["sum", "max", "min", "median"]
 
 
-def fuse(
-    runs: Sequence[Run],
-    method: str = "rrf",
-    *,
-    weights: Sequence[float] | None = None,
-    depth: int | None = 1000,
-    tag: str | None = None,
-    **hyperparameters: Any,
-) -> Run:
-    """Fuse two or more runs topic by topic, keeping ``depth`` documents per topic (None: all).
+def fuse(runs: Sequence[Run], settings: FusionSettings, tag: str | None = None) -> Run:
+    """Fuse two or more runs topic by topic.
 
     A run that does not rank a document contributes nothing to it. Equal scores are ordered by
-    docno, ascending; topics by first appearance, the only effect of the order of the runs.
-    ``method`` is one of :data:`FUSION`, ``hyperparameters`` are its own, such as ``k`` of ``rrf``;
-    ``weights`` has one per run, 0 or more; the tag defaults to the method's name.
+    docno, ascending; topics by first appearance, the only effect of the order of the runs. The tag
+    defaults to the method's name.
     """
-    fusion = FUSION.make(method, hyperparameters)
-    try:
-        chosen = [1.0] * len(runs) if weights is None else [float(weight) for weight in weights]
-    except (TypeError, ValueError):
-        raise refused(weights, "weights", "a list of numbers") from None
-    if len(runs) < 2 or len(runs) != len(chosen):
-        given = f"{counted(len(runs), 'run')} and {counted(len(chosen), 'weight')}"
+    fusion, method, depth = settings.fusion, settings.method, settings.depth
+    weights = settings.weights or (1.0,) * len(runs)
+    if len(runs) < 2 or len(runs) != len(weights):
+        given = f"{counted(len(runs), 'run')} and {counted(len(weights), 'weight')}"
         raise UsageError(f"fusion needs two or more runs and as many weights, not {given}.")
-    if not all(math.isfinite(weight) and weight >= 0 for weight in chosen) or not any(chosen):
-        raise UsageError("weights must be numbers of 0 or more, and not all 0.")
-    if depth is not None:
-        refuse_unless_count(depth, "the depth")
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
     topics = [np.array([number[q] for q in run.qids], dtype=np.int64)[run.topics] for run in runs]
@@ -68,11 +53,11 @@ def fuse(
     size = np.bincount(pool["topic"].to_numpy(), minlength=len(qids))
     if fusion.votes == "pairs":
         ranked = [own.with_columns(rank=run.ranks) for own, run in zip(rows, runs, strict=True)]
-        found = _by_majority(pool.sort("topic", "docno"), ranked, np.array(chosen), qids)
+        found = _by_majority(pool.sort("topic", "docno"), ranked, np.array(weights), qids)
         result = Run.ranked(found, tag or method, ties="ascending")
         return result if depth is None else result.top(depth)
     parts = []
-    for run, own, topic, weight in zip(runs, rows, topics, chosen, strict=True):
+    for run, own, topic, weight in zip(runs, rows, topics, weights, strict=True):
         if fusion.votes:
             length = np.bincount(topic, minlength=len(qids))
             value = _votes(fusion.votes, size[topic], run.ranks)

@@ -1,14 +1,19 @@
-"""How runs are fused, and passages folded, by name; options are made of these without numpy.
+"""Settings of rankings, fusions and reranking, stated once for all doors, and how passages fold.
+
+Keys of an experiment file's systems, options of commands and arguments in Python are views of these
+classes, which are made without numpy.
 
 Packages add fusion methods through entry points ``adducir.fusion``.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.registry import Family
+from adducir.core.recipe import WITHOUT_BLANKS, Recipe
+from adducir.core.registry import Family, recipe_of
 from adducir.core.texts import refused
 
 if TYPE_CHECKING:
@@ -98,3 +103,64 @@ FOLD: Any = Field(
     description="Fold passages to documents: firstp, maxp, sump or avgp.",
     json_schema_extra={"rare": True, "flag": True},
 )
+
+Depth = Annotated[
+    Annotated[int, Field(ge=1)] | None,
+    BeforeValidator(lambda value: None if value == "all" else value),
+    Field(
+        description="Documents per topic, at most; 'all' for every document found.",
+        json_schema_extra={"metavar": "N|all"},
+    ),
+]
+
+
+class RankingSettings(Recipe):
+    """What determines a run, besides what it is made from: kinds by name, and a depth.
+
+    Hyperparameters of the kinds are set by ``--set`` in the shell, and are keys beside the kinds'
+    names in a file.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    parameters: dict[str, Any] = Field(
+        default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
+    )
+    """A hyperparameter of a kind, as in k=10; can be repeated."""
+    depth: Depth = 1000
+
+
+class FusionSettings(RankingSettings):
+    """How runs are fused."""
+
+    method: Annotated[str, FUSION] = "rrf"
+    """How to fuse."""
+    weights: tuple[Annotated[float, Field(ge=0)], ...] = Field(
+        default=(), json_schema_extra={"shown": "1 for each"}
+    )
+    """A number per run, 0 or more."""
+
+    @model_validator(mode="after")
+    def _is_possible(self) -> Self:
+        if self.weights and not any(self.weights):
+            raise ValueError("`weights` must not all be 0")
+        _ = self.fusion
+        return self
+
+    @cached_property
+    def fusion(self) -> "FusionMethod":
+        """The method with its hyperparameters."""
+        kind, others = FUSION.kind(self.method), type(self).model_fields.keys() - {"parameters"}
+        return recipe_of(kind, self.method, self.parameters, others)
+
+
+class RerankSettings(Recipe):
+    """What determines a reranked run, besides the run, the texts and the reranker."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    depth: int = Field(default=100, ge=1)
+    """Documents per topic to rerank; the others follow in their old order."""
+    fold: FoldName | None = FOLD
+    fields: Annotated[tuple[str, ...], WITHOUT_BLANKS] = Field(
+        default=(), json_schema_extra={"shown": "the reranker's, or those indexed"}
+    )
+    """The documents' fields to read."""

@@ -90,7 +90,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [1]}", "F`.*one number"),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
-        ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F`.*k"),
+        ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F.k`"),
         (
             "index: pets, model: qld}",
             "index: more}\n  F: {fuse: [BM25, QLD]}\n  R: {rerank: F, by: overlap}",

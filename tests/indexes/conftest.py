@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memory_corpus import TEXTS, ListCorpus
+from memory_corpus import TEXTS, ListCorpus, build_index
 
-from adducir.indexes.engines import build_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.settings import LuceneSettings
 

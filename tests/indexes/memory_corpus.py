@@ -7,9 +7,10 @@ from typing import Any
 
 from adducir.core.manifests import Manifest
 from adducir.corpora.documents import Document
-from adducir.indexes.engines import build_index
+from adducir.indexes.kinds import INDEXES
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.settings import TokenWeightSettings
+from adducir.models.running import Running
 
 TEXTS = {
     "D1": "The dogs' owner walks the dog past other dogs",
@@ -21,8 +22,15 @@ TEXTS = {
 }
 
 
-def build_memory_index(corpus: Any, path: Path, settings: Any = "memory", **more: Any) -> Manifest:
-    return build_index(corpus, path, settings, **more)
+def build_index(
+    corpus: Any,
+    path: Path,
+    settings: Any = "memory",
+    *,
+    threads: int | None = None,
+    rebuild: bool = False,
+) -> Manifest:
+    return INDEXES.chosen(settings).build(corpus, path, Running(threads=threads), rebuild=rebuild)
 
 
 def byte_length(length: float) -> int:

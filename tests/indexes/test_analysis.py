@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_corpus import ListCorpus, build_memory_index
+from memory_corpus import ListCorpus, build_index
 
 from adducir.core.errors import ArtifactError, MachineError, UsageError
-from adducir.corpora.documents import text_of
-from adducir.corpora.sources import open_corpus
 from adducir.indexes import jvm
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.feedback import RM3
@@ -52,11 +50,6 @@ def english() -> Callable[[Sequence[str]], None]:
     return agree(Analysis())
 
 
-@given(st.lists(st.text(st.sampled_from(SIGNS + LETTERS), max_size=60), min_size=1, max_size=20))
-def test_any_signs_in_bulk(english, texts: list[str]) -> None:
-    english(texts)
-
-
 LENGTHS = st.sampled_from([1, 47, 48, 49, 199, 200, 201, 254, 255, 256, 511, 1100])
 
 
@@ -71,13 +64,6 @@ def test_long_pieces_in_bulk(english, pieces: list[tuple[int, str, str]]) -> Non
 def test_more_pieces_in_bulk_than_are_kept() -> None:
     words = " ".join(f"w{n}" for n in range(140_000))
     agree(Analysis("none", "none"))([words, words])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("source", ["cacm/corpus.jsonl", "touche/argsme-subset.jsonl"])
-def test_collections_in_bulk(collections: Path, english, source: str) -> None:
-    corpus = open_corpus(str(collections / source))
-    english([text_of(document, tuple(document.fields)) for document in corpus])
 
 
 @pytest.mark.parametrize("code", [code for code in LANGUAGES if code not in ("en", "th")])
@@ -163,7 +149,7 @@ def test_thai_is_analysed_or_refused() -> None:
 def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> None:
     texts = {f"d{n}": f"слово{n} и другое{n} книга{n % 3}" for n in range(30)}
     texts |= {"a": "дом книги море", "b": "дом море Москва"}
-    build_memory_index(ListCorpus(texts), tmp_path / "memory", MemorySettings(language="ru"))
+    build_index(ListCorpus(texts), tmp_path / "memory", MemorySettings(language="ru"))
     lucene: LuceneIndex = make_index(texts, language="ru")
     one, other = (
         index.expand(["дом"], BM25(), RM3(fb_terms=5, fb_docs=5))[0]
@@ -176,7 +162,7 @@ def test_feedback_takes_terms_of_any_characters(tmp_path: Path, make_index) -> N
 def test_an_index_analysed_by_another_lucene_is_refused(tmp_path: Path, monkeypatch) -> None:
     for language in ("en", "de"):
         own = MemorySettings(language=language)
-        build_memory_index(ListCorpus({"a": "Haus"}), tmp_path / language, own)
+        build_index(ListCorpus({"a": "Haus"}), tmp_path / language, own)
     monkeypatch.setattr(jvm, "lucene_version", lambda: 11)
     assert len(MemoryIndex(tmp_path / "en")) == 1
     with pytest.raises(ArtifactError, match="rebuild=True"):

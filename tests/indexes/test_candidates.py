@@ -75,23 +75,6 @@ def test_lucenes_models_are_lucenes(model, make_index: Callable[..., LuceneIndex
     np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=1e-6)
 
 
-def test_terms_of_a_vocabulary_are_those_of_the_analysis() -> None:
-    texts = [
-        "The dogs' owner's e-mail: O'Neill's naïve café, 3.14 and U.S.A.",
-        "日本語のテキスト und Größe; İstanbul ﬁne",
-        "word" * 300,
-        "a lone surrogate \ud800 here",
-        "",
-        "the of and",
-    ] * 3_000  # more than a block of Java's
-    terms = Analysis().terms([text.replace("\ud800", "?") for text in texts])
-    found = vocabulary_of(Analysis())
-    numbers = found.of_texts(texts, grow=True)
-    assert np.diff(numbers.starts).tolist() == [len(one) for one in terms]
-    assert found.of_terms(terms, grow=False).values.tolist() == numbers.values.tolist()
-    assert found.of_terms([["nowhere"]], grow=False).values.tolist() == [-1]
-
-
 def test_a_query_may_be_text_terms_or_weights() -> None:
     candidates = CandidateSet.of_texts(["a b c", "a a d", "e"], lower_split)
     queries = ["A a d", ["a", "a", "d"], {"a": 2.0, "d": 1.0}, {"a": 0.5}, []]

@@ -7,7 +7,7 @@ import faiss
 import numpy as np
 import pandas as pd
 import pytest
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_index
 from tiny import tiny_bert
 
 from adducir.cli.app import main
@@ -23,7 +23,7 @@ from adducir.indexes.dense import (
     threads_of_faiss,
 )
 from adducir.indexes.dense_settings import DenseSettings
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.models import BM25
 from adducir.indexes.retriever import DenseRetriever
@@ -79,7 +79,7 @@ def test_all_documents_and_none(flat):
     with pytest.raises(UsageError, match="depth"):
         index.search(["cat"], depth=0)
     with pytest.raises(UsageError, match="of 3"):
-        index.search_vectors(np.zeros((1, 3), dtype=np.float32))
+        index._rank([np.zeros(3)], None, 5, 1)
 
 
 def test_it_opens_as_any_index_but_has_no_terms(flat):
@@ -227,7 +227,7 @@ def test_another_encoder_under_the_old_name_is_refused(tiny, tmp_path, monkeypat
     # So may the index alone: the encoder is found from the study's folder, or is named.
     copy = tmp_path / "else" / "where"
     shutil.copytree(tmp_path / "moved" / "indexes" / "x", copy)
-    with pytest.raises(ArtifactError, match="encoder="):
+    with pytest.raises(ArtifactError, match="`encoder`"):
         DenseIndex(copy).search(["cat"])
     with monkeypatch.context() as there:
         there.chdir(tmp_path / "moved")

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from anserini import Anserini
-from memory_corpus import ListCorpus, build_memory_index
+from memory_corpus import ListCorpus, build_index
 
 from adducir.core.errors import MachineError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import load_topics
-from adducir.indexes.engines import build_index
 from adducir.indexes.feedback import RM3, Bo1, FeedbackMethod, Rocchio
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
@@ -45,7 +44,7 @@ def case(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Case:
         fields = ("html_text",)
     made, corpus = tmp_path_factory.mktemp(request.param), open_corpus(source)
     build_index(corpus, made / "lucene", LuceneSettings(fields=fields))
-    build_memory_index(corpus, made / "memory", MemorySettings(fields=fields))
+    build_index(corpus, made / "memory", MemorySettings(fields=fields))
     queries = [*load_topics(topics).queries[:8], "dog dog owners", "nothing xyzzyx", "the of"]
     return Case(LuceneIndex(made / "lucene"), MemoryIndex(made / "memory"), queries)
 
@@ -141,7 +140,7 @@ def pair(
 ) -> Callable[[dict[str, str]], Pair]:
     def make(texts: dict[str, str]) -> Pair:
         path = tmp_path_factory.mktemp("memory") / "index"
-        build_memory_index(ListCorpus(texts), path)
+        build_index(ListCorpus(texts), path)
         return MemoryIndex(path), make_index(texts)
 
     return make

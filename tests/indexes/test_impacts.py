@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memory_corpus import ListCorpus, build_memory_index, weighted_index
+from memory_corpus import ListCorpus, build_index, weighted_index
 
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.documents import LARGEST_WEIGHT
@@ -183,7 +183,7 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
         for number, row in enumerate(matrix)
     }
     index = index_of(matrix, tmp_path)
-    build_memory_index(ListCorpus(texts), tmp_path / "texts", READY)
+    build_index(ListCorpus(texts), tmp_path / "texts", READY)
     theirs = MemoryIndex(tmp_path / "texts")
     queries = ["t0 t3 t8", "t1 t1 t2", "none", ""]
     for feedback in (None, RM3(fb_terms=4, fb_docs=3, original_query_weight=0.3)):
@@ -194,7 +194,7 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
 
 
 def test_impacts_of_texts_are_frequencies(tmp_path: Path) -> None:
-    build_memory_index(ListCorpus({"d": "a b a", "e": "b"}), tmp_path / "i", READY)
+    build_index(ListCorpus({"d": "a b a", "e": "b"}), tmp_path / "i", READY)
     hits = MemoryIndex(tmp_path / "i").search([{"a": 2, "b": 0.5}], Impact())
     assert (hits.docnos.to_list(), hits.scores.tolist()) == (["d", "e"], [4.5, 0.5])
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from file_damage import damage, damaged_files
-from memory_corpus import ListCorpus, build_memory_index, weighted_index
+from memory_corpus import ListCorpus, build_index, weighted_index
 
 from adducir.core.errors import ArtifactError
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import BM25, QLD
@@ -143,7 +143,7 @@ def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int, ki
 
 def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     whole, copy = tmp_path / "index", tmp_path / "copy"
-    build_memory_index(ListCorpus(texts()), whole, threads=1)
+    build_index(ListCorpus(texts()), whole, threads=1)
     SavedSegment.open(whole)
 
     def refused(name: str, array: np.ndarray) -> None:
@@ -169,7 +169,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) -> None:
     path = tmp_path / "index"
-    build_memory_index(ListCorpus(texts()), path, threads=1)
+    build_index(ListCorpus(texts()), path, threads=1)
     manifest = json.loads((path / "manifest.json").read_text())
     manifest["counts"]["documents"] += 1000  # N of the variants of BM25
     (path / "manifest.json").write_text(json.dumps(manifest))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus, build_memory_index
+from memory_corpus import ListCorpus, build_index
 
 from adducir.cli.app import main
 from adducir.core.errors import AdducirError, ArtifactError, MachineError, ReplacedError
@@ -20,7 +20,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import MANIFEST, read_manifest
 from adducir.indexes import arrays, engines
 from adducir.indexes.arrays import mapped, new_array, save
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.models import BM25
 
 OLD, NEW = (
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_a_build_with_exit_4(tmp_path, monkeypatch):
 
     monkeypatch.setattr(arrays.os, "posix_fallocate", full)
     with pytest.raises(MachineError, match="no space"):
-        build_memory_index(OLD, tmp_path / "index")
+        build_index(OLD, tmp_path / "index")
     assert [one for one in tmp_path.iterdir() if one.suffix != ".lock"] == []
 
 

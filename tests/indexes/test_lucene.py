@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memory_corpus import TEXTS, ListCorpus, build_memory_index
+from memory_corpus import TEXTS, ListCorpus, build_index
 
 from adducir.core.errors import ArtifactError, InputError, UsageError
 from adducir.corpora.documents import Document
 from adducir.indexes import jvm as java
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.models import BM25, QLD, Model
 from adducir.indexes.settings import LuceneSettings
@@ -245,7 +245,7 @@ def test_given_documents_are_scored_as_by_a_search(make_index: MakeIndex) -> Non
 def test_boosts_need_separate_fields(pets: LuceneIndex, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'title'.*separate"):
         pets.search(["dog"], BM25(boosts={"title": 2}))
-    memory = build_memory_index(ListCorpus(TEXTS), tmp_path / "memory")
+    memory = build_index(ListCorpus(TEXTS), tmp_path / "memory")
     assert memory.kind == "memory-index"
     with pytest.raises(UsageError, match="boosts"):
         open_index(tmp_path / "memory").search(["dog"], BM25(boosts={"text": 2}))

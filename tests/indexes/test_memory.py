@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_corpus import TEXTS, ListCorpus, build_memory_index, weighted_index
+from memory_corpus import TEXTS, ListCorpus, build_index, weighted_index
 
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, load_topics
 from adducir.indexes.analysis import Analysis
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3, FeedbackMethod, Rocchio
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import VERSIONS
@@ -24,6 +24,7 @@ from adducir.indexes.lucene import LuceneIndex
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, Model
 from adducir.indexes.search import search_topics
+from adducir.indexes.search_settings import SearchSettings
 from adducir.indexes.settings import LuceneSettings, MemorySettings
 
 WORDS = [f"word{n}" for n in range(60)]
@@ -31,7 +32,7 @@ QUERIES = ["word1", "word1 word1 word30", "word7 word59 unknown", "unknown", "",
 
 
 def built(folder: Path, texts: dict[str, str], **options: Any) -> MemoryIndex:
-    build_memory_index(ListCorpus(texts), folder, MemorySettings(**options))
+    build_index(ListCorpus(texts), folder, MemorySettings(**options))
     return MemoryIndex(folder)
 
 
@@ -99,12 +100,12 @@ def test_any_weights_and_parameters(both: Both, queries: list, k1: float, b: flo
 def test_mu_0_scores_every_document_0_as_lucene_does_and_says_so(both: Both) -> None:
     topics = Topics(["1", "2", "3"], ["word1", "word7 word59", "unknown"], "some")
     for index in (both.memory, both.lucene):
-        found = search_topics(index, topics, QLD(mu=0), tag="zero")
+        found = search_topics(index, topics, SearchSettings(model=QLD(mu=0)), tag="zero")
         assert set(index.search(topics.queries, QLD(mu=0)).scores) == {0.0}
         ranked = found.run.frame.filter(pl.col("qid") == "1")["docno"].to_list()
         assert ranked == sorted(ranked)
-        assert found.tied == ("1", "2")
-        assert search_topics(index, topics, QLD(mu=1), tag="one").tied == ()
+        assert found.tied == ["1", "2"]
+        assert search_topics(index, topics, SearchSettings(model=QLD(mu=1))).tied == []
 
 
 def test_threads_and_kinds_of_queries_change_nothing(both: Both) -> None:
@@ -217,7 +218,7 @@ def test_any_number_of_threads_gives_the_same_files(tmp_path: Path) -> None:
     draw = np.random.default_rng(5)
     texts = {f"D{n}": " ".join(f"w{w}" for w in draw.zipf(1.3, 400) % 9999) for n in range(1500)}
     for threads in (1, 2, 3):
-        build_memory_index(ListCorpus(texts), tmp_path / str(threads), threads=threads)
+        build_index(ListCorpus(texts), tmp_path / str(threads), threads=threads)
     files = sorted(path.name for path in (tmp_path / "1").iterdir() if path.suffix != ".json")
     for name in files:
         contents = {(tmp_path / str(threads) / name).read_bytes() for threads in (1, 2, 3)}
@@ -265,7 +266,7 @@ class TestInterface:
     def test_an_index_of_another_format_is_refused(self, tmp_path: Path, monkeypatch: Any) -> None:
         with monkeypatch.context() as patch:
             patch.setitem(VERSIONS, "memory", 1)
-            build_memory_index(ListCorpus(TEXTS), tmp_path / "index")
+            build_index(ListCorpus(TEXTS), tmp_path / "index")
         with pytest.raises(ArtifactError, match="rebuild"):
             MemoryIndex(tmp_path / "index")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus, build_memory_index, byte_length
+from memory_corpus import ListCorpus, build_index, byte_length
 
 from adducir.cli.app import main
 from adducir.core.errors import UsageError
@@ -30,7 +30,7 @@ PLAIN = {"stemmer": "none", "stopwords": "none"}
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> MemoryIndex:
     path = tmp_path_factory.mktemp("models") / "index"
-    build_memory_index(ListCorpus(TEXTS), path, MemorySettings(**PLAIN))
+    build_index(ListCorpus(TEXTS), path, MemorySettings(**PLAIN))
     return MemoryIndex(path)
 
 
@@ -130,7 +130,7 @@ def test_an_engine_without_a_model_says_who_has_it(lucene: LuceneIndex, memory) 
         def similarity(self, *, exact_lengths):
             return BM25().similarity(exact_lengths=exact_lengths)
 
-    with pytest.raises(UsageError, match=r"OfLucene.*--engine lucene"):
+    with pytest.raises(UsageError, match=r"OfLucene.*lucene indexes have"):
         memory.search(["a"], OfLucene())
     theirs, ours = lucene.search(["a"], OfLucene()), lucene.search(["a"], BM25())
     assert theirs.docnos.equals(ours.docnos)

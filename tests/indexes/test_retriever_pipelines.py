@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pyterrier as pt
 import pytest
-from memory_corpus import ListCorpus
+from memory_corpus import ListCorpus, build_index
 from sklearn.linear_model import LinearRegression
 
 from adducir.core.errors import UsageError
 from adducir.indexes.dense_settings import DenseSettings
-from adducir.indexes.engines import build_index, open_index
+from adducir.indexes.engines import open_index
 from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
 from adducir.rerankers.retriever import RerankingTransformer
 

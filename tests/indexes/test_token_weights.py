@@ -5,7 +5,7 @@ import resource
 
 import numpy as np
 import pytest
-from memory_corpus import ListCorpus, build_memory_index
+from memory_corpus import ListCorpus, build_index
 from scipy.sparse import csr_matrix
 
 from adducir.cli.app import main
@@ -18,6 +18,7 @@ from adducir.indexes.feedback import RM3
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, QLD, Impact
 from adducir.indexes.search import search_topics
+from adducir.indexes.search_settings import SearchSettings
 from adducir.indexes.settings import TokenWeightSettings
 
 COUNTS = {
@@ -38,10 +39,10 @@ def write(path, counts):
 @pytest.mark.parametrize("rm3", [None, RM3(fb_terms=5, fb_docs=2)])
 def test_pairs_rank_as_repeated_words(tmp_path, model, rm3):
     texts = {d: " ".join(" ".join([w] * n) for w, n in c.items()) for d, c in COUNTS.items()}
-    build_memory_index(ListCorpus(texts), tmp_path / "text")
+    build_index(ListCorpus(texts), tmp_path / "text")
     weights = write(tmp_path / "p.jsonl", COUNTS)
     own = TokenWeightSettings(weights=weights, language="en")
-    build_memory_index(open_corpus(str(weights)), tmp_path / "pairs", own)
+    build_index(open_corpus(str(weights)), tmp_path / "pairs", own)
     queries = ["cat runs", "dog", "wi fi caf\u00e9", "the"]
     found = [
         MemoryIndex(tmp_path / name).search(queries, model, feedback=rm3, depth=10)
@@ -76,7 +77,7 @@ def write_vectors(path, rows, key="id", vector="vector"):
 def built(folder, rows):
     weights = write_vectors(folder / "w.jsonl", rows)
     settings = TokenWeightSettings(weights=weights)
-    build_memory_index(open_corpus(str(weights)), folder / "index", settings)
+    build_index(open_corpus(str(weights)), folder / "index", settings)
     return MemoryIndex(folder / "index")
 
 
@@ -133,14 +134,14 @@ def test_topics_with_weights(tmp_path):
     (tmp_path / "q.jsonl").write_text("\n".join(lines))
     topics = load_topics(tmp_path / "q.jsonl")
     assert (topics.qids, topics.field) == (["1", "2", "3", "4"], "vector")
-    found = search_topics(index, topics, Impact(), tag="x")
+    found = search_topics(index, topics, SearchSettings(), tag="x")
     assert found.run.frame.select("qid", "docno", "score").rows() == [
         ("1", "d0001", 2.0),
         ("1", "d0000", 1.5),
         ("2", "d0001", 1.0),
         ("2", "d0000", 0.5),
     ]
-    assert (found.empty, found.unanswered) == (("3",), ("4",))
+    assert (found.empty, found.unanswered) == (["3"], ["4"])
     assert topics.to_pandas()["query_toks"].tolist()[1] == {"b": 1}
     changed = Topics(topics.qids, topics.queries, "", vectors=[{"a": 1.0}] * 4)
     assert changed.identity() != topics.identity()
@@ -149,22 +150,22 @@ def test_topics_with_weights(tmp_path):
 
 
 def test_an_index_of_texts_is_searched_by_texts(tmp_path):
-    build_memory_index(ListCorpus({"d": "dogs bark", "e": "cats"}), tmp_path / "i")
+    build_index(ListCorpus({"d": "dogs bark", "e": "cats"}), tmp_path / "i")
     index = MemoryIndex(tmp_path / "i")
     (tmp_path / "q.jsonl").write_text('{"qid": "1", "query": "a dog", "vector": {"cat": 1}}')
     topics = load_topics(tmp_path / "q.jsonl")
-    found = search_topics(index, topics, BM25(), tag="x")
+    found = search_topics(index, topics, SearchSettings(), tag="x")
     assert found.run.frame["docno"].to_list() == ["d"]
     (tmp_path / "q.jsonl").write_text('{"qid": "1", "vector": {"cat": 1}}')
     with pytest.raises(UsageError, match="has token weights but no text"):
-        search_topics(index, load_topics(tmp_path / "q.jsonl"), BM25(), tag="x")
+        search_topics(index, load_topics(tmp_path / "q.jsonl"), SearchSettings(), tag="x")
 
 
 def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     weights = write_vectors(tmp_path / "w.jsonl", [{"a": 1}, {"b": 0}])
     documents = [Document(f"d{n:04}", {"text": f"text {n}"}) for n in range(3)]
     settings = TokenWeightSettings(weights=weights)
-    manifest = build_memory_index(ListCorpus(documents), tmp_path / "i", settings)
+    manifest = build_index(ListCorpus(documents), tmp_path / "i", settings)
     counts = manifest.counts
     assert (counts["documents"], counts["empty"], counts["indexed"]) == (3, 2, 1)
     index = MemoryIndex(tmp_path / "i")
@@ -172,7 +173,7 @@ def test_documents_without_weights_are_counted_and_texts_kept(tmp_path):
     assert index.documents.get("d0002").fields == {"text": "text 2"}
     documents.pop(0)
     with pytest.raises(InputError, match="weights contain document 'd0000', which is not"):
-        build_memory_index(ListCorpus(documents), tmp_path / "j", settings)
+        build_index(ListCorpus(documents), tmp_path / "j", settings)
 
 
 def test_a_folder_of_files(tmp_path):

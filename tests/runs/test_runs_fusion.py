@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adducir import fuse
 from adducir.core.errors import UsageError
-from adducir.runs.fusion import FUSION, fuse, lacking
+from adducir.runs.fusion import FUSION, lacking
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run

@@ -1,19 +1,15 @@
 """``fuse:`` fuses the runs of other systems."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import errors_at
+from adducir.core.recipe import errors_at, refusing
 from adducir.corpora.topics import Topics
-from adducir.experiments.retrieval.runs import (
-    RunStep,
-    SystemRun,
-    named,
-)
-from adducir.experiments.retrieval.search import TunableSystem
+from adducir.experiments.retrieval.runs import RunStep, SystemRun, named
+from adducir.experiments.retrieval.search import RankingSystem
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.design import (
     Hyperparameter,
@@ -22,23 +18,20 @@ from adducir.experiments.tuning.design import (
     Tunable,
     hyperparameters_of,
 )
-from adducir.runs.fusion import FUSION, FusionMethod, fuse
+from adducir.runs.fusion import FUSION, fuse
+from adducir.runs.kinds import FusionSettings
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-class Fusion(TunableSystem):
+class Fusion(FusionSettings, RankingSystem):
     """Two systems or more; the method's hyperparameters are keys beside ``method``."""
 
-    model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
     fuse: tuple[Name, ...]  # the systems
-    method: Annotated[str, FUSION] = "rrf"  # a fusion method
-    # a weight per system; by default 1
-    weights: tuple[Annotated[float, Field(ge=0)], ...] = ()
 
     @model_validator(mode="after")
     def _fits(self) -> "Fusion":
@@ -46,12 +39,6 @@ class Fusion(TunableSystem):
             raise ValueError("`fuse` must name at least two different systems")
         if self.weights and len(self.weights) != len(self.fuse):
             raise ValueError("`weights` must have one number per system in `fuse`")
-        if self.weights and not any(self.weights):
-            raise ValueError("`weights` must not all be 0")
-        try:
-            _ = self.fusion
-        except UsageError as error:
-            raise ValueError(str(error).rstrip(".")) from error
         if self.tune is not None:
             try:
                 self.at({name: float(min(some)) for name, some in self.tune.values.items()})
@@ -59,28 +46,20 @@ class Fusion(TunableSystem):
                 raise errors_at((("tune", "grid"), str(error).rstrip("."))) from error
         return self
 
-    @property
-    def fusion(self) -> FusionMethod:
-        return FUSION.make(self.method, self.model_extra or {})
-
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"weights": list(self.weights), **FUSION.settings(self.fusion, "method")}
 
-    def fused(self, runs: Sequence[Run], *, depth: int | None, tag: str) -> Run:
-        values = self.fusion.model_dump()
-        weights = self.weights or None
-        return fuse(runs, self.method, weights=weights, depth=depth, tag=tag, **values)
-
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         members = list(step.parts.values())
-        run = self.fused([member.read() for member in members], depth=step.depth, tag=step.tag)
-        settings = FUSION.settings(self.fusion, "method")
-        settings["depth"] = step.depth or "all"
+        settings = self.model_copy(update={"depth": step.depth})
+        run = fuse([member.read() for member in members], settings, step.tag)
+        about = FUSION.settings(self.fusion, "method")
+        about["depth"] = step.depth or "all"
         if self.weights:
-            settings["weights"] = list(self.weights)
-        settings["runs"] = [named(member, context) for member in members]
+            about["weights"] = list(self.weights)
+        about["runs"] = [named(member, context) for member in members]
         note = f"{step.counted(run)}, fused from {len(members)} runs"
-        return SystemRun(run, note, {"fusion": settings})
+        return SystemRun(run, note, {"fusion": about})
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -89,12 +68,12 @@ class Fusion(TunableSystem):
 
     @property
     def fixed(self) -> dict[str, float]:
-        stated = (self.model_extra or {}).keys() & self.hyperparameters.keys()
+        stated = self.parameters.keys() & self.hyperparameters.keys()
         values = {name: getattr(self.fusion, name) for name in sorted(stated)}
         weights = zip(self.fuse, self.weights, strict=False)  # no weights or one each
         return values | {f"weights.{name}": weight for name, weight in weights}
 
-    def at(self, setting: Setting) -> "Fusion":
+    def at(self, setting: Setting, depth: int | None = None) -> FusionSettings:
         values = {**self.fixed, **setting}
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
         if not any(weights):
@@ -102,7 +81,11 @@ class Fusion(TunableSystem):
                 "all weights are 0 in one of the settings.",
                 hint="Remove 0 from a weight's values, or remove a weight from the grid.",
             )
-        return self.model_copy(update={**values, "weights": weights, "tune": None})
+        parameters = {**self.parameters, **values}
+        with refusing():
+            return FusionSettings(
+                method=self.method, weights=weights, depth=depth, parameters=parameters
+            )
 
     def opened(self, steps: Sequence[RunStep], pool: TopicPool, context: "Context") -> Tunable:
         from adducir.experiments.tuning.tune import of_topics
@@ -114,8 +97,7 @@ class Fusion(TunableSystem):
         ]
 
         def tried(setting: Setting, topics: Topics) -> Run:
-            restricted = [of_topics(run, topics) for run in runs]
-            return self.at(setting).fused(restricted, depth=depth, tag="tuned")
+            return fuse([of_topics(run, topics) for run in runs], self.at(setting, depth), "tuned")
 
         settings = {name: v for name, v in self.fusion.model_dump().items() if isinstance(v, str)}
         facts = {

@@ -35,7 +35,7 @@ from adducir.rerankers.recipe import (
     read_recipe,
 )
 from adducir.rerankers.rerank import Texts, rerank
-from adducir.runs.kinds import FoldName
+from adducir.runs.kinds import RerankSettings
 from adducir.runs.run import Run
 from adducir.runs.write import reranked_method
 
@@ -53,20 +53,15 @@ class OpenedReranker:
     models: tuple[ModelStep, ...] = ()  # its training
 
 
-class Reranking(System):
+class Reranking(RerankSettings, System):
     """A reranker over the run of another system."""
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
     rerank: Name  # the other system
     by: str  # the reranker: its recipe, folder or name
-    depth: Natural = 100  # documents per topic to rerank
-    # fold the passages reranked to documents: firstp, maxp, sump or avgp
-    fold: FoldName | None = None
     # the index with the texts; by default the one that was searched
     texts: Name | None = None
-    # the fields to read; by default the reranker's recipe's, or the index's
-    fields: tuple[str, ...] = ()
 
     def is_trained(self, folder: Path) -> bool:
         path = file_path(self.by, folder)  # not a file: a kind with its model, or missing
@@ -80,9 +75,11 @@ class Reranking(System):
         ):
             message = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
             yield ("rerank",), f"{message}: `texts: INDEX`"
-        if file.depth is not None and self.depth > file.depth:
+        base = file.systems.get(self.rerank)
+        most = file.depth if base is None else base.run_depth(file.depth)
+        if most is not None and self.depth > most:
             message = f"it reranks {self.depth} documents per topic"
-            yield ("depth",), f"{message}; the file's `depth` is {file.depth}"
+            yield ("depth",), f"{message}; the `depth` of `{self.rerank}` is {most}"
 
     def _texts(self, file: Surroundings) -> str | None:
         """The index named here, by the reranked system, or the only one searched."""

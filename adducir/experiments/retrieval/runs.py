@@ -90,6 +90,10 @@ class System(SystemEntry):
         """The runs and indexes that it is made from; also those that it does not name."""
         return self.links()
 
+    def run_depth(self, usual: int | None) -> int | None:
+        """Documents per topic in its run, None for all; ``usual``: as the file says."""
+        return usual
+
     def step(self, opening: "RunOpening") -> Step:
         return RunStep(self, opening)
 

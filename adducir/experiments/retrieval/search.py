@@ -2,17 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
-from pydantic import ConfigDict, ValidationError, model_validator
+from pydantic import ValidationError, model_serializer, model_validator
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.progress import progress
 from adducir.core.recipe import KeyPath, errors_at, errors_of
-from adducir.corpora.sources import expanded, file_path
+from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
@@ -39,13 +38,13 @@ from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import FEEDBACK, MODELS
 from adducir.indexes.models import Model
-from adducir.indexes.search import queries_of, search_topics
+from adducir.indexes.search import query_encoder, search_topics
 from adducir.indexes.search_settings import SearchSettings
-from adducir.models.machine import using_threads
+from adducir.models.running import Running
+from adducir.runs.kinds import RankingSettings
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
-    from adducir.encoders.kinds import EncoderSource
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
@@ -199,20 +198,39 @@ class TunedStep(RunStep):
         return tuning
 
 
+class RankingSystem(RankingSettings, TunableSystem):
+    """A system with a depth of its own; the parameters of its kinds are keys beside the others."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_parameters(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return value
+        keys = cls.model_fields.keys() - {"parameters"}
+        beside = {key: setting for key, setting in value.items() if key not in keys}
+        stated = {key: setting for key, setting in value.items() if key in keys}
+        return {**stated, "parameters": beside} if beside else stated
+
+    @model_serializer(mode="wrap")
+    def _with_keys_beside(self, handler: Any) -> dict[str, Any]:
+        return {**handler(self), **self.parameters}
+
+    def run_depth(self, usual: int | None) -> int | None:
+        return self.depth if "depth" in self.model_fields_set else usual
+
+
 @dataclass(frozen=True)
 class SearchedTopics:
-    """What is searched for topics: their texts, longer ones, or token weights."""
+    """What is searched for topics: their texts, or longer ones that a language model wrote."""
 
     topics: Topics
-    method: dict[str, Any] = field(default_factory=dict)  # for a run's metadata
-    seconds: float = 0.0  # of an encoder
-    costs: Sequence[Mapping[str, Any]] = ()  # per topic, of a language model
+    method: Mapping[str, Any]  # for a run's metadata
+    costs: Sequence[Mapping[str, Any]]  # per topic
 
 
-class Searching(SearchSettings, TunableSystem):
-    """A search; hyperparameters of the model and of feedback are keys beside ``model``."""
+class Searching(SearchSettings, RankingSystem):
+    """A search."""
 
-    model_config = ConfigDict(extra="allow")
     verb: ClassVar[str] = "search"
 
     @model_validator(mode="after")
@@ -223,7 +241,7 @@ class Searching(SearchSettings, TunableSystem):
     @cached_property
     def kinds(self) -> "tuple[Model, FeedbackMethod | None]":
         """The model, by default bm25, and feedback."""
-        kinds: Any = self.chosen(self.model_extra or {}, "bm25")
+        kinds: Any = self.chosen("bm25")
         return kinds
 
     def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
@@ -231,12 +249,15 @@ class Searching(SearchSettings, TunableSystem):
         searched = str(self.index_name)
         if (index := file.indexes.get(searched)) is None:
             return
+        if self.encoder is not None and index.settings.default_model != "impact":
+            yield ("encoder",), "has no effect without an index of token weights (`weights`)"
+        elif self.encoder is not None and self.tune is not None:
+            yield ("encoder",), "cannot be combined with `tune`"
         if index.settings.default_model is not None:
-            model, feedback = self.kinds
-            yield from index.settings.unfit(searched, MODELS.name_of(type(model)), feedback)
+            yield from index.settings.unfit(searched, *self.kinds)
             return
         try:
-            self.chosen(self.model_extra or {}, None)
+            self.chosen(None)
         except ValidationError as error:
             yield from ((problem.path, problem.what) for problem in errors_of(error))
         if self.tune is not None:
@@ -252,7 +273,7 @@ class Searching(SearchSettings, TunableSystem):
 
     def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
         """What is searched for the topics of a step."""
-        return SearchedTopics(step.topics)
+        return SearchedTopics(step.topics, {}, ())
 
     def answer(self, step: RunStep, context: "Context") -> SystemRun:
         from adducir.indexes.building import engine_versions
@@ -260,22 +281,24 @@ class Searching(SearchSettings, TunableSystem):
         (index,) = step.parts.values()
         opened = index.open(context)
         queries = self.queries(step, opened, context)
-        model, feedback = self.kinds
         result = search_topics(
             opened,
             queries.topics,
-            model if opened.default_model else None,
+            self.model_copy(update={"depth": step.depth}),
             tag=step.tag,
-            feedback=feedback,
-            depth=step.depth,
-            fold=self.fold,
-            threads=context.threads,
+            encoder=step.opened if self.encoder else None,
+            running=context.running(),
         )
-        seconds = queries.seconds + result.seconds
-        note = "; ".join([f"{step.counted(result.run)} in {seconds:.1f} s", *result.remarks()])
-        data = {"corpus": {"source": index.source, "fields": list(index.fields)}}
-        method, versions = result.method | queries.method, engine_versions()
-        return SystemRun(result.run, note, method, seconds, data, versions, costs=queries.costs)
+        note = [f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]
+        return SystemRun(
+            result.run,
+            "; ".join(note),
+            {**result.method, **queries.method},
+            result.seconds,
+            {"corpus": {"source": index.source, "fields": list(index.fields)}},
+            engine_versions(),
+            costs=queries.costs,
+        )
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -298,8 +321,7 @@ class Searching(SearchSettings, TunableSystem):
         opened = index.open(context)
         for step in steps:
             topics = self.queries(step, opened, context).topics
-            if topics is not step.topics:
-                searched |= dict(zip(step.topics.queries, topics.queries, strict=True))
+            searched |= dict(zip(step.topics.queries, topics.queries, strict=True))
         return self.tunable(opened, steps[0].depth, context.threads, searched)
 
     def tunable(
@@ -311,32 +333,19 @@ class Searching(SearchSettings, TunableSystem):
     ) -> Tunable:
         """A search with open hyperparameters; ``searched``: what is searched for a query."""
 
-        def at(setting: Setting) -> list[Any]:
-            return [
-                type(kind)(**{name: setting.get(name, value) for name, value in kind})
-                for kind in filter(None, self.kinds)
-            ]
+        def at(setting: Setting) -> SearchSettings:
+            kinds: tuple[Any, ...] = self.kinds
+            model, feedback = (
+                kind and type(kind)(**{name: setting.get(name, value) for name, value in kind})
+                for kind in kinds
+            )
+            return SearchSettings(model=model, feedback=feedback, fold=self.fold, depth=depth)
 
         def tried(setting: Setting, topics: Topics) -> Run:
-            model, *feedback = at(setting)
             if searched:
                 topics = replace(topics, queries=[searched[query] for query in topics.queries])
-            texts: Any = queries_of(index, topics)
-            if texts is not topics.vectors:
-                texts = list(dict.fromkeys(texts))
-            hits = index.search(
-                texts,
-                model,
-                feedback=next(iter(feedback), None),
-                depth=depth,
-                fold=self.fold,
-                threads=threads,
-            )
-            if len(texts) == len(topics):
-                return Run(hits.to_polars(topics.qids), "tuned")
-            queries = pl.DataFrame({"topic": topics.qids, "qid": topics.queries})
-            frame = queries.join(hits.to_polars(texts), on="qid", maintain_order="left_right")
-            return Run(frame.select(pl.col("topic").alias("qid"), "docno", "score"), "tuned")
+            running = Running(threads=threads)
+            return search_topics(index, topics, at(setting), tag="tuned", running=running).run
 
         model, feedback = self.kinds
         facts = {
@@ -354,27 +363,12 @@ class IndexSearch(Searching):
 
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
     index: Name  # the index
-    # for an index of token weights: the learned sparse encoder of the topics' texts
-    encoder: str | None = None
-
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
-        yield from super().conflicts(file)
-        index = file.indexes.get(self.index)
-        if self.encoder and index is not None and index.settings.default_model != "impact":
-            yield ("encoder",), "has no effect without an index of token weights (`weights`)"
-        if self.encoder and (feedback := self.kinds[1]) is not None:
-            method = FEEDBACK.name_of(type(feedback))
-            yield (method,), "expands texts, not an encoder's weights"
 
     def step(self, opening: RunOpening) -> Step:
         if self.encoder is None:
             return super().step(opening)
-        from adducir.encoders.kinds import encoder_source
-        from adducir.encoders.statement import check_sparse
-
         with opening.at("encoder"):
-            source = encoder_source(expanded(self.encoder), opening.folder)
-            check_sparse(source.query)
+            source = query_encoder(self.encoder, opening.folder)
             step = RunStep(self, opening, reads=[opening.place], opened=source)
         step.uses = folders_of(source)
         if step.topics.vectors:
@@ -383,17 +377,5 @@ class IndexSearch(Searching):
         return step
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        source: EncoderSource | None = step.opened
-        encoder = {"encoder": source.identity(as_read=False)} if source else {}
+        encoder = {"encoder": step.opened.identity(as_read=False)} if step.opened else {}
         return {**super().identity(step), **encoder}
-
-    def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
-        source: EncoderSource | None = step.opened
-        if source is None:
-            return super().queries(step, index, context)
-        from adducir.encoders.encoding import weighted_topics
-
-        with using_threads(context.threads):
-            topics, seconds = weighted_topics(source, step.topics, context.running())
-        about = {"encoder": {"name": source.name, "model": source.identity(as_read=False)}}
-        return SearchedTopics(topics, about, seconds)

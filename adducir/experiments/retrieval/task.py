@@ -278,7 +278,7 @@ class RetrievalStudy(Study):
             data=trial.data,
             topic_set=self.topic_sets.get(trial.data),
             path=self.path_of(trial),
-            depth=self.recipe.most,
+            depth=system.run_depth(self.recipe.most),
         )
 
     def absent(self, trial: Trial) -> Absent:
