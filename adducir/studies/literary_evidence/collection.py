@@ -48,13 +48,8 @@ class BookFigures:
     def sum(cls, parts: Iterable["BookFigures"]) -> "BookFigures":
         total = cls()
         for part in parts:
-            total.books += part.books
-            total.sentences += part.sentences
-            total.context += part.context
-            total.quotation += part.quotation
-            total.lengths += part.lengths
-            total.works += part.works
-            total.of_books += part.of_books
+            for name, value in vars(part).items():
+                setattr(total, name, getattr(total, name) + value)
         return total
 
     def cells(self, *, with_works: bool) -> list[float | None]:
