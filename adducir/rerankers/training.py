@@ -192,14 +192,12 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         pairs, sizes, teacher = list[Encoded](), list[int](), list[Any]()
         most, seed = self.examples.part.negatives, self.recipe.training.seed
         for row in rows:
+            chosen, scores = drawn(row, most, seed, self.epoch)
             ends = np.cumsum(row["lengths"])[:-1]
-            key = None if self.epoch is None else (seed, "step", self.epoch, int(row["asks"]))
-            chosen = drawn(int(row["positives"]), len(ends) + 1, most, key)
             ids, types = (np.split(row[name], ends) for name in ("ids", "types"))
             pairs += [_read(ids[place], types[place]) for place in chosen]
             sizes.append(len(chosen))
-            scores = row["scores"]
-            teacher += [scores[chosen] if len(scores) else np.full(len(chosen), np.nan)]
+            teacher += [scores]
         known = {
             "sizes": torch.tensor(sizes),
             "teacher": torch.from_numpy(np.concatenate(teacher).astype(np.float32)),

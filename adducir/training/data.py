@@ -270,15 +270,20 @@ def sample(data: "Dataset", most: int | None, seed: int) -> "Dataset":
     return data.select(np.sort(np.random.default_rng(seed).permutation(len(data))[:most]))
 
 
-def drawn(positives: int, total: int, most: int, key: tuple[Any, ...] | None) -> NDArray[np.int64]:
-    """A row's candidates in a step: a positive, then at most ``most`` negatives.
+def drawn(
+    row: Mapping[str, Any], most: int, seed: int, epoch: int | None
+) -> tuple[NDArray[np.int64], NDArray[np.floating[Any]]]:
+    """A row's candidates in a step: a positive, then at most ``most`` negatives; and their scores.
 
-    They are drawn by ``key`` (seed, epoch, row); without one, for validation, they are the first.
+    What is drawn depends on seed, epoch and query; without an epoch, for validation, they are the
+    first. A teacher's scores are NaN where it has none.
     """
-    if key is None or (positives == 1 and total - 1 <= most):
+    positives, total, scores = int(row["positives"]), len(row["lengths"]), row["scores"]
+    if epoch is None or (positives == 1 and total - 1 <= most):
         first, others = 0, np.arange(positives, min(positives + most, total))
     else:
-        draw = np.random.default_rng(seed_of(*key))
+        draw = np.random.default_rng(seed_of(seed, "step", epoch, int(row["asks"])))
         first = int(draw.integers(positives))
         others = positives + draw.permutation(total - positives)[:most]
-    return np.concatenate(([first], others)).astype(np.int64)
+    places = np.concatenate(([first], others)).astype(np.int64)
+    return places, scores[places] if len(scores) else np.full(len(places), np.nan)

@@ -131,35 +131,29 @@ def documents_left(
 
     named = (document for document in corpus if document.docno in excluded) if len(excluded) else ()
     copies = frozenset(map(digest, named)) - {digest_of([""])}
-    tally, unseen_judged = Counter[str](), set(judged)
-    by_source = {source: set(docnos) for source, docnos in excluded.by_source.items()}
+    tally = Counter[str](documents=0, excluded=0, copies=0)
+    unseen = {*judged, *excluded.docnos}
     with progress().doing("reading documents", corpus.size_hint(), "documents"):
         for document in refuse_duplicates(corpus):
             progress().advance(1)
+            unseen.discard(document.docno)
             tally["documents"] += 1
-            unseen_judged.discard(document.docno)
             if document.docno in excluded:
                 tally["excluded"] += 1
-                for unseen in by_source.values():
-                    unseen.discard(document.docno)
             elif copies and digest(document) in copies:
                 tally["copies"] += 1
             else:
                 yield document
-    counts.update({name: tally[name] for name in ("documents", "excluded", "copies")})
-    counts["excluded_by_source"] = {
-        source: len(docnos) - len(by_source[source])
-        for source, docnos in excluded.by_source.items()
-    }
-    if unseen_judged:
-        progress().note_once(absent(unseen_judged, len(set(judged)), "judged", "the corpus"))
+    by_source = {name: len(docnos - unseen) for name, docnos in excluded.by_source.items()}
+    counts.update(tally, excluded_by_source=by_source)
+    if missing := unseen.intersection(judged):
+        progress().note_once(absent(missing, len(set(judged)), "judged", "the corpus"))
     for source, docnos in excluded.by_source.items():
-        if not counts["excluded_by_source"][source]:
-            progress().note_once(
-                f"{source} and the corpus share no docnos: is it for another version?"
-            )
-        elif by_source[source]:
-            message = absent(by_source[source], len(docnos), "named", "the corpus")
+        if not by_source[source]:
+            message = "and the corpus share no docnos: is it for another version?"
+            progress().note_once(f"{source} {message}")
+        elif missing := docnos & unseen:
+            message = absent(missing, len(docnos), "named", "the corpus")
             progress().note_once(f"{source}: {message}")
 
 

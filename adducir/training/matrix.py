@@ -74,16 +74,12 @@ def packed(
     """
     texts, row, same, teacher = (list[Any]() for _ in range(4))
     for number, columns in enumerate(rows):
-        ends = np.cumsum(columns["lengths"])
-        positives, total = int(columns["positives"]), len(ends)
-        key = None if epoch is None else (seed, "step", epoch, int(columns["asks"]))
-        chosen = drawn(positives, total, most, key)
-        ids = np.split(columns["texts"].astype(np.int64), ends[:-1])
+        chosen, scores = drawn(columns, most, seed, epoch)
+        ids = np.split(columns["texts"].astype(np.int64), np.cumsum(columns["lengths"])[:-1])
         texts += [ids[place] for place in chosen]
         row += [number] * len(chosen)
         same += [columns["same"][chosen]]
-        scores = columns["scores"]
-        teacher += [scores[chosen] if len(scores) else np.full(len(chosen), np.nan)]
+        teacher += [scores]
     relevant = [columns["same"][: int(columns["positives"])] for columns in rows]
     widest = max(map(len, relevant))
     return (

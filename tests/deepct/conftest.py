@@ -1,9 +1,9 @@
 """What the tests of term weighting share: a tiny model, a tiny corpus."""
 
-import json
 from pathlib import Path
 
 import pytest
+from json_files import jsonl
 
 TOPICS = [
     ("School uniforms", "School uniforms should be banned", "uniforms and energy in a school"),
@@ -17,13 +17,13 @@ TOPICS = [
 def study(tmp_path: Path, tiny: Path) -> Path:
     """A study with twelve documents, one of them without words, and a recipe."""
     (tmp_path / "deepct").mkdir()
-    lines = []
+    records = []
     for number in range(12):
         topic, conclusion, premise = TOPICS[number % 4]
         premise = f"{premise} " * (1 + number)
         record = {"docno": f"d{number}", "topic": topic, "conclusion": conclusion}
-        lines.append(json.dumps(record | {"premise": "" if number == 7 else premise}))
-    (tmp_path / "corpus.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        records.append(record | {"premise": "" if number == 7 else premise})
+    jsonl(tmp_path / "corpus.jsonl", records)
     (tmp_path / "deepct" / "tiny.yaml").write_text(
         f"""kind: deepct
 corpus: {{source: corpus.jsonl}}

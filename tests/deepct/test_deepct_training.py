@@ -1,6 +1,5 @@
 """Training from a recipe: rows, leak control, loss, what is learned and how well it recovers."""
 
-import json
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from json_files import jsonl
 from tiny import tiny_bert, tiny_decoder
 
 from adducir.core.errors import InputError, UsageError
@@ -29,8 +29,7 @@ DOCUMENTS = [
 @pytest.fixture
 def recipe(study):
     keys = ("docno", "topic", "conclusion", "premise")
-    lines = [json.dumps(dict(zip(keys, one, strict=True))) + "\n" for one in DOCUMENTS]
-    (study / "corpus.jsonl").write_text("".join(lines), encoding="utf-8")
+    jsonl(study / "corpus.jsonl", (dict(zip(keys, one, strict=True)) for one in DOCUMENTS))
     path = study / "deepct" / "tiny.yaml"
     text = path.read_text().replace("{length: 20}", "{length: 4, unit: words}")
     path.write_text(text.replace("{share: 0.25}", "{share: 0}"))

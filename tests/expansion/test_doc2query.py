@@ -1,12 +1,12 @@
 """doc2query: what is drawn, from which tokens, and which queries a reranker leaves."""
 
-import json
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from json_files import jsonl
 from tiny import tiny_bert, tiny_t5
 
 from adducir.cli.app import main
@@ -37,10 +37,8 @@ def t5(tmp_path_factory):
 
 @pytest.fixture
 def corpus(tmp_path):
-    path = tmp_path / "corpus.jsonl"
-    lines = [json.dumps({"docno": docno, "text": text}) + "\n" for docno, text in DOCUMENTS]
-    path.write_text("".join(lines))
-    return open_corpus(path)
+    rows = ({"docno": docno, "text": text} for docno, text in DOCUMENTS)
+    return open_corpus(jsonl(tmp_path / "corpus.jsonl", rows))
 
 
 def drawn(t5, running=Running(), **settings):  # noqa: B008 - a frozen value

@@ -4,10 +4,11 @@ import json
 
 import polars as pl
 import pytest
+from json_files import jsonl
+from notes import Notes
 from pydantic import ValidationError
 
 from adducir.core.errors import InputError
-from adducir.core.progress import Progress
 from adducir.training.example_files import read_examples
 from adducir.training.example_recipe import ExamplesPart, examples_line
 from adducir.training.examples import ExampleSource
@@ -34,23 +35,16 @@ def cells(*records):
 def read(folder, text, loss="in-batch-negatives", name="train.jsonl", **part):
     """The examples of a file, without what was not stated; its line, and the counts."""
     (folder / name).write_text(text, encoding="utf-8")
-    lines = (json.dumps({"docno": docno, "text": body}) + "\n" for docno, body in TEXTS.items())
-    (folder / "corpus.jsonl").write_text("".join(lines))
+    jsonl(folder / "corpus.jsonl", ({"docno": n, "text": text} for n, text in TEXTS.items()))
     (folder / "topics.tsv").write_text(cells(*TOPICS.items()))
-    notes = []
-
-    class Noted(Progress):
-        def note(self, message):
-            notes.append(message)
-
     part = ExamplesPart.model_validate({"files": name, **part})
     examples = ExampleSource(part, (), folder, LOSSES.make(loss))
-    with Noted():
+    with Notes() as noted:
         found = [
             (e.query, e.positives, e.negatives, *((e.scores,) if e.scores else ()))
             for e in examples
         ]
-    return found, " ".join(notes), dict(examples.counts)
+    return found, " ".join(noted.lines), dict(examples.counts)
 
 
 IDS = {"topics": "topics.tsv", "corpus": {"source": "corpus.jsonl"}}

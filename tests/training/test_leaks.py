@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from notes import Notes
 
 from adducir.core.errors import InputError
 from adducir.core.files import read_lines
-from adducir.core.progress import Progress
 from adducir.corpora.sources import open_corpus
 from adducir.training.leaks import Excluded, WithoutPart, documents_left
 
@@ -122,23 +122,17 @@ def test_touche(collections: Path) -> None:
 
 def test_documents_that_the_corpus_lacks_are_counted(tmp_path: Path) -> None:
     """Left-out ones too: under other docnos they would be trained on."""
-    notes: list[str] = []
-
-    class Noted(Progress):
-        def note(self, message: str) -> None:
-            notes.append(message)
-
     rows = [{"docno": f"D{n}", "text": f"text {n}"} for n in range(1, 6)]
     corpus = open_corpus(pl.DataFrame(rows))
     excluded = named(tmp_path, "qrels", "1 0 D1 2", "1 0 D02 0", "2 0 D03 1")
     counts: dict[str, Any] = {}
-    with Noted():
+    with Notes() as noted:
         left = documents_left(
             corpus, excluded, lambda one: one.fields["text"], counts, ["D1", "D4", "D99"]
         )
         assert [one.docno for one in left] == ["D2", "D3", "D4", "D5"]
     assert counts["excluded_by_source"] == {"qrels": 1}
-    assert notes == [
+    assert noted.lines == [
         "1 of 3 judged documents is not in the corpus: D99.",
         "qrels: 2 of 3 named documents are not in the corpus: D02, D03.",
     ]

@@ -1,10 +1,9 @@
 """ColBERT and SPLADE: losses of sentence-transformers, and folders that others read alike."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
+from json_files import jsonl
 from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_t5
 
 from adducir.core.errors import InputError
@@ -31,8 +30,8 @@ def study(tmp_path_factory):
     calm = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     tiny_bert(folder / "mlm", kind="BertForMaskedLM", vocab_size=150, **calm)
     pairs = [*enumerate(zip(QUERIES, TEXTS, strict=True))]
-    lines = [json.dumps({"docno": f"d{n}", "text": text}) + "\n" for n, (_, text) in pairs]
-    (folder / "corpus.jsonl").write_text("".join(lines))
+    rows = ({"docno": f"d{n}", "text": text} for n, (_, text) in pairs)
+    jsonl(folder / "corpus.jsonl", rows)
     (folder / "topics.tsv").write_text("".join(f"q{n}\t{query}\n" for n, (query, _) in pairs))
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n, _ in pairs))
     for kind, more in (("colbert", "query_length: 12\ndimensions: 16\n"), ("splade", "")):

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from json_files import jsonl
+from notes import Notes
 from tiny import tiny_decoder
 
 from adducir.core.errors import InputError
 from adducir.core.planning import LARGEST
-from adducir.core.progress import Progress
 from adducir.corpora.topics import Topics
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
@@ -30,8 +31,8 @@ def study(tmp_path, tiny):
     """Topics that ask for cats or dogs; a run that ranks dogs above; a teacher that knows."""
     (tmp_path / "encoders").mkdir()
     documents = [(f"{animal}{n}", f"{animal} run {n % 4}") for n in range(8) for animal in ANIMALS]
-    lines = [json.dumps({"docno": docno, "text": text}) + "\n" for docno, text in documents]
-    (tmp_path / "corpus.jsonl").write_text("".join(lines))
+    rows = ({"docno": docno, "text": text} for docno, text in documents)
+    jsonl(tmp_path / "corpus.jsonl", rows)
     topics = [(f"{animal}{n}", f"{animal} energy {n % 4}") for n in range(4) for animal in ANIMALS]
     (tmp_path / "topics.tsv").write_text("".join(f"{q}\t{text}\n" for q, text in topics))
     qrels = [f"{qid} 0 {qid} 1\n{qid} 0 {qid[:4]}{int(qid[4:]) + 4} 1\n" for qid, _ in topics]
@@ -127,22 +128,13 @@ systems: {dense: {index: dense}}
     # The model keeps which queries it knows; a test with them is noted.
     folder, other = study / "encoders" / "judged", {"1": "DOGS  energy 2", "2": "horses"}
     assert queries_of(folder) == {same_number(f"{a} energy {n}") for a in ANIMALS for n in range(4)}
-    with Noted() as noted:
+    with Notes() as noted:
         note_seen(folder, Topics.of(other, "other.tsv"))
         note_seen(folder, Topics.of({"2": "horses"}))
     assert noted.lines == [
         f"{folder} was trained on 1 of the 2 queries of other.tsv: "
         "`examples.without.topics` leaves them out"
     ]
-
-
-class Noted(Progress):
-    def __init__(self):
-        super().__init__()
-        self.lines = []
-
-    def note(self, message):
-        self.lines.append(message)
 
 
 def warned(file, **options):
@@ -198,7 +190,7 @@ systems:
     # Files and fields of documents are read for it, unless a dry run finds them large.
     written(study, "dual-encoder", base=str(tiny))
     titled = [{"docno": n, "title": f"cats energy {n}", "text": f"{n} dogs"} for n in range(6)]
-    (study / "titled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in titled))
+    jsonl(study / "titled.jsonl", titled)
     fields = {"query_field": "title", "corpus": {"source": "titled.jsonl"}}
     path = study / "encoders" / "judged.yaml"
     recipe = yaml.safe_load(path.read_text()) | {"held_out": {"share": 0}}
@@ -206,7 +198,7 @@ systems:
         path.write_text(yaml.safe_dump(recipe | {"examples": source}))
         told = f"encoders/judged was trained on {count} of the 8 queries of same: {remedy}"
         assert [line for line in warned(file) if "encoders" in line and "same" in line] == [told]
-        with Noted() as noted, pytest.raises(InputError, match="not trained"):
+        with Notes() as noted, pytest.raises(InputError, match="not trained"):
             run_experiment(plan_experiment(file))
         assert told in noted.lines
         with (study / f"{name}.jsonl").open("a") as large:
@@ -222,7 +214,7 @@ def written(study, kind, **keys):
         for n in range(8)
         for a, b in (ANIMALS, ANIMALS if is_paired else ANIMALS[::-1])
     ]
-    (study / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    jsonl(study / "train.jsonl", rows)
     recipe = {"kind": kind, "examples": {"files": "train.jsonl"}, "held_out": {"share": 0.25}}
     recipe["training"] = {"epochs": 8, "batch_size": 4, "learning_rate": 0.01, "patience": None}
     path = study / "encoders" / "file.yaml"

@@ -49,6 +49,7 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import in_order, padded
+from adducir.rerankers.recipe import fitted
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
     CandidatePool,
@@ -62,8 +63,6 @@ Pooling = Literal["first", "mean"]
 HEAD_FILE = "head.safetensors"
 TOGETHER = 64
 """Questions whose vectors are in memory at a time."""
-_TO_TEXT = 4
-"""One in this many tokens is reserved for the passage, however long the question is."""
 _ZERO = 1e-12
 
 
@@ -106,17 +105,11 @@ class QuestionReader:
 
     def _input(self, encoding: Any, side: int) -> Input:
         sides = np.array([-1 if side is None else side for side in encoding.sequence_ids])
-        first, second = np.flatnonzero(sides == 0), np.flatnonzero(sides == 1)
-        room = self.length - int((sides < 0).sum())
-        least = min(len(second), room // _TO_TEXT)
-        to_first = max(0, min(len(first), room - least))
-        kept = np.ones(len(sides), dtype=bool)
-        kept[first[to_first:]] = False
-        kept[second[max(0, room - to_first) :]] = False
-        ids, types = (
-            np.array(values, dtype=np.int64) for values in (encoding.ids, encoding.type_ids)
-        )
-        return Input(ids[kept], types[kept], (sides == side)[kept].astype(np.int64))
+        special, first, second = (np.flatnonzero(sides == place) for place in (-1, 0, 1))
+        texts = fitted(first, second, self.length - len(special))
+        kept = np.sort(np.concatenate([special, *texts]))
+        values = encoding.ids, encoding.type_ids, sides == side
+        return Input(*(np.array(some, dtype=np.int64)[kept] for some in values))
 
 
 class Encoder(torch.nn.Module):

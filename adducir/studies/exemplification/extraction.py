@@ -5,7 +5,6 @@ same words are one candidate, so that no right answer counts as wrong. The inver
 (Lee, Chang and Toutanova, ACL 2019) masks any sentence, and needs no labels.
 """
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,6 +17,7 @@ from adducir.core.texts import same_words
 from adducir.corpora.spans import MaskedSpan
 from adducir.studies.exemplification.texts import SourceText
 from adducir.studies.exemplification.units import Bounds, Sentences, find_units
+from adducir.training.data import same_number
 
 _ITALICS = re.compile(r"(?<![^\W_])_+|_+(?![^\W_])")
 
@@ -59,13 +59,13 @@ def extract_examples(
                 continue
             description = {"kind": "example", "form": unit.form, "marker": unit.marker.kind}
             span = _masked(text, sentences, unit.start, unit.end, words, **description)
-            key = _digest(span.text)
-            whole = _number(key + _digest(span.left[-1] if span.left else ""))
+            key = same_number(same_words(span.text))
+            whole = same_number(f"{key} {same_words(span.left[-1] if span.left else '')}")
             if whole in seen:
                 tally.dropped["duplicate"] += 1
                 continue
             seen.add(whole)
-            number = numbers.setdefault(_number(key), len(numbers))
+            number = numbers.setdefault(key, len(numbers))
             if number == len(first_ids):
                 first_ids.append(span.id)
             tally.groups.add(span.group)
@@ -143,13 +143,3 @@ def _masked(
         right=cleaned(nearest(sentences.after(end))),
         extra={**extra, **place},
     )
-
-
-def _digest(sentence: str) -> bytes:
-    words = same_words(sentence).encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(words, digest_size=16).digest()
-
-
-def _number(digest: bytes) -> int:
-    digest_ = hashlib.blake2b(digest, digest_size=8).digest()
-    return int.from_bytes(digest_, "little", signed=True)

@@ -46,7 +46,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.json_lines import JsonText, read_objects
 from adducir.corpora.documents import Document
-from adducir.corpora.records import Id, parsed_as, read_records, read_values
+from adducir.corpora.records import Id, parsed_as, read_records, read_values, write_records
 from adducir.studies.grounded_generation.texts import (
     NO_ANSWER,
     GroundedContext,
@@ -323,10 +323,10 @@ def nlgen_contexts(
 
 def write_references(questions: Iterable[NlgenQuestion], path: Path) -> None:
     """Write all well-formed answers as references for MS MARCO's evaluation."""
-    with writing_text(path) as handle:
-        for question in questions:
-            name = (
-                int(question.id) if re.fullmatch("[1-9][0-9]{0,17}", question.id) else question.id
-            )
-            record = {"query_id": name, "answers": question.answers, "query": question.query}
-            handle.write(orjson.dumps(record).decode() + "\n")
+
+    def record_of(question: NlgenQuestion) -> dict[str, object]:
+        is_number = re.fullmatch("[1-9][0-9]{0,17}", question.id)
+        name = int(question.id) if is_number else question.id
+        return {"query_id": name, "answers": question.answers, "query": question.query}
+
+    write_records(questions, path, record_of)

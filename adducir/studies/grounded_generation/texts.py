@@ -222,15 +222,18 @@ def read_references(*paths: Path) -> dict[str, Reference]:
     return references
 
 
+def named_passages(references: References, systems: Iterable[System]) -> set[str | None]:
+    """The docnos of gold passages, and of those that texts were generated from."""
+    texts = (text for system in systems for text in system.values())
+    named = {output.docno for text in texts for output in text.outputs}
+    return named.union(*(reference.gold for reference in references.values()))
+
+
 def passages_of(
     corpus: Corpus, references: References, systems: Iterable[System]
 ) -> dict[str, str]:
     """The texts (all fields that would be indexed) of the given passages, by docno."""
-    docnos = {docno for reference in references.values() for docno in reference.gold}
-    for system in systems:
-        docnos |= {
-            out.docno for generated in system.values() for out in generated.outputs if out.docno
-        }
+    docnos = named_passages(references, systems)
     return {
         document.docno: text_of(document, corpus.default_fields)
         for document in corpus

@@ -149,41 +149,11 @@ def f64(values) -> torch.Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-# One question, four passages of which the first two are gold, three labelled sets.
-LOGITS = f64([[0.0, math.log(3), -math.log(3), 0.0]])
-VECTORS = f64([[[3, 0], [0, 4], [0, -1], [-1, 0]]])
-QUESTION = f64([[1, 0]])
-RELEVANT = torch.tensor([[True, True, False, False]])
-MASK = torch.ones(1, 4, dtype=torch.bool)
-SETS = torch.tensor([[[0, 1], [0, 2], [2, 3]]])
-LABELS = torch.tensor([[True, False, False]])
-
-
 def loss_of(logits, vectors, question, mask, *batch, diversity=1.0, compactness=1.0, margin=0.1):
     weights = SimpleNamespace(diversity=diversity, compactness=compactness)
     recipe = SimpleNamespace(weights=weights, margin=margin)
     given = dict(zip(("relevant", "sets", "labels"), batch, strict=True))
     return complementary_loss(logits, vectors, question, mask, given, recipe)
-
-
-def test_padding_changes_neither_loss_nor_gradients() -> None:
-    def run(extra: int):
-        logits = torch.cat([LOGITS, torch.full((1, extra), math.nan)], 1).requires_grad_()
-        vectors = torch.cat([VECTORS, torch.full((1, extra, 2), math.inf)], 1).requires_grad_()
-        question = QUESTION.clone().requires_grad_()
-        pad = torch.zeros(1, extra, dtype=torch.bool)
-        sets = torch.full((1, 3 + extra, 2 + extra), -1)
-        sets[:, :3, :2] = SETS
-        mask, rest = torch.cat([MASK, pad], 1), (torch.cat([RELEVANT, ~pad], 1), sets)
-        total = loss_of(logits, vectors, question, mask, *rest, torch.cat([LABELS, ~pad], 1))
-        total.backward()
-        return total, (logits.grad, vectors.grad, question.grad)
-
-    (plain, plain_grads), (padded, padded_grads) = run(0), run(3)
-    assert padded.item() == pytest.approx(plain.item())
-    for one, two in zip(plain_grads, padded_grads, strict=True):
-        assert torch.allclose(one, two[:, : one.shape[1]])
-        assert not two[:, one.shape[1] :].any()
 
 
 def test_gradients_are_those_of_finite_differences() -> None:

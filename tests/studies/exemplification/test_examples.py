@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_files import jsonl
 
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.sentences import sentence_bounds
@@ -231,7 +232,6 @@ def nq(long=(2, 7), short=(), yes="NONE", tokens="x y <P> It <i> fell </P> z", *
 
 
 def test_long_answers_of_natural_questions(tmp_path):
-    path = tmp_path / "nq.jsonl"
     full = {"document_tokens": [{"token": t, "html_token": "<" in t} for t in ("<P>", "Up")]}
     records = [
         nq(),
@@ -241,9 +241,8 @@ def test_long_answers_of_natural_questions(tmp_path):
         nq(tokens="x y <Table> It fell </Table> z"),
         nq(long=(0, 3), tokens=full, example_id=10),
     ]
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
     skipped = Counter()
-    found = list(read_texts([path], skipped=skipped))
+    found = list(read_texts([jsonl(tmp_path / "nq.jsonl", records)], skipped=skipped))
     assert [(text.id, text.content) for text in found] == [("9", "It fell"), ("10", "Up")]
     assert sorted(skipped.values()) == [1, 1, 2]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_files import jsonl
 
 from adducir.core.errors import InputError
 from adducir.corpora.documents import Document
@@ -30,8 +31,7 @@ CONTEXTS = [
 
 
 def lines(path: Path, *records) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
+    return jsonl(path, records)
 
 
 @pytest.mark.parametrize("name", ["contexts.jsonl", "contexts.jsonl.gz"])

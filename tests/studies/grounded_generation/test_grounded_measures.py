@@ -1,7 +1,6 @@
 """Measures of generated texts: by hand, by definition, against official figures, on real data."""
 
 import csv
-import json
 import random
 import re
 import string
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from json_files import jsonl
 
 from adducir.core.errors import InputError, UsageError
 from adducir.studies.grounded_generation.measures import (
@@ -140,8 +140,7 @@ def test_groundedness_and_knowledge() -> None:
 
 
 def lines(path: Path, *records) -> Path:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
+    return jsonl(path, records)
 
 
 def kilt_line(name, answer, *pages):

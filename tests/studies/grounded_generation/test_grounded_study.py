@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from json_files import jsonl
 from safetensors.numpy import load_file
 from sentence_transformers.sentence_transformer.modules import Router
 from tiny import tiny_bart, tiny_bert, tiny_colbert
@@ -86,12 +87,15 @@ def place(tmp_path, monkeypatch) -> Path:
     monkeypatch.chdir(tmp_path)
     tiny_bert(tmp_path / "tiny")
     (tmp_path / "experiments").mkdir()
-    with (tmp_path / "arguments.jsonl").open("w") as file:
-        for number, (word, other) in enumerate(product(WORDS, WORDS)):
-            conclusion = f"{word} should be banned"
-            premise = f"The {word} and the {other} run fast. A {word} is not the {other}."
-            record = {"docno": f"d{number}", "conclusion": conclusion, "premise": premise}
-            file.write(json.dumps(record) + "\n")
+    records = (
+        {
+            "docno": f"d{number}",
+            "conclusion": f"{word} should be banned",
+            "premise": f"The {word} and the {other} run fast. A {word} is not the {other}.",
+        }
+        for number, (word, other) in enumerate(product(WORDS, WORDS))
+    )
+    jsonl(tmp_path / "arguments.jsonl", records)
     return tmp_path
 
 
@@ -195,11 +199,10 @@ def test_a_killed_round_goes_on_to_the_same_weights(place, monkeypatch) -> None:
 
 
 @pytest.mark.slow
-def test_workers_make_the_same_artifacts(place) -> None:
+def test_trained_towers_and_a_bart_are_the_same_from_workers(place) -> None:
     _files(place)
     for name, workers in (("one", "1"), ("two", "2")):
-        text = CONTEXTS.replace("rounds: 2", "rounds: 1")
-        (place / "experiments" / f"{name}.yaml").write_text(text)
+        (place / "experiments" / f"{name}.yaml").write_text(CONTEXTS)
         path = f"experiments/{name}.yaml"
         assert main(["experiment", path, "--threads", "1", "--workers", workers]) == 0
     for folder in ("encoders", "runs"):
@@ -208,22 +211,14 @@ def test_workers_make_the_same_artifacts(place) -> None:
         for path in every:
             twin = place / folder / "two" / path.relative_to(place / folder / "one")
             assert twin.read_bytes() == path.read_bytes()
-
-
-@pytest.mark.slow
-def test_trained_towers_and_a_bart_on_files_of_contexts(place, capsys) -> None:
-    _files(place)
-    (place / "experiments" / "files.yaml").write_text(CONTEXTS)
-    assert main(["experiment", "experiments/files.yaml", "--threads", "1"]) == 0
-    answers = [json.loads(line) for line in (place / "runs/files/elbo-0/texts.jsonl").open()]
-    assert [one["id"] for one in answers] == ["c4", "c5"]
-    assert all(len(one["outputs"]) == 2 for one in answers)
-    weights = [
-        load_file(place / f"encoders/files/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
+    answers = [json.loads(line) for line in (place / "runs/one/elbo-0/texts.jsonl").open()]
+    assert [(answer["id"], len(answer["outputs"])) for answer in answers] == [("c4", 2), ("c5", 2)]
+    first, second = (
+        load_file(place / f"encoders/one/elbo-0/phase-1-{turn}-elbo/weights.safetensors")
         for turn in (1, 2)
-    ]
-    assert {name.partition(".")[0] for name in weights[0]} == {"retriever", "guide", "generator"}
-    moved = [name for name in weights[0] if not np.array_equal(weights[0][name], weights[1][name])]
+    )
+    moved = [name for name, values in first.items() if not np.array_equal(values, second[name])]
+    assert {name.partition(".")[0] for name in first} == {"retriever", "guide", "generator"}
     assert any("network" in name and name.startswith("guide") for name in moved)
     assert any(name.startswith("generator") for name in moved)
 
@@ -259,11 +254,16 @@ def _files(place: Path) -> None:
     tiny_colbert(place / "tiny", place / "tiny-colbert")
     tiny_bart(place / "bart")
     words = ["cats", "dogs", "energy", "power", "school", "uniforms"]
-    with (place / "passages.jsonl").open("w") as file:
-        for number, word in enumerate(words):
-            text = {"docno": f"p{number}", "title": word, "text": f"the {word} run fast"}
-            text["wikipedia_id"] = f"w{number // 2}"
-            file.write(json.dumps(text) + "\n")
+    passages = (
+        {
+            "docno": f"p{n}",
+            "title": word,
+            "text": f"the {word} run fast",
+            "wikipedia_id": f"w{n // 2}",
+        }
+        for n, word in enumerate(words)
+    )
+    jsonl(place / "passages.jsonl", passages)
     contexts = [
         GroundedContext(f"c{number}", f"what is a {word}", f"{word} run", (f"p{number}",))
         for number, word in enumerate(words)

@@ -5,6 +5,7 @@ import gzip
 import json
 
 import pytest
+from json_files import jsonl
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError
@@ -137,19 +138,12 @@ def test_the_table_of_a_collection(tmp_path, capsys):
     books["other"]["quotes"] = {"1": [["a b c"], 0, 1, []], "2": [["a"], 0, 2, ["b"]]}
     books["other"]["sentences"][0] = "one two"
     path.write_text(json.dumps(books))
+    span = {"group": "other", "left": ["a"], "span": ["x"], "right": []}
     rows = [
-        {
-            "id": name,
-            "group": "other",
-            "left": ["a"],
-            "span": ["x"],
-            "right": [],
-            "extra": {"work": work},
-        }
+        {"id": name, **span, "extra": {"work": work}}
         for name, work in (("1", "w"), ("2", "w"), ("070789", "v"))
     ]
-    spans = tmp_path / "windows.jsonl"
-    spans.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spans = jsonl(tmp_path / "windows.jsonl", rows)
     found = {}
     for options in ([], ["--books"]):
         argv = ["literary-evidence", "statistics", str(path), "--spans", str(spans), *options]

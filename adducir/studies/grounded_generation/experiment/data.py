@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,37 +279,30 @@ class GroundedData:
 
     def _checked(self, problem: Problem, homes: Mapping[str, Path]) -> Problem:
         """The problem, validated; ``homes`` are the files of contexts, by id."""
-        lacking = {docno for context in problem.contexts for docno in context.gold}.difference(
-            problem.docnos
-        )
+
+        def refuse(context: GroundedContext, message: str, hint: str) -> NoReturn:
+            raise InputError(message, path=homes[context.id], hint=hint)
+
+        gold = {docno for context in problem.contexts for docno in context.gold}
+        lacking = gold.difference(problem.docnos)
         for context in problem.contexts:
-            if docno := next((docno_ for docno_ in context.gold if docno_ in lacking), ""):
-                raise InputError(
-                    f"the gold passage {docno!r} of the context {context.id!r} is not in the "
-                    "corpus.",
-                    path=homes[context.id],
-                    hint=f"The corpus is {self.recipe.passages}.",
-                )
+            if docno := next((docno for docno in context.gold if docno in lacking), ""):
+                where = f"of the context {context.id!r} is not in the corpus"
+                hint = f"The corpus is {self.recipe.passages}."
+                refuse(context, f"the gold passage {docno!r} {where}.", hint)
         if not len(problem.parts["test"]):
             raise InputError("contexts to test on are missing.", path=self.folder)
-        for number in problem.contexts_of(PARTS[:2]):
-            context = problem.contexts[number]
+        learned = [problem.contexts[number] for number in problem.contexts_of(PARTS[:2])]
+        for context in learned:
             if not context.target:
-                raise InputError(
-                    f"the context {context.id!r} for training or validation lacks a target.",
-                    path=homes[context.id],
-                    hint="Remove it, or use its file only as `test`.",
-                )
-        learned = {problem.contexts[number].group for number in problem.contexts_of(PARTS[:2])}
-        for number in problem.parts["test"]:
-            context = problem.contexts[number]
-            if context.group in learned - {None}:
-                raise InputError(
-                    f"the group {context.group!r} of the context {context.id!r} is also in `train` "
-                    "or `validation`.",
-                    path=homes[context.id],
-                    hint="Contexts of a group belong in one part: do not test on training data.",
-                )
+                message = f"the context {context.id!r} for training or validation lacks a target."
+                refuse(context, message, "Remove it, or use its file only as `test`.")
+        groups = {context.group for context in learned} - {None}
+        for context in (problem.contexts[number] for number in problem.parts["test"]):
+            if context.group in groups:
+                where = f"of the context {context.id!r} is also in `train` or `validation`"
+                hint = "Contexts of a group belong in one part: do not test on training data."
+                refuse(context, f"the group {context.group!r} {where}.", hint)
         return problem
 
 

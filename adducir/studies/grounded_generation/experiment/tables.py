@@ -25,7 +25,7 @@ from adducir.studies.grounded_generation.measures import (
     measured,
     with_data,
 )
-from adducir.studies.grounded_generation.texts import Generated, Reference
+from adducir.studies.grounded_generation.texts import Generated, Reference, named_passages
 from adducir.tables.build import Figure, build_table, merged
 from adducir.tables.table import Layout, ResultTable
 
@@ -221,9 +221,7 @@ class GroundedTables:
     def _named(
         self, references: Mapping[str, Reference], systems: Iterable[Mapping[str, Generated]]
     ) -> dict[str, str]:
-        texts = (text for some in systems for text in some.values())
-        named = {output.docno for text in texts for output in text.outputs}
-        named |= {docno for reference in references.values() for docno in reference.gold}
+        named = named_passages(references, systems)
         numbers = (number for number, docno in enumerate(self.problem.docnos) if docno in named)
         return {self.problem.docnos[number]: self.problem.passages[number] for number in numbers}
 
