@@ -186,14 +186,11 @@ The network is a token classifier with one label:
                         continue
                     targets, is_stop = matcher.targets(passage.text, passage.words, recall)
                     positives = sum(value > 0 for value in targets)
-                    tally["passages"] += 1
-                    tally["without_words"] += not targets
-                    tally["without_positive"] += bool(targets) and not positives
+                    is_empty = bool(targets) and not positives
+                    tally.update(passages=1, without_words=not targets, without_positive=is_empty)
                     if targets and (positives or recipe.keep_empty):
-                        tally["examples"] += 1
-                        tally["words"] += len(targets)
-                        tally["stop_words"] += sum(is_stop)
-                        tally["positives"] += positives
+                        sums = {"words": len(targets), "stop_words": sum(is_stop)}
+                        tally.update(examples=1, positives=positives, **sums)
                         row = {
                             "docno": document.docno,
                             "keys": [match_key(word.text) for word in passage.words],

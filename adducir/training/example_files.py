@@ -8,7 +8,7 @@ with a teacher's scores in front or without. How a file was understood is noted 
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from math import isfinite, nan
 from pathlib import Path
@@ -229,8 +229,10 @@ class _Reader:
             meaning = ""
             if role == "labels" and self.is_graded:
                 meaning = f" ({self.part.grade:g} or more is positive)"
-            elif role in ("labels", "scores") and self._has_margins:
-                meaning = " (margins to the positive)"
+            elif role in ("labels", "scores") and not self.is_graded:
+                sides = self._of("positives", "documents"), self._of("negatives")
+                is_margin = _are_margins(self._scores("scores", "labels"), *sides)
+                meaning = " (margins to the positive)" if is_margin else ""
             shown.append(
                 f"{role.replace('_', ' ')} {listed([f'`{name}`' for name in names])}{meaning}"
             )
@@ -258,13 +260,6 @@ class _Reader:
     def _query_is_text(self) -> bool:
         return any(self.record.get(n) not in (None, "") for n in self.roles.get("query", ()))
 
-    @property
-    def _has_margins(self) -> bool:
-        """Whether scores are of the negatives only: the positive's margins."""
-        count = len(self._scores("scores", "labels"))
-        is_one = not self.is_graded and len(self._of("positives", "documents")) == 1
-        return is_one and 0 < count == len(self._of("negatives"))
-
     def _query(self) -> tuple[str, bool]:
         """A record's query, or its qid and True."""
         role = "query" if self._query_is_text or "query_id" not in self.roles else "query_id"
@@ -284,7 +279,7 @@ class _Reader:
         if best or worse:
             return self._scored(positives, best), self._scored(negatives, worse)
         scores = self._scores("scores", "labels")
-        if self._has_margins:
+        if _are_margins(scores, positives, negatives):
             scores = [0.0, *(-margin for margin in scores)]
         if scores:
             both = self._scored([*positives, *negatives], scores)
@@ -444,3 +439,8 @@ class _Reader:
                 f"score), or {FORMAT_HINT}. Judgements are named by `examples.qrels`.",
             )
         return fitting[0]
+
+
+def _are_margins(scores: Sequence[float], positives: Sized, negatives: Sized) -> bool:
+    """Whether scores are the positive's margins: there are as many as negatives."""
+    return len(positives) == 1 and 0 < len(scores) == len(negatives)
