@@ -146,8 +146,8 @@ def documents_left(
                 yield document
     by_source = {name: len(docnos - unseen) for name, docnos in excluded.by_source.items()}
     counts.update(tally, excluded_by_source=by_source)
-    if missing := unseen.intersection(judged):
-        progress().note_once(absent(missing, len(set(judged)), "judged", "the corpus"))
+    if lost := unseen.intersection(judged):
+        progress().note_once(absent(lost, len(set(judged)), "judged", "the corpus"))
     for source, docnos in excluded.by_source.items():
         if not by_source[source]:
             message = "and the corpus share no docnos: is it for another version?"
