@@ -183,13 +183,13 @@ def rerank(
     if not isinstance(reranker, Reranker):
         name = os.fspath(_path(reranker, "a reranker"))
         reranker = open_reranker(name, running=Running(device))
-    source = texts if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
+    source = as_index(texts) if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
     with TemporaryDirectory(prefix="adducir-", ignore_cleanup_errors=True) as scratch:
         found = rerank_run(
             candidates,
             queries,
             texts_for(
-                as_index(source) if _is_index(source) else source,  # type: ignore[arg-type]
+                source,
                 reranked_part(candidates, settings.depth, settings.fold).frame["docno"],
                 settings.fields,
                 reranker.fields,

@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,6 +11,8 @@ from adducir.core.packages import imported, points_of
 from adducir.core.texts import nearest, visible
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from adducir.core.recipe import Recipe
     from adducir.core.registry import Family
 
@@ -92,19 +94,41 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
     return "\n".join(lines)
 
 
-def settings_table(name: str) -> str:
-    """All settings of a family's kinds, a row each, as a Markdown table; the site shows it."""
-    kinds, rows = family(name).kinds(), dict[str, str]()
+def settings_table(kinds: "Mapping[str, type[Recipe]]") -> str:
+    """All settings of some kinds, a row each, as a Markdown table; the site shows it."""
+    rows = dict[str, str]()
     for kind in kinds.values():
         for key, field in kind.model_fields.items():
-            holders = [f"`{name}`" for name, kind in kinds.items() if key in kind.model_fields]
-            only = f" ({', '.join(holders)})" if len(holders) < len(kinds) else ""
-            extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-            default = "required" if field.is_required() else extra.get("shown") or field.default
-            shown = str(default).lower() if isinstance(default, bool) else default
-            text = cell(meaning(kind, key)).rstrip(".")
-            rows.setdefault(key, f"| `{key}` | {shown} | {text}{only} |")
+            if key in rows or field.exclude:
+                continue
+            holders = {
+                name: kind.model_fields[key]
+                for name, kind in kinds.items()
+                if key in kind.model_fields
+            }
+            only = f" ({', '.join(f'`{name}`' for name in holders)})"
+            others = "".join(
+                f"; of `{name}` {_default(other)} by default"
+                for name, other in holders.items()
+                if other.default != field.default
+            )
+            text = _markdown(cell(meaning(kind, key))).rstrip(".") + others
+            only = only if len(holders) < len(kinds) else ""
+            rows[key] = f"| `{key}` | {_default(field)} | {text}{only} |"
     return "\n".join(["| Key | Default | Meaning |", "| --- | --- | --- |", *rows.values()])
+
+
+def _default(field: "FieldInfo") -> str:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    if field.is_required():
+        return "required"
+    if shown := extra.get("shown"):
+        return str(shown)
+    if not isinstance(default := field.default, str | int | float) or default == "":
+        return "none"
+    if isinstance(default, bool):
+        return str(default).lower()
+    return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _lines(family: "Family[Any]") -> Iterator[str]:

@@ -34,11 +34,18 @@ from synthetic import vocabulary, zipf_words
 
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.models import BM25, Okapi
-from adducir.indexes.vocabulary import lower_split
+from adducir.indexes.vocabulary import Tokenizer, Vocabulary, lower_split
 
 WINDOWS, SENTENCES = 4888, 3
 FEW = 5
 CONTEXTS, UNITS, WIDTH = 1185, 66_000, 384
+
+
+def of_tokens(
+    lists: list[list[str]], tokenizer: Tokenizer | None = None, *, threads: int | None = None
+) -> CandidateSet:
+    words = Vocabulary(tokenizer)
+    return CandidateSet(words.of_terms(lists, grow=True), words, threads)
 
 
 def made_up(texts: int, length: int, seed: int, words: int = 20_000) -> list[str]:
@@ -100,7 +107,10 @@ def check(ours: CandidateSet, okapi, passages: list[list[str]], few: list[str]) 
     lucene = np.array([bm25s_of(passages, "numpy", "float64").get_scores(query) for query in cut])
     apart_bm25s = np.abs(ours.scores(few, BM25()) - lucene).max()
     print(f"greatest difference: rank_bm25 {apart:.2g}, bm25s (float64) {apart_bm25s:.2g}")
-    if max(apart, apart_bm25s) > 1e-9 or ours.gold_ranks(few, gold, Okapi()).tolist() != ranks:
+    if (
+        max(apart, apart_bm25s) > 1e-9
+        or sum(ours.gold_counts(few, gold, Okapi())).tolist() != ranks
+    ):
         sys.exit("the scores or ranks disagree: no times")
 
 
@@ -110,8 +120,8 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
 
     sentences = sentences[: WINDOWS + SENTENCES - 1]
     passages = [lower_split(" ".join(sentences[i : i + SENTENCES])) for i in range(WINDOWS)]
-    ours = CandidateSet.of_tokens(passages, lower_split, threads=threads)
-    single = CandidateSet.of_tokens(passages, lower_split, threads=1)
+    ours = of_tokens(passages, lower_split, threads=threads)
+    single = of_tokens(passages, lower_split, threads=1)
     okapi = rank_bm25.BM25Okapi(passages)
     plain, numba = bm25s_of(passages, "numpy"), bm25s_of(passages, "numba")
     by_hand = bm25s_of(passages, "numba")
@@ -147,8 +157,8 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
         "the gold candidate's rank",
         rounds,
         {
-            adducir: rate(count, lambda: ours.gold_ranks(queries, gold, Okapi())),
-            one: rate(count, lambda: single.gold_ranks(queries, gold, Okapi())),
+            adducir: rate(count, lambda: sum(ours.gold_counts(queries, gold, Okapi()))),
+            one: rate(count, lambda: sum(single.gold_counts(queries, gold, Okapi()))),
             "rank_bm25": rate(
                 FEW,
                 lambda: [
@@ -180,7 +190,7 @@ def book(title: str, sentences: list[str], queries: list[str], rounds: int, thre
         "from sentences to a set of passages (sets a second)",
         rounds,
         {
-            "adducir": rate(1, lambda: CandidateSet.of_tokens(joined(sentences))),
+            "adducir": rate(1, lambda: of_tokens(joined(sentences))),
             "rank_bm25": rate(1, lambda: rank_bm25.BM25Okapi(joined(sentences))),
             "bm25s": rate(1, lambda: bm25s_of(joined(sentences), "numpy")),
         },
@@ -214,7 +224,7 @@ def units(rounds: int, threads: int) -> None:
         started = time.perf_counter()
         ours = CandidateSet.of_texts(texts, lower_split, threads=threads)
         built = time.perf_counter()
-        ranks = ours.gold_ranks(contexts, gold, Okapi())
+        ranks = sum(ours.gold_counts(contexts, gold, Okapi()))
         taken.append((built - started, time.perf_counter() - built))
     build, search = (statistics.median(part) for part in zip(*taken, strict=True))
     print(f"\n{UNITS:,} units, {CONTEXTS:,} contexts of 300 words, {threads} threads: ", end="")
@@ -267,9 +277,9 @@ def dense(gold: np.ndarray, rounds: int) -> None:
 def first_call() -> float:
     """Seconds that a process needs to score a small set for the first time."""
     started = time.perf_counter()
-    ours = CandidateSet.of_tokens([["a", "b"], ["b"], ["c"]])
+    ours = of_tokens([["a", "b"], ["b"], ["c"]])
     ours.rank([["a"]], Okapi(), depth=2)
-    ours.gold_ranks([["a"]], [0], Okapi())
+    sum(ours.gold_counts([["a"]], [0], Okapi()))
     return time.perf_counter() - started
 
 

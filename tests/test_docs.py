@@ -31,6 +31,7 @@ from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe
 from adducir.experiments.retrieval.runs import SYSTEMS, System
 from adducir.experiments.retrieval.task import Retrieval
 from adducir.experiments.sections import ComparisonRecipe, TableRecipe
+from adducir.families import family as FAMILY  # noqa: N812
 from adducir.families import settings_table
 from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
 from adducir.indexes.settings import IndexSettings
@@ -215,13 +216,13 @@ NAMED = {"experiment": FEEDBACK}
 """Keys that are the names of kinds."""
 
 
-TABLES_OF = {"indexes": "docs/recipes.md"}
+TABLES_OF = ("systems", "models", "feedback", "fusion", "indexes")
 
 
 @pytest.mark.parametrize("family", TABLES_OF)
 def test_tables_of_settings_are_those_of_the_classes(family: str) -> None:
-    _, _, rest = text(TABLES_OF[family]).partition(f"<!-- settings: {family} -->\n")
-    assert rest.partition("\n<!-- end -->")[0] == settings_table(family)
+    _, _, rest = text("docs/recipes.md").partition(f"<!-- settings: {family} -->\n")
+    assert rest.partition("\n<!-- end -->")[0] == settings_table(FAMILY(family).kinds())
 
 
 @pytest.mark.parametrize("kind", RECIPES)
@@ -244,7 +245,7 @@ def test_every_recipe_key_has_its_row_and_default(kind: str) -> None:
             continue
         default = field.default
         if default is PydanticUndefined:
-            expected = ["required", ""] if field.is_required() else [""]
+            expected = ["required", ""] if field.is_required() else ["", "none"]
         elif isinstance(default, bool):
             expected = [str(default).lower()]
         elif isinstance(default, int | float) or (isinstance(default, str) and default):

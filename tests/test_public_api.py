@@ -18,7 +18,6 @@ from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.hits import Hits
-from adducir.indexes.models import BM25
 from adducir.indexes.settings import MemorySettings
 from adducir.rerankers.rerank import texts_of
 
@@ -269,8 +268,6 @@ def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
         lambda: texts_of(open_corpus("bundled:arguments"), "abc", (), Path("x")),
         lambda: texts_of(open_corpus("bundled:arguments"), [], "premise", Path("x")),
         lambda: CandidateSet.of_texts("Buses should be free"),
-        lambda: CandidateSet.of_tokens("Buses"),
-        lambda: CandidateSet.of_tokens([["buses"]]).scores("buses", BM25()),
         lambda: Qrels.of({"12": {"d": 1}}).restricted("12"),
     ],
 )

@@ -65,7 +65,7 @@ def rank(scores: Matrix, depth: int | None) -> Ranking:
 
 
 class CandidateSet:
-    """Candidates to rank for queries; built by ``of_texts`` or ``of_tokens``."""
+    """Candidates to rank for queries."""
 
     def __init__(
         self,
@@ -92,26 +92,11 @@ class CandidateSet:
         vocabulary = vocabulary_of(analysis)
         return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
-    @classmethod
-    def of_tokens(
-        cls,
-        lists: Sequence[Sequence[str]],
-        analysis: Tokenizer | None = None,
-        *,
-        threads: int | None = None,
-    ) -> "CandidateSet":
-        """Candidates as lists of terms; ``analysis`` is for queries given as texts."""
-        refuse_text(lists, "lists")
-        if any(isinstance(terms, str) for terms in lists):
-            raise UsageError("each candidate must be a list of terms, not a text.")
-        vocabulary = Vocabulary(analysis)
-        return cls(vocabulary.of_terms(lists, grow=True), vocabulary, threads)
-
     def __len__(self) -> int:
         return len(self.segment)
 
     def scores(self, queries: Sequence[Query], model: Model) -> Matrix:
-        """(queries, candidates) scores; :meth:`rank` and :meth:`gold_ranks` hold fewer."""
+        """(queries, candidates) scores; :meth:`rank` and :meth:`gold_counts` hold fewer."""
         local, impacts = self._local(_numbered(self._vocabulary, queries)), self._impacts(model)
         out: Matrix = np.empty((len(queries), len(self)), dtype=np.float64)
         in_threads(
@@ -136,13 +121,6 @@ class CandidateSet:
 
         in_threads(work, total, self._threads)
         return ranking
-
-    def gold_ranks(
-        self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model
-    ) -> Array:
-        """(queries,) the rank, from 1, of each query's gold candidate; ties count against us."""
-        above, level = self.gold_counts(queries, gold, model)
-        return above + level
 
     def gold_counts(
         self, queries: Sequence[Query], gold: Sequence[int] | Array, model: Model

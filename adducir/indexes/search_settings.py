@@ -34,11 +34,6 @@ class SearchSettings(RankingSettings):
     encoder: str | None = Field(default=None, json_schema_extra={"rare": True, "flag": True})
     """The learned sparse encoder of the queries of token weights, or that of a dense index, if it
     has moved."""
-    parameters: dict[str, Any] = Field(
-        default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
-    )
-    """A hyperparameter of model or feedback (`adducir kinds models feedback` lists them), as in
-    mu=500 or fb_docs=5; can be repeated."""
 
     def chosen(self, default_model: str | None) -> "tuple[Model | None, FeedbackMethod | None]":
         """The model and the feedback method with their hyperparameters.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice, repeat
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,18 +15,12 @@ from adducir.indexes.arrays import Array
 from adducir.indexes.building import packed
 from adducir.indexes.kinds import LANGUAGES
 
+if TYPE_CHECKING:
+    from adducir.indexes.text.bulk import CompiledBulk
+
+BulkAnalyser: TypeAlias = "LuceneBulk | CompiledBulk"
 Tokenizer = Callable[[str], Sequence[str]]
 """A text's terms in order, with repetitions."""
-
-
-class BulkAnalyser(Protocol):
-    """Texts to term ids, in any number of threads; a term keeps its id."""
-
-    def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
-        """All term ids of a block's texts, and (n + 1,) where each text begins."""
-
-    def terms(self, first: int = 0) -> list[str]:
-        """The terms from id ``first`` on."""
 
 
 def bulk_analyser(analysis: Analysis) -> BulkAnalyser:
@@ -38,12 +32,15 @@ def bulk_analyser(analysis: Analysis) -> BulkAnalyser:
 
 
 class LuceneBulk:
+    """Texts to term ids, in any number of threads; a term keeps its id."""
+
     def __init__(self, analysis: Analysis) -> None:
         language = LANGUAGES.make(analysis.language)
         words, stemmer = language.in_parts(analysis.stemmer, analysis.stopwords)
         self._java = jvm.java_class("adducir.BulkTokens")(words, stemmer, language.is_piecewise)
 
     def tokens(self, texts: int, block: bytes) -> tuple[Array, Array]:
+        """All term ids of a block's texts, and (n + 1,) where each text begins."""
         analysed = jvm.released(self._java.analyze)(block)
         numbers = np.frombuffer(analysed.tostring(), dtype="<i4")
         starts = np.zeros(texts + 1, dtype=np.int64)
@@ -51,6 +48,7 @@ class LuceneBulk:
         return numbers[texts:], starts
 
     def terms(self, first: int = 0) -> list[str]:
+        """The terms from id ``first`` on."""
         return str(self._java.terms(first).tostring().decode()).split("\n")[:-1]
 
 

@@ -125,7 +125,8 @@ class RankingSettings(Recipe):
     parameters: dict[str, Any] = Field(
         default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
     )
-    """A hyperparameter of a kind, as in k=10; can be repeated."""
+    """A hyperparameter of a model or method (`adducir kinds models feedback fusion` lists them), as
+    in mu=500 or k=10; can be repeated."""
     depth: Depth = 1000
 
 

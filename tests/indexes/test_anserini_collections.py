@@ -19,6 +19,12 @@ def lines(*records):
     return "\n".join(map(json.dumps, records)) + "\n"
 
 
+def rows(names, *texts):
+    """Records of named fields, whose values are separated by bars; numbers are numbers."""
+    values = ([int(v) if v.isdecimal() else v for v in text.split("|")] for text in texts)
+    return lines(*(dict(zip(names.split(), row, strict=True)) for row in values))
+
+
 PARSE = {
     "paper_id": "d1aafb",
     "metadata": {"title": "Clinical features", "authors": [{"first": "Ann", "last": "Bee"}]},
@@ -84,18 +90,6 @@ Content-type: text/html
 <!-- comment words --> <ul><li>One</li><li>Two</li></ul> <a href="x">link text</a></body></html>
 </DOC>
 """
-SEGMENTS = [
-    {
-        "docid": f"msmarco_v2.1_doc_00_0#{n}_{n * 455}",
-        "url": "http://0-60.reviews/x",
-        "title": "Title of it",
-        "headings": "Heads here",
-        "segment": text,
-        "start_char": 400 * n,
-        "end_char": 400 * n + 612,
-    }
-    for n, text in enumerate(["A segment text 12.", "Another segment."])
-]
 LAYOUTS = {
     "JsonCollection": (
         "a.jsonl",
@@ -105,33 +99,28 @@ LAYOUTS = {
     "JsonCollection, object": ("a.json", json.dumps({"id": "d1", "contents": "Cats"}, indent=2)),
     "MsMarcoV2PassageCollection": (
         "msmarco_passage_00.jsonl",
-        lines(
-            *(
-                {"pid": f"msmarco_passage_00_{n}", "passage": text, "spans": "(0,8)", "docid": "d0"}
-                for n, text in enumerate(["Cats like fish in 1999.", "Dogs run."])
-            )
+        rows(
+            "pid passage spans docid",
+            "msmarco_passage_00_0|Cats like fish in 1999.|(0,8)|d0",
+            "msmarco_passage_00_1|Dogs run.|(0,8)|d0",
         ),
     ),
     "MsMarcoV2DocCollection": (
         "msmarco_doc_00.jsonl",
-        lines(
-            {
-                "url": "http://0-60.reviews/a-b/",
-                "title": "Acura 0-60",
-                "headings": "Acura\nTwo",
-                "body": "A body of text.",
-                "docid": "msmarco_doc_00_0",
-            },
-            {
-                "url": "http://x.org",
-                "title": "",
-                "headings": "",
-                "body": "Body",
-                "docid": "msmarco_doc_00_4",
-            },
+        rows(
+            "url title headings body docid",
+            "http://0-60.reviews/a-b/|Acura 0-60|Acura\nTwo|A body of text.|msmarco_doc_00_0",
+            "http://x.org|||Body|msmarco_doc_00_4",
         ),
     ),
-    "MsMarcoV2DocCollection, TREC RAG": ("msmarco_v2.1_doc_segmented_00.jsonl", lines(*SEGMENTS)),
+    "MsMarcoV2DocCollection, TREC RAG": (
+        "msmarco_v2.1_doc_segmented_00.jsonl",
+        rows(
+            "docid url title headings segment start_char end_char",
+            "msmarco_v2.1_doc_00_0#0_0|http://0-60.reviews/x|Title of it|Heads|A segment 12.|0|612",
+            "msmarco_v2.1_doc_00_0#1_455|http://0-60.reviews/x|Title of it|Heads|Another.|400|1012",
+        ),
+    ),
     "BeirFlatCollection": (
         "corpus.jsonl",
         lines(
@@ -141,18 +130,10 @@ LAYOUTS = {
     ),
     "NeuClirCollection": (
         "docs.jsonl",
-        lines(
-            *(
-                {
-                    "id": f"48c0-{n}",
-                    "cc_file": "crawl-data/x.gz",
-                    "time": "2018-08-16T21:02:59+00:00",
-                    "title": f"A news {n}",
-                    "text": "The text of the item.",
-                    "url": f"http://n.org/{n}",
-                }
-                for n in range(3)
-            )
+        rows(
+            "id cc_file time title text url",
+            "48c0-0|crawl-data/x.gz|2018-08-16T21:02:59+00:00|A news|The text.|http://n.org/0",
+            "48c0-1|crawl-data/x.gz|2018-08-16T21:02:59+00:00|More news|A text.|http://n.org/1",
         ),
     ),
     "TrecCollection": ("ft001", DISKS),

@@ -47,17 +47,22 @@ def test_version_is_read_from_the_release_file(
     assert "java.sql" in java.modules
 
 
-def test_too_old_a_java_home_is_ignored(only_java_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "old", "17.0.1")))
+@pytest.mark.parametrize(
+    ("variables", "version"),
+    [
+        ({"JAVA_HOME": "17.0.1"}, 22),  # too old
+        ({"JAVA_HOME": "21.0.1"}, 21),
+        ({"JAVA_HOME": "21.0.1", "ADDUCIR_JAVA_HOME": "23.0.1"}, 23),
+    ],
+)
+def test_the_first_java_that_is_new_enough_is_used(
+    only_java_home: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], version: int
+) -> None:
+    for name, stated in variables.items():
+        only_java_home.setenv(name, str(fake_java(tmp_path / name, stated)))
     only_java_home.setattr(jvm, "_SYSTEM_FOLDERS", (str(tmp_path / "jvms"),))
     fake_java(tmp_path / "jvms/jdk-22", "22.0.1")
-    assert jvm.find_java().home == tmp_path / "jvms/jdk-22"
-
-
-def test_own_variable_goes_first(only_java_home: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only_java_home.setenv("JAVA_HOME", str(fake_java(tmp_path / "one", "21.0.1")))
-    only_java_home.setenv("ADDUCIR_JAVA_HOME", str(fake_java(tmp_path / "two", "23.0.1")))
-    assert jvm.find_java().version == 23
+    assert jvm.find_java().version == version
 
 
 def test_no_java_names_what_was_found_and_the_hint(

@@ -31,7 +31,7 @@ class Fusion(FusionSettings, RankingSystem):
 
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
-    fuse: tuple[Name, ...]  # the systems
+    fuse: tuple[Name, ...]  # two systems or more
 
     @model_validator(mode="after")
     def _fits(self) -> "Fusion":

@@ -33,7 +33,7 @@ class Query2docSearch(Searching):
     """A search with queries that a language model expands by a passage."""
 
     references: ClassVar[Mapping[str, str]] = {"query2doc": "indexes"}
-    query2doc: Name  # the index
+    query2doc: Name  # the index to search with longer queries
     llm: str  # the language model's file, or the folder or GGUF file with its weights
     prompt: str = "query2doc"  # the bundled prompt, or a file
     # how often the query stands before the passage; on a dense index once, before [SEP]

@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 class OpenedReranker:
     """A system's reranker, which exists or is trained first."""
 
-    recipe: RerankerRecipe
     identity: Mapping[str, Any]  # what determines a pair's score
     open: Callable[[], Reranker]  # once it exists
+    fields: tuple[str, ...]  # that the file or its recipe names
     models: tuple[ModelStep, ...] = ()  # its training
 
 
@@ -58,7 +58,7 @@ class Reranking(RerankSettings, System):
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
-    rerank: Name  # the other system
+    rerank: Name  # the system whose best documents are reranked
     by: str  # the reranker: its recipe, folder or name
     # the index with the texts; by default the one that was searched
     texts: Name | None = None
@@ -108,18 +108,19 @@ class Reranking(RerankSettings, System):
                 recipe: Any = model.plan.recipe
                 opener = partial(open_trained, file_path(self.by, folder), model.path)
                 identity = identity_of(recipe, model.fingerprint)
-                scorer = OpenedReranker(recipe, identity, opener, (model,))
+                scorer = OpenedReranker(identity, opener, self._fields(recipe), (model,))
             else:
                 reranker = open_reranker(expanded(self.by), folder)
                 # An unreadable model is an error before anything runs.
-                scorer = OpenedReranker(reranker.recipe, reranker.identity, lambda: reranker)
+                fields = self._fields(reranker.recipe)
+                scorer = OpenedReranker(reranker.identity, lambda: reranker, fields)
         reads = [] if scorer.models else [place]
         step = RunStep(self, opening, scorer.models, reads, scorer)
         if not scorer.models:
             step.uses = folders_of(scorer.open().source)
-        if fields := self.fields or as_tuple(scorer.recipe.fields):
+        if scorer.fields:
             with opening.at("fields" if self.fields else "by"):
-                refuse_unknown_fields(step.parts["texts"].corpus, fields)
+                refuse_unknown_fields(step.parts["texts"].corpus, scorer.fields)
         if isinstance(base := step.parts["rerank"], GivenRun):
             judged = set(step.topic_set.qrels.qids).intersection(base.run.qids)
             if unknown := sorted(judged.difference(step.topics.qids)):
@@ -128,13 +129,14 @@ class Reranking(RerankSettings, System):
                 opening.planner.add((*place, "rerank"), message)
         return step
 
+    def _fields(self, recipe: RerankerRecipe) -> tuple[str, ...]:
+        return self.fields or as_tuple(recipe.fields)
+
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         scorer: OpenedReranker = step.opened
         return {
             "reranker": scorer.identity,
-            "fields": list(
-                self.fields or as_tuple(scorer.recipe.fields) or step.parts["texts"].fields
-            ),
+            "fields": list(scorer.fields or step.parts["texts"].fields),
             "depth": self.depth,
             **({"fold": self.fold} if self.fold else {}),
         }
@@ -147,7 +149,7 @@ class Reranking(RerankSettings, System):
             lambda: replace(scorer.open(), running=context.running()),
         )
         index = step.parts["texts"].open(context)
-        texts = Texts.stored(index.documents, self.fields or reranker.fields or index.fields)
+        texts = Texts.stored(index.documents, scorer.fields or index.fields)
         reranked = rerank(
             of_topics(step.parts["rerank"].read(), step.topics),
             step.topics,
@@ -179,7 +181,8 @@ class Oracle(System):
 
     verb: ClassVar[str] = "oracle"
     references: ClassVar[Mapping[str, str]] = {"oracle": "systems"}
-    oracle: Name  # the other system
+    # the system whose best documents are put in the order of their grades: the ceiling of rerankers
+    oracle: Name
     depth: Natural = 100  # documents per topic to reorder
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
