@@ -1,4 +1,4 @@
-"""The studies' files of JSON lines: whatever is wrong with a line, the error names it."""
+"""The studies' files of JSON lines: they go round, and an error names the wrong line."""
 
 import json
 
@@ -6,10 +6,25 @@ import pytest
 
 from adducir.core.errors import InputError
 from adducir.studies.complementary_evidence.builders import read_hotpotqa, read_mnli
-from adducir.studies.complementary_evidence.questions import read_questions, read_selected
+from adducir.studies.complementary_evidence.questions import (
+    EvidencePassage,
+    EvidenceQuestion,
+    LabelledSet,
+    SelectedSet,
+    read_questions,
+    read_selected,
+    write_questions,
+    write_selected,
+)
 from adducir.studies.exemplification.texts import read_texts
 from adducir.studies.grounded_generation.builders import read_kilt, read_pages, read_passages
-from adducir.studies.grounded_generation.texts import read_contexts, read_generated, read_references
+from adducir.studies.grounded_generation.texts import (
+    GroundedContext,
+    read_contexts,
+    read_generated,
+    read_references,
+    write_contexts,
+)
 
 CONTEXT = {"id": "1", "input": "x"}
 PLACE = {"start_paragraph_id": 1, "start_character": 2, "end_paragraph_id": 1, "end_character": 3}
@@ -22,6 +37,33 @@ QUESTION = {"id": "1", "question": "?", "passages": PASSAGES, "gold": [[0, 1]]}
 HOTPOT = {"_id": "1", "question": "?", "context": [["A", ["x"]]], "supporting_facts": [["A", 0]]}
 MNLI = {"gold_label": "neutral", "sentence1": "P", "sentence2": "H", "pairID": "1n"}
 QA = {"id": "1", "question": "?", "answer": "Text."}
+
+
+HALF = [GroundedContext("1", "half of a surrogate pair: \ud800")]
+TWO = EvidencePassage("a", "Title", "x"), EvidencePassage("b", "", "y")
+SETS = LabelledSet((0, 1), True), LabelledSet((1,), False)
+WHOLE = [
+    (write_questions, read_questions, [
+        EvidenceQuestion("1", "Wer fraß 🐟?", TWO, ((0, 1), (1,)), SETS, (0, 1)),
+        EvidenceQuestion("2", "Nothing known", TWO[:1])]),
+    (write_selected, read_selected, [
+        SelectedSet("1", ("b", "a"), 0.1 + 0.2), SelectedSet("2", ())]),
+    (write_contexts, read_contexts, [
+        GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),
+        GroundedContext("2", "And then?")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.jsonl.gz"])
+@pytest.mark.parametrize(("write", "read", "records"), WHOLE)
+def test_what_is_written_is_read(tmp_path, write, read, records, name):
+    assert write(records, tmp_path / name) == 2
+    assert list(read(tmp_path / name)) == records
+    assert (tmp_path / name).read_bytes().startswith(b"\x1f\x8b") == name.endswith(".gz")
+    for writer, wrong in ((write, records[:1] * 2), (write_contexts, HALF)):
+        with pytest.raises(InputError):
+            writer(wrong, tmp_path / "new.jsonl")
+        assert not (tmp_path / "new.jsonl").exists()
 
 
 def changed(record, *changes):

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.sources import Source
 
 _WORD = re.compile(r"\w+(?:['’-]\w+)*")
+Run = TypeVar("Run", str, tuple[str, ...])
 _ROWS = 128
 """Sentences of a book compared at a time with a work's sentences of suitable length."""
 
@@ -227,6 +228,7 @@ def resolve(matches: Sequence[Match]) -> list[Match]:
     return [best[place] for place in sorted(best)]
 
 
-def share_run(first: str, second: str, length: int) -> bool:
+def share_run(first: Run, second: Run, length: int) -> bool:
+    """Whether two texts have so many consecutive characters in common, or as many words."""
     runs = {first[at : at + length] for at in range(len(first) - length + 1)}
     return any(second[at : at + length] in runs for at in range(len(second) - length + 1))

@@ -20,6 +20,7 @@ from adducir.studies.literary_evidence.finding import (
     Rules,
     Window,
     normalise,
+    share_run,
 )
 from adducir.studies.literary_evidence.sources import Source
 
@@ -181,11 +182,7 @@ class SharedWords(Finder):
 
 
 def share_words(first: str, second: str, count: int) -> bool:
-    first_words, second_words = first.split(), second.split()
-    runs = {tuple(first_words[at : at + count]) for at in range(len(first_words) - count + 1)}
-    return any(
-        tuple(second_words[at : at + count]) in runs for at in range(len(second_words) - count + 1)
-    )
+    return share_run(tuple(first.split()), tuple(second.split()), count)
 
 
 def shared_runs(book: TextWords, work: TextWords) -> list[SharedRun]:

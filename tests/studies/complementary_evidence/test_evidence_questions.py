@@ -1,6 +1,5 @@
 """Files of questions and selected sets, sampled sets, and how selected sets are measured."""
 
-import gzip
 import random
 from itertools import chain, combinations
 from pathlib import Path
@@ -17,11 +16,7 @@ from adducir.studies.complementary_evidence.questions import (
     EvidenceQuestion,
     LabelledSet,
     SelectedSet,
-    read_questions,
-    read_selected,
     sample_sets,
-    write_questions,
-    write_selected,
 )
 
 PASSAGES = tuple(EvidencePassage(f"p{n}", f"Title {n}", f"Text of {n}.") for n in range(4))
@@ -35,25 +30,9 @@ QUESTION = EvidenceQuestion(
 )
 
 
-@pytest.mark.parametrize("name", ["q.jsonl", "q.jsonl.gz"])
-def test_a_file_gives_back_what_was_written(tmp_path: Path, name: str) -> None:
-    questions = [QUESTION, EvidenceQuestion("q2", "Nothing known", PASSAGES[:1])]
-    assert write_questions(questions, tmp_path / name) == 2
-    assert list(read_questions(tmp_path / name)) == questions
+def test_gold_sets_by_their_ids() -> None:
     assert QUESTION.relevant == {0, 1, 3}
     assert QUESTION.gold_ids == ({"p0", "p3"}, {"p1", "missing 0"})
-    if name.endswith(".gz"):
-        assert gzip.decompress((tmp_path / name).read_bytes()).count(b"\n") == 2
-    selected = [SelectedSet("q1", ("p3", "p0"), 0.1 + 0.2), SelectedSet("q2", ())]
-    write_selected(selected, tmp_path / name)
-    assert list(read_selected(tmp_path / name)) == selected
-
-
-def test_what_cannot_be_written_leaves_no_file(tmp_path: Path) -> None:
-    for questions in ([QUESTION, QUESTION], [EvidenceQuestion("q", "\ud800", PASSAGES)]):
-        with pytest.raises(InputError):
-            write_questions(questions, tmp_path / "new.jsonl")
-        assert not (tmp_path / "new.jsonl").exists()
 
 
 @given(st.integers(2, 14), st.integers(1, 3), st.integers(0, 40), st.integers(0, 100))

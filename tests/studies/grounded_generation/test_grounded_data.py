@@ -22,25 +22,6 @@ from adducir.studies.grounded_generation.builders import (
     read_pages,
 )
 from adducir.studies.grounded_generation.experiment.data import ArgumentsRecipe, build_bed
-from adducir.studies.grounded_generation.texts import GroundedContext, read_contexts, write_contexts
-
-CONTEXTS = [
-    GroundedContext("1", "Who was Vivaldi?", "A composer.", ("d4", "d5"), "music"),
-    GroundedContext("2", "And then?"),
-]
-
-
-def lines(path: Path, *records) -> Path:
-    return jsonl(path, records)
-
-
-@pytest.mark.parametrize("name", ["contexts.jsonl", "contexts.jsonl.gz"])
-def test_what_is_written_is_read(tmp_path: Path, name: str) -> None:
-    assert write_contexts(CONTEXTS, tmp_path / name) == 2
-    assert list(read_contexts(tmp_path / name)) == CONTEXTS
-    with pytest.raises(InputError):
-        write_contexts([CONTEXTS[0], CONTEXTS[0]], tmp_path / name)
-
 
 FIRST = "Bucatini , also known as perciatelli , is a thick pasta. It is hollow.\n"
 PAGE = {
@@ -71,7 +52,7 @@ def page(*paragraphs: str) -> Page:
 
 
 def test_passages_keep_within_sections_and_count_as_kilt_does(tmp_path) -> None:
-    (read,) = read_pages(lines(tmp_path / "source.json", PAGE))
+    (read,) = read_pages(jsonl(tmp_path / "source.json", [PAGE]))
     found = list(cut_page(read))
     assert [(one.id, one.title) for one in found] == [
         ("4041-1", "Bucatini > Abstract"),
@@ -134,7 +115,7 @@ def test_gold_is_every_passage_that_shares_a_character(tmp_path) -> None:
         "empty": ((2, 4), (2, 4), "4041-3"),
     }
     records = (example(name, *places) for name, (*places, _) in wanted.items())
-    contexts, counts = kilt_contexts(list(read_kilt(lines(tmp_path / "t", *records))), passages)
+    contexts, counts = kilt_contexts(list(read_kilt(jsonl(tmp_path / "t", records))), passages)
     assert {one.id: " ".join(one.gold) for one in contexts} == {
         name: gold for name, (*_, gold) in wanted.items()
     }
@@ -212,7 +193,7 @@ def test_all_forms_of_nlgen_give_the_same(tmp_path) -> None:
 def test_bad_rows_are_named(tmp_path, row) -> None:
     table = tmp_path / "table.json"
     table.write_text(json.dumps(columns([*ROWS, row]), indent=0), encoding="utf-8")
-    for path, line in ((table, None), (lines(tmp_path / "x.jsonl", *ROWS, row), 6)):
+    for path, line in ((table, None), (jsonl(tmp_path / "x.jsonl", [*ROWS, row]), 6)):
         with pytest.raises(InputError) as caught:
             read_nlgen(path)
         assert caught.value.path == path
@@ -234,7 +215,7 @@ def arguments(tmp_path: Path) -> Path:
         for number in range(24)
     ]
     records.append({"docno": "alone", "conclusion": "None", "premise": "One two three four five."})
-    return lines(tmp_path / "arguments.jsonl", *records, {**records[0], "docno": "again"})
+    return jsonl(tmp_path / "arguments.jsonl", [*records, {**records[0], "docno": "again"}])
 
 
 def test_arguments_have_the_passage_of_their_target_as_gold(arguments: Path) -> None:
@@ -277,6 +258,6 @@ def test_what_is_not_an_argument_is_refused(arguments: Path) -> None:
     with pytest.raises(InputError) as caught:
         build_bed(arguments, ArgumentsRecipe())
     assert caught.value.line == 27
-    lines(arguments, {"docno": "d", "conclusion": "c", "premise": "p"})
+    jsonl(arguments, [{"docno": "d", "conclusion": "c", "premise": "p"}])
     with pytest.raises(InputError):
         build_bed(arguments, ArgumentsRecipe())

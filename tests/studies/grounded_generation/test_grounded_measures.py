@@ -4,7 +4,6 @@ import csv
 import random
 import re
 import string
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,10 +138,6 @@ def test_groundedness_and_knowledge() -> None:
         knowledge({}).scores("ours", asked, written)
 
 
-def lines(path: Path, *records) -> Path:
-    return jsonl(path, records)
-
-
 def kilt_line(name, answer, *pages):
     output = {"answer": answer, "provenance": [{"wikipedia_id": page} for page in pages]}
     return {"id": name, "input": "In one word, how?", "output": [output]}
@@ -153,7 +148,7 @@ def test_kilts_own_figures(tmp_path) -> None:
     texts = ["suicide", "suicide", "it was suicide"], ["suicide", "a suicide", "suicide"]
     pages = ["10287141"] * 3, ["10287141", "999", 999]
     gold, guess = (
-        lines(tmp_path / f"{n}.jsonl", *map(kilt_line, range(3), texts[n], pages[n]))
+        jsonl(tmp_path / f"{n}.jsonl", map(kilt_line, range(3), texts[n], pages[n]))
         for n in range(2)
     )
     scores = kilt().scores("guess", read_references(gold), read_generated(guess))
@@ -220,7 +215,7 @@ def test_rouge_of_kilt_is_that_of_its_package(said, wanted, value) -> None:
 
 def test_an_id_is_in_one_file_of_references(tmp_path) -> None:
     with pytest.raises(InputError):
-        read_references(*[lines(tmp_path / "x.jsonl", {"id": "1", "input": "x"})] * 2)
+        read_references(*[jsonl(tmp_path / "x.jsonl", [{"id": "1", "input": "x"}])] * 2)
 
 
 @given(st.lists(st.floats(-50, 50), min_size=1, max_size=12))
