@@ -327,8 +327,8 @@ class _Reader:
             texts = [value[k] for k in self.fields or BODY if value.get(k) is not None]
             is_named = not texts and docno and self.part.corpus is not None
             if not is_named and not (texts and all(isinstance(text, str) for text in texts)):
-                wanted = listed([f"`{key}`" for key in self.fields or ("title", "text")])
-                self.fail(f"a passage of `{name}` lacks a text ({wanted}).")
+                keys = listed([f"`{key}`" for key in self.fields or ("title", "text")])
+                self.fail(f"a passage of `{name}` lacks a text ({keys}).")
             return Candidate("\n".join(filter(None, texts)), docno, score)
         if isinstance(value, bool) or not isinstance(value, str | int):
             self.fail(f"`{name}` has {value!r}, which is neither a text nor an id.")
@@ -400,14 +400,14 @@ class _Reader:
         stated = {name for names in self.part.columns.values() for name in names}
         words = [re.fullmatch(r"[A-Za-z][\w -]{0,30}", cell) for cell in cells]
         are_names = len(cells) > 1 and all(words)
-        known = [cell for cell in cells if role_of(cell)]
-        has_header = stated.issubset(cells) if stated else len(known) > 1
+        roles = [cell for cell in cells if role_of(cell)]
+        has_header = stated.issubset(cells) if stated else len(roles) > 1
         if form == "columns" or (form is None and are_names and has_header):
             yield from table_records(self.path, quotes)
             return
-        if form is None and are_names and known:
+        if form is None and are_names and roles:
             self.fail(
-                f"this line has {known[0]!r}, and may be a header or an example.",
+                f"this line has {roles[0]!r}, and may be a header or an example.",
                 f"Set `examples.format` to columns, and `examples.columns` to each role's, or "
                 f"{FORMAT_HINT}.",
             )

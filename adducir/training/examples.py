@@ -245,8 +245,8 @@ class ExampleSource:
         for qid, query, best, worse in lists:
             draw = np.random.default_rng(seed_of(part.seed, "negatives", query))
             shuffled = [worse[number] for number in draw.permutation(len(worse))]
-            known = text, teacher.get(qid, {}), grades.get(qid, {})
-            positives, negatives = (_named(docnos, *known) for docnos in (best, shuffled))
+            facts = text, teacher.get(qid, {}), grades.get(qid, {})
+            positives, negatives = (_named(docnos, *facts) for docnos in (best, shuffled))
             yield self._example(query, positives, negatives, barred, part.negatives)
 
     def _ranked(self, topics: Topics) -> Mapping[str, Iterable[str]]:
