@@ -2,8 +2,7 @@
 
 Each posting's impact is computed once per model. Query terms add their impacts in the query's
 order, once per occurrence, as in rank_bm25, so that sums round alike. Ties keep the order of
-documents. Scores are rounded to single precision and radix-sorted, then ties are sorted by exact
-scores: for thousands of scores this is faster than sorting doubles.
+documents.
 """
 
 from typing import Any, NamedTuple
@@ -23,7 +22,7 @@ _DENSE_SHARE = 4
 _DENSE_DOCUMENTS = 128
 _FEW = 128  # scores not worth radix-sorting
 _COUNTED = 1 << 13
-_INSERTION = 32  # longer runs of equal single-precision scores are sorted by merging
+_SIGN = np.uint64(1 << 63)
 
 
 class WeighedSegment(NamedTuple):
@@ -127,90 +126,6 @@ def order_rows(scores: Matrix, places: Matrix, best: Matrix) -> None:
         order(scores[row], places[row], best[row])
 
 
-@kernel
-def order(scores: Array, places: Array, best: Array) -> None:
-    """Write the indices of the best scores, and the scores."""
-    size, depth = len(scores), len(places)
-    if size <= _FEW:
-        few = np.arange(size).astype(np.uint32)
-        _order_run(scores, few)
-        for i in range(depth):
-            places[i], best[i] = few[i], scores[few[i]]
-        return
-    keys, other_keys = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
-    found, other_found = np.empty(size, dtype=np.uint32), np.empty(size, dtype=np.uint32)
-    floats = keys.view(np.float32)
-    for place in range(size):
-        floats[place] = scores[place] + 0.0  # avoids negative zero
-        if keys[place] < np.uint32(0x80000000):  # ascending keys for descending scores
-            keys[place] = np.uint32(0x7FFFFFFF) - keys[place]
-        found[place] = place
-    counts = np.empty(2049, dtype=np.uint32)
-    kept = _keep_low(keys, found, depth, counts) if depth < size else size
-    for shift in (np.uint32(0), np.uint32(11), np.uint32(22)):
-        counts[:] = 0
-        for i in range(kept):
-            counts[((keys[i] >> shift) & np.uint32(2047)) + np.uint32(1)] += np.uint32(1)
-        for digit in range(2048):
-            counts[digit + 1] += counts[digit]
-        for i in range(kept):
-            digit = (keys[i] >> shift) & np.uint32(2047)
-            to = counts[digit]
-            counts[digit] = to + np.uint32(1)
-            other_keys[to], other_found[to] = keys[i], found[i]
-        keys, other_keys = other_keys, keys
-        found, other_found = other_found, found
-    first = 0
-    for i in range(1, kept + 1):
-        if i == kept or keys[i] != keys[first]:
-            if i - first > 1:
-                _order_run(scores, found[first:i])
-            first = i
-            if first >= depth:
-                break
-    for i in range(depth):
-        places[i], best[i] = found[i], scores[found[i]]
-
-
-@kernel
-def _keep_low(keys: Array, found: Array, depth: int, counts: Array) -> int:
-    """Move the ``depth`` lowest keys, and those with the same leading digits, to the front."""
-    counts[:] = 0
-    for i in range(len(keys)):
-        counts[keys[i] >> np.uint32(22)] += np.uint32(1)
-    digit, total = 0, counts[0]
-    while total < depth:
-        digit += 1
-        total += counts[digit]
-    kept = 0
-    for i in range(len(keys)):
-        if keys[i] >> np.uint32(22) <= digit:
-            keys[kept], found[kept] = keys[i], found[i]
-            kept += 1
-    return kept
-
-
-@kernel
-def _order_run(scores: Array, run: Array) -> None:
-    """Order indices with equal keys by descending score; ties stay in order."""
-    falls = True
-    for i in range(1, len(run)):
-        falls = falls and scores[run[i]] <= scores[run[i - 1]]
-    if falls:
-        return
-    if len(run) > _INSERTION:
-        before, ordered = run.copy(), np.argsort(-scores[run], kind="mergesort")
-        for i in range(len(run)):
-            run[i] = before[ordered[i]]
-        return
-    for i in range(1, len(run)):
-        place, j = run[i], i
-        while j > 0 and scores[run[j - 1]] < scores[place]:
-            run[j] = run[j - 1]
-            j -= 1
-        run[j] = place
-
-
 @inner
 def lower_bound(values: Array, count: Any, rank: Any, top: Any, bits: Any) -> Any:
     """The value at ``rank`` (from 1) among ``count`` unsigned integers, rounded down.
@@ -232,8 +147,66 @@ def lower_bound(values: Array, count: Any, rank: Any, top: Any, bits: Any) -> An
     return value
 
 
+@kernel
+def order(scores: Array, places: Array, best: Array) -> None:
+    """Write the indices of the best scores, ties in order, and the scores."""
+    size, depth = len(scores), len(places)
+    found = np.arange(size).astype(np.uint32)
+    if size > _FEW:
+        keys = np.empty(size, dtype=np.uint64)
+        floats = keys.view(np.float64)
+        for place in range(size):
+            floats[place] = scores[place] + 0.0  # avoids negative zero
+            if keys[place] < _SIGN:  # ascending keys for ascending scores
+                keys[place] += _SIGN
+            else:
+                keys[place] = ~keys[place]
+        kept = size
+        if depth < size:
+            least, kept = lower_bound(keys, size, depth, 63, 24), 0
+            for place in range(size):
+                keys[kept], found[kept] = keys[place], place
+                kept += keys[place] >= least
+        found = _sorted(keys[:kept], found[:kept])
+    else:
+        for i in range(1, size):
+            place, j = found[i], i
+            while j > 0 and scores[found[j - 1]] < scores[place]:
+                found[j] = found[j - 1]
+                j -= 1
+            found[j] = place
+    for i in range(depth):
+        places[i], best[i] = found[i], scores[found[i]]
+
+
+@kernel
+def _sorted(keys: Array, found: Array) -> Array:
+    """What stands beside the keys, by falling keys; equal ones stay in order: a radix sort."""
+    size = len(keys)
+    other_keys, other_found = np.empty_like(keys), np.empty_like(found)
+    starts = np.empty(2049, dtype=np.int64)
+    for shift in range(np.uint64(0), np.uint64(64), np.uint64(11)):
+        starts[:] = 0
+        for i in range(size):
+            starts[np.uint64(2048) - ((keys[i] >> shift) & np.uint64(2047))] += 1
+        if starts[np.uint64(2048) - ((keys[0] >> shift) & np.uint64(2047))] == size:
+            continue  # all are equal here, as in the last digits of single precision
+        for digit in range(2048):
+            starts[digit + 1] += starts[digit]
+        for i in range(size):
+            digit = np.uint64(2047) - ((keys[i] >> shift) & np.uint64(2047))
+            to = starts[digit]
+            starts[digit] = to + 1
+            other_keys[to], other_found[to] = keys[i], found[i]
+        keys, other_keys = other_keys, keys
+        found, other_found = other_found, found
+    return found
+
+
 @inner
-def keep_best(docs: Array, values: Array, count: Any, depth: Any, top: Any, slack: Any) -> Any:
+def keep_best(
+    docs: Array, values: Array, scores: Array, count: Any, depth: Any, top: Any, slack: Any
+) -> Any:
     """Drop all that cannot be among the best ``depth``, ties by place.
 
     With a ``slack`` of 0 or more, values are that much too high. Returns how many are kept, and a
@@ -249,6 +222,6 @@ def keep_best(docs: Array, values: Array, count: Any, depth: Any, top: Any, slac
     for n in range(np.uint64(count)):
         is_tie = values[n] == least and equal > 0
         equal -= np.int64(is_tie)
-        docs[kept], values[kept] = docs[n], values[n]
+        docs[kept], values[kept], scores[kept] = docs[n], values[n], scores[n]
         kept += np.uint64(values[n] > least or is_tie)
     return kept, least

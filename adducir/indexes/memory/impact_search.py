@@ -4,10 +4,11 @@ A window of 8,192 documents has a sum of 32 bits each, 32 kB, which stay in the 
 cache. Columns are added by vector instructions, a dozen documents in the time of one posting; a
 vectorised scan then finds the sums above the lowest one that is still wanted. Sums are scores if
 the query and the index have integers that fit (:class:`.impacts.Plan`), and otherwise upper bounds.
-Then all documents that may be in the ranking are kept, and scored in doubles at the end, their
-terms in the query's order: scores and ranks do not depend on how the sums are rounded.
+Then all documents that may be in the ranking are kept, and scored in doubles, their terms in the
+query's order: scores and ranks do not depend on how the sums are rounded. If a window has several
+such documents, they are scored while its postings are still in a cache, the others at the end.
 
-The first window suggests how low the last hit's sum will be. If fewer documents exceed that than
+The first windows suggest how low the last hit's sum will be. If fewer documents exceed that than
 are wanted, the search is repeated without it.
 
 Indices are unsigned because numba checks signed ones for negative values; places and documents are
@@ -34,7 +35,9 @@ _AHEAD = 192  # postings of the next term that are fetched while a term is added
 _TOP, _BITS = 31, 8  # the highest bit of a sum; how many bits of a first threshold are found
 _PART = 256  # sums scanned at a time
 _OTHERS = 64
-_FEW = 8  # documents of a window that are looked up among a term's places one by one
+_MISSING = -1.0  # a score
+_MANY = 4  # documents of a window that are scored at once
+_WORTH_LOOK_UP = 16  # with fewer of a term's postings per document, all are read
 
 
 class ImpactScratch(NamedTuple):
@@ -46,6 +49,9 @@ class ImpactScratch(NamedTuple):
     terms: Array
     multipliers: Array
     cursors: Array
+    slots: Array
+    added: Array
+    scores: Array
 
 
 @inner
@@ -138,19 +144,110 @@ def _threshold(sums: Array, width: Any, rank: Any, slack: Any) -> Any:
 
 
 @inner
+def _weight(impacts: Impacts, at: Any) -> Any:
+    """Of a posting that is not in a column."""
+    if len(impacts.values) > 0:
+        return F64(impacts.values[at])
+    return F64(impacts.bytes[at - U(impacts.shape.in_columns)])
+
+
+@inner
+def _place(places: Array, first: Any, last: Any, place: Any) -> Any:
+    """The first index in ``places[first:last]`` not below ``place``."""
+    if place == 0:
+        return first
+    size, start, end, below = last - first, first, U(len(places)), U16(place - 1)
+    if size > U(64):  # where it is if places are spread evenly
+        start += ((size - U(64)) * U(place)) // U(WINDOW)
+    while start < last and start + U(64) <= end and exceeding(places, start, below) == U(0):
+        start += U(64)
+    while first < start and places[start - U(1)] > below:
+        start -= min(start - first, U(64))
+    if start + U(64) > end:
+        return position(places, start, last, place)
+    bits = exceeding(places, start, below)
+    return last if bits == U(0) else min(start + place_of(bits & (~bits + U(1))), last)
+
+
+@inner
+def _add(impacts: Impacts, term: Any, weight: Any, docs: Array, slots: Array, added: Array) -> None:
+    """Add a term's products for documents of a window."""
+    shape, size = impacts.shape, U(len(docs))
+    documents, windows = U(shape.documents), U(shape.windows)
+    start, end = U(impacts.offsets[term]), U(impacts.offsets[term + U(1)])
+    if term < U(shape.columns):
+        column = impacts.columns[term * documents : (term + U(1)) * documents]
+        for n in range(size):
+            doc = U(docs[n])
+            value = F64(column[doc])
+            if column[doc] != 0 and len(impacts.values) > 0:
+                block = doc // U(BLOCK)
+                at = start + U(impacts.counts[term * U(shape.blocks) + block])
+                for before in range(block * U(BLOCK), doc):
+                    at += U(column[before] != 0)
+                value = F64(impacts.values[min(at, end - U(1))])
+            added[n + U(_OTHERS)] += weight * value
+        return
+    if term >= U(shape.placed):
+        before_docs = U(shape.in_windows)
+        first: Any = start - before_docs
+        for n in range(size):
+            first = position(impacts.docs, first, end - before_docs, docs[n])
+            if first < end - before_docs and impacts.docs[first] == docs[n]:
+                added[n + U(_OTHERS)] += weight * _weight(impacts, first + before_docs)
+        return
+    before_places = U(shape.in_columns)
+    start -= before_places
+    edge = (term - U(shape.columns)) * (windows + U(1)) + U(docs[0]) // U(WINDOW)
+    first, last = start + U(impacts.edges[edge]), start + U(impacts.edges[edge + U(1)])
+    if size * U(_WORTH_LOOK_UP) < last - first:
+        for n in range(size):
+            place = U16(U(docs[n]) & _INSIDE)
+            at = _place(impacts.places, first, last, place)
+            if at < last and impacts.places[at] == place:
+                added[n + U(_OTHERS)] += weight * _weight(impacts, at + before_places)
+    else:
+        for i in range(first, last):
+            added[slots[impacts.places[i]]] += weight * _weight(impacts, i + before_places)
+
+
+@inner
+def _score(
+    impacts: Impacts,
+    terms: Array,
+    weights: Array,
+    first: Any,
+    last: Any,
+    scratch: Any,
+) -> None:
+    """Write the scores of documents of a window: the terms' products, in the query's order."""
+    docs, slots, added = scratch.docs, scratch.slots, scratch.added
+    for n in range(first, last):
+        slots[U(docs[n]) & _INSIDE] = n - first + U(_OTHERS)
+        added[n - first + U(_OTHERS)] = 0.0
+    for t in range(U(len(terms))):
+        _add(impacts, U(terms[t]), F64(weights[t]), docs[first:last], slots, added)
+    for n in range(first, last):
+        place = U(docs[n]) & _INSIDE
+        slots[place] = place & U(_OTHERS - 1)
+        scratch.scores[n] = added[n - first + U(_OTHERS)]
+
+
+@inner
 def _find(
     impacts: Impacts,
     terms: Array,
     multipliers: Array,
+    weights: Array,
     slack: Any,
     depth: Any,
     is_guess: Any,
     scratch: ImpactScratch,
 ) -> Any:
-    """Write the documents that may be the best, ascending, and their sums.
+    """Write the documents that may be the best, ascending, their sums and some of their scores.
 
     Returns how many, and whether no other can be: with ``is_guess``, documents below a score that
-    the first window suggests are left out.
+    the windows so far suggest are left out.
     """
     sums, docs, found, cursors = scratch.sums, scratch.docs, scratch.found, scratch.cursors
     shape, size, wide = impacts.shape, U(len(terms)), U(0)
@@ -169,9 +266,6 @@ def _find(
             before = shape.in_columns if terms[t] < shape.placed else shape.in_windows
             cursors[n] = U(impacts.offsets[terms[t]] - before)
             n += U(1)
-    wanted, rank = depth, F64(depth) * min(WINDOW, shape.documents) / shape.documents
-    if is_guess:
-        wanted = min(depth, np.int64(rank + 4 * math.sqrt(rank) + 2))
     count, limit = U(0), U(2 * depth + WINDOW)
     guess: Any = U32(0)
     least: Any = U32(0)
@@ -190,8 +284,8 @@ def _find(
             if term < shape.placed:
                 edge = U(term - shape.columns) * (windows + U(1)) + window + U(1)
                 last = U(impacts.offsets[term] - shape.in_columns) + U(impacts.edges[edge])
-                places, weights = impacts.places[first:last], impacts.bytes[first:last]
-                _add_postings(sums, places, weights, multiplier)
+                places, added = impacts.places[first:last], impacts.bytes[first:last]
+                _add_postings(sums, places, added, multiplier)
                 cursors[t] = last
             else:
                 last = U(impacts.offsets[term + 1] - shape.in_windows)
@@ -201,108 +295,44 @@ def _find(
                     sums[inside] = U32(sums[inside] + U32(byte * multiplier))
                     first += U(1)
                 cursors[t] = first
+        wanted = depth
+        if is_guess:
+            rank = F64(depth) * F64(base + width) / shape.documents
+            wanted = min(depth, np.int64(rank + 4 * math.sqrt(rank) + 2))
         if window == U(0) and U(wanted) <= width:
-            guess = least = _threshold(sums, width, wanted, slack)
+            least = _threshold(sums, width, wanted, slack)
+            guess = least if wanted < depth else guess
+        earlier = U(count)
         count = _collect(sums, width, base, least, docs, found, count)
-        if count >= limit:
-            count, value = keep_best(docs, found, count, depth, _TOP, slack)
+        scratch.scores[earlier:count] = _MISSING
+        if slack >= 0 and U(count) - earlier >= U(_MANY):
+            _score(impacts, terms, weights, earlier, U(count), scratch)
+        # A better threshold saves scoring; where sums are scores, it is not worth its time.
+        is_double = window & (window + U(1)) == U(0)
+        if count >= limit or (is_double and slack >= 0 and count > U(wanted + _MANY)):
+            count, value = keep_best(docs, found, scratch.scores, count, wanted, _TOP, slack)
             least = max(least, U32(value))
+            guess = least if wanted < depth else guess
             limit = count + U(depth + WINDOW)
     value = U32(0)
     if count >= U(depth):
-        count, value = keep_best(docs, found, count, depth, _TOP, slack)
-    return count, U32(value) >= guess or wanted == depth
+        count, value = keep_best(docs, found, scratch.scores, count, depth, _TOP, slack)
+    return count, U32(value) >= guess
 
 
 @inner
-def _below(places: Array, first: Any, last: Any, place: Any) -> Any:
-    """How many of ``places[first:last]``, ascending, are below ``place``; vectorised."""
-    count: Any = U16(0)
-    for i in range(first, last):
-        count = U16(count + U16(places[i] < place))
-    return U(count)
-
-
-@inner
-def _score(
-    impacts: Impacts,
-    terms: Array,
-    weights: Array,
-    docs: Array,
-    count: Any,
-    slots: Array,
-    added: Array,
-    scores: Array,
+def _score_others(
+    impacts: Impacts, terms: Array, weights: Array, count: Any, scratch: ImpactScratch
 ) -> None:
-    """Write the documents' scores: the terms' products added in the query's order.
-
-    ``slots`` holds where the window's documents have their sums in ``added``. Other documents have
-    one of the first, several so that they need not wait for each other.
-    """
+    """Write the scores that are missing."""
     start: Any = U(0)
-    while start < U(count):
-        window, end = U(docs[start]) // U(WINDOW), start
-        while end < U(count) and U(docs[end]) // U(WINDOW) == window:
-            slots[U(docs[end]) & _INSIDE] = end - start + U(_OTHERS)
-            added[end - start + U(_OTHERS)] = 0.0
+    while start < count:
+        window, end = U(scratch.docs[start]) // U(WINDOW), start
+        while end < count and U(scratch.docs[end]) // U(WINDOW) == window:
             end += U(1)
-        for t in range(U(len(terms))):
-            _add(impacts, U(terms[t]), F64(weights[t]), docs[start:end], slots, added)
-        for n in range(start, end):
-            place = U(docs[n]) & _INSIDE
-            slots[place] = place & U(_OTHERS - 1)
-            scores[n] = added[n - start + U(_OTHERS)]
+        if scratch.scores[start] == _MISSING:
+            _score(impacts, terms, weights, start, end, scratch)
         start = end
-
-
-@inner
-def _add(impacts: Impacts, term: Any, weight: Any, docs: Array, slots: Array, added: Array) -> None:
-    """Add a term's products for documents of a window."""
-    shape, values, size = impacts.shape, impacts.values, U(len(docs))
-    documents, windows, has_values = U(shape.documents), U(shape.windows), len(values) > 0
-    start, end = U(impacts.offsets[term]), U(impacts.offsets[term + U(1)])
-    if term < U(shape.columns):
-        column = impacts.columns[term * documents : (term + U(1)) * documents]
-        for n in range(size):
-            doc = U(docs[n])
-            if column[doc] != 0 and has_values:
-                block = doc // U(BLOCK)
-                at = start + U(impacts.counts[term * U(shape.blocks) + block])
-                for before in range(block * U(BLOCK), doc):
-                    at += U(column[before] != 0)
-                added[n + U(_OTHERS)] += weight * F64(values[min(at, end - U(1))])
-            else:
-                added[n + U(_OTHERS)] += weight * F64(column[doc])
-        return
-    of_bytes = start - U(shape.in_columns)  # where its postings begin among the bytes
-    if term >= U(shape.placed):
-        first: Any = start - U(shape.in_windows)
-        origin, last = first, first + (end - start)
-        for n in range(size):
-            first = position(impacts.docs, first, last, docs[n])
-            if first < last and impacts.docs[first] == docs[n]:
-                at = first - origin
-                value = F64(values[start + at]) if has_values else F64(impacts.bytes[of_bytes + at])
-                added[n + U(_OTHERS)] += weight * value
-        return
-    edge = (term - U(shape.columns)) * (windows + U(1)) + U(docs[0]) // U(WINDOW)
-    first, last = of_bytes + U(impacts.edges[edge]), of_bytes + U(impacts.edges[edge + U(1)])
-    if size < U(_FEW):
-        for n in range(size):
-            place = U16(U(docs[n]) & _INSIDE)
-            at = first + _below(impacts.places, first, last, place)
-            if at < last and impacts.places[at] == place:
-                value = (
-                    F64(values[at + U(shape.in_columns)]) if has_values else F64(impacts.bytes[at])
-                )
-                added[n + U(_OTHERS)] += weight * value
-    elif has_values:
-        for i in range(first, last):
-            value = F64(values[i + U(shape.in_columns)])
-            added[slots[impacts.places[i]]] += weight * value
-    else:
-        for i in range(first, last):
-            added[slots[impacts.places[i]]] += weight * F64(impacts.bytes[i])
 
 
 @kernel
@@ -334,11 +364,13 @@ def search(
         np.empty(longest + 1, dtype=np.int64),
         np.empty(longest + 1, dtype=np.uint32),
         np.empty(longest + 1, dtype=np.uint64),
+        np.empty(slot_count, dtype=np.uint16),
+        np.empty(WINDOW + _OTHERS),
+        np.empty(space),
     )
     docs, found = scratch.docs, scratch.found
-    slots, added = np.empty(slot_count, dtype=np.uint16), np.empty(WINDOW + _OTHERS)
     for place in range(slot_count):
-        slots[place] = place & (_OTHERS - 1)
+        scratch.slots[place] = place & (_OTHERS - 1)
     for query in range(first, last):
         start, end = queries.starts[query], queries.starts[query + 1]
         out, depth = out_starts[query], out_starts[query + 1] - out_starts[query]
@@ -346,17 +378,17 @@ def search(
             out_counts[query] = 0
             continue
         terms, slack = queries.terms[start:end], plan.slacks[query]
-        asked = impacts, terms, plan.multipliers[start:end], slack, depth
+        weights = queries.weights[start:end]
+        asked = impacts, terms, plan.multipliers[start:end], weights, slack, depth
         count, is_sure = _find(*asked, True, scratch)
         if not is_sure:
             count, _ = _find(*asked, False, scratch)
-        scores = np.empty(count)
+        scores = scratch.scores[:count]
         if slack < 0:
             for n in range(count):
                 scores[n] = found[n]
         else:
-            weights = queries.weights[start:end]
-            _score(impacts, terms, weights, docs, count, slots, added, scores)
+            _score_others(impacts, terms, weights, U(count), scratch)
         depth = min(depth, np.int64(count))
         places, best = np.empty(depth, dtype=np.int32), out_scores[out : out + depth]
         order(scores, places, best)

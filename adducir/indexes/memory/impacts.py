@@ -264,7 +264,3 @@ class Plan(NamedTuple):
         if has_values:  # a weight may be a step less than its byte
             slacks = slacks + np.bincount(owner, multipliers, minlength=size).astype(np.int64)
         return cls(multipliers.astype(np.uint32), np.where(is_exact, -1, slacks))
-
-
-MOST_TERMS = 1 << 14
-"""Terms of a query for which sums of 32 bits are accurate enough."""

@@ -15,7 +15,7 @@ from adducir.core.processes import in_threads
 from adducir.indexes.arrays import Array, damaged
 from adducir.indexes.index import Index, Ranked
 from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impacts
-from adducir.indexes.memory.impacts import MOST_TERMS, Plan, SavedImpacts
+from adducir.indexes.memory.impacts import Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
 from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unless_scored
@@ -84,8 +84,7 @@ class MemoryIndex(Index):
         refuse_unless_scored(model, "memory", self.path)
         segment, terms = self._segment, Queries.of(queries, self._segment)
         try:
-            is_short = np.diff(terms.starts).max(initial=0) <= MOST_TERMS
-            if type(model) is Impact and isinstance(segment, SavedImpacts) and is_short:
+            if type(model) is Impact and isinstance(segment, SavedImpacts):
                 return self._by_impacts(terms, segment, depth, threads)
             if type(model) is not BM25 and type(model) is not QLD:
                 return self._by_model(terms, model, depth, threads)

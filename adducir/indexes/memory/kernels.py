@@ -195,7 +195,8 @@ def _rank(
             count += 1
         if count >= limit:
             bits = scratch.scores.view(np.uint32)
-            _, least = keep_best(scratch.docs, bits, count, depth, _TOP, np.int64(-1))
+            beside = scratch.docs, bits, scratch.scores
+            _, least = keep_best(*beside, count, depth, _TOP, np.int64(-1))
             count, threshold = depth, np.uint32(least).view(np.float32)
         if step > 0:
             base += U(step)
