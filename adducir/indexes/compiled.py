@@ -63,6 +63,12 @@ def inner(function: _Function) -> _Function:
     return kernel(function, allocates=False)
 
 
+def was_compiled(function: Any) -> bool:
+    """Whether an earlier process left compiled code of a kernel."""
+    kept: Any = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return kept is not None and Path(kept._index_path).exists()
+
+
 def _fetch(_: Any, array: Any, place: Any) -> Any:
     """Ask the processor for the memory of ``array[place]``, which is read soon."""
 

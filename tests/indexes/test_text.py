@@ -155,7 +155,9 @@ def test_stored_values_are_lucenes(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_terms_are_those_stored(name: str) -> None:
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_terms_are_those_stored(name: str, is_compiled: bool, monkeypatch) -> None:
+    monkeypatch.setattr("adducir.indexes.text.bulk.was_compiled", lambda _: is_compiled)
     texts = stored_texts(name)
     assert digest(Analysis().terms(texts)) == STORED[name]
     assert digest(in_bulk(bulk_analyser(Analysis()), texts)) == STORED[name]

@@ -14,7 +14,7 @@ from types import FunctionType
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import inner
+from adducir.indexes.compiled import inner, was_compiled
 from adducir.indexes.text import porter
 from adducir.indexes.text.analysers import EnglishAnalyser, TextAnalyser
 from adducir.indexes.text.tables import MOST_UNITS, STRIDE
@@ -266,7 +266,7 @@ class CompiledBulk:
         spelt = _spelt(letters, begins, sizes)
         if not self._stems:
             terms = spelt
-        elif len(self._ids) < _FEW:
+        elif len(self._ids) < _FEW and not was_compiled(stem_all):
             terms = list(map(self._analyser.stem, spelt))
         else:
             stems = letters.copy()
