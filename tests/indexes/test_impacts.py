@@ -17,7 +17,7 @@ from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
 from adducir.indexes.kinds import VERSIONS
-from adducir.indexes.memory.impacts import IMPACT_FILES, SavedImpacts
+from adducir.indexes.memory.impacts import IMPACT_FILES
 from adducir.indexes.memory.index import MemoryIndex
 from adducir.indexes.models import BM25, DPH, QLD, Impact, Okapi
 from adducir.indexes.settings import MemorySettings
@@ -193,12 +193,6 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
         assert ours.to_polars([*"abcd"]).equals(other.to_polars([*"abcd"]))
 
 
-def test_impacts_of_texts_are_frequencies(tmp_path: Path) -> None:
-    build_index(ListCorpus({"d": "a b a", "e": "b"}), tmp_path / "i", READY)
-    hits = MemoryIndex(tmp_path / "i").search([{"a": 2, "b": 0.5}], Impact())
-    assert (hits.docnos.to_list(), hits.scores.tolist()) == (["d", "e"], [4.5, 0.5])
-
-
 def test_real_weights_refuse_feedback_and_negative_ones_are_refused(tmp_path: Path) -> None:
     index = index_of(np.array([[0.5]]), tmp_path)
     with pytest.raises(UsageError, match="frequencies"):
@@ -227,26 +221,3 @@ def test_an_index_of_another_version_is_refused(tmp_path: Path, monkeypatch: Any
         path = index_of(np.array([[1]]), tmp_path).path
     with pytest.raises(ArtifactError, match="another version"):
         open_index(path)
-
-
-@pytest.mark.parametrize("factor", [1, 0.5])
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path, factor: float) -> None:
-    random = np.random.default_rng(1)
-    shares = np.geomspace(0.9, 0.01, 20)
-    matrix = factor * random.integers(1, 9, (300, 20)) * (random.random((300, 20)) < shares)
-    path = index_of(matrix, tmp_path).path
-    SavedImpacts.open(path)
-    for name, file in IMPACT_FILES.items():
-        whole = np.load(path / file)
-        changed = [whole[:-1], np.append(whole, whole[-1:]), whole.astype(np.complex64)]
-        if name in ("offsets", "edges"):
-            for place, value in ((0, 1), (1, 1 << 30), (-1, 7)):
-                array = whole.copy()
-                array[place] = value
-                changed.append(array)
-        for array in changed:
-            if not np.array_equal(array, whole) or array.dtype != whole.dtype:
-                np.save(path / file, array)
-                with pytest.raises(ArtifactError, match="damaged"):
-                    SavedImpacts.open(path)
-        np.save(path / file, whole)

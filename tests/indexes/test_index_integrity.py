@@ -17,6 +17,7 @@ from memory_corpus import ListCorpus, build_index, weighted_index
 from adducir.core.errors import ArtifactError
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3
+from adducir.indexes.memory.impacts import SavedImpacts
 from adducir.indexes.memory.segment import SavedSegment
 from adducir.indexes.models import BM25, QLD
 
@@ -65,8 +66,10 @@ def outcomes(whole: Path, tmp_path: Path, seed: int, count: int) -> dict[str, in
 
 
 def built(kind: str, folder: Path) -> Path:
-    if kind == "weights":
-        vectors = ((docno, Counter(text.split())) for docno, text in texts().items())
+    if kind in ("weights", "reals"):
+        step = 1 if kind == "weights" else 0.3
+        counts = ((docno, Counter(text.split())) for docno, text in texts().items())
+        vectors = ((docno, {term: step * n for term, n in c.items()}) for docno, c in counts)
         return weighted_index(vectors, folder).path
     build_index(ListCorpus(texts()), folder / "index", kind, threads=1)
     return folder / "index"
@@ -141,30 +144,28 @@ def test_kernels_survive_what_no_digest_has_seen(tmp_path: Path, numpys: int, ki
     assert done.stdout == "done\n"
 
 
-def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    whole, copy = tmp_path / "index", tmp_path / "copy"
-    build_index(ListCorpus(texts()), whole, threads=1)
-    SavedSegment.open(whole)
-
-    def refused(name: str, array: np.ndarray) -> None:
-        shutil.copytree(whole, copy)
-        np.save(copy / f"{name}.npy", array)
-        with pytest.raises(ArtifactError, match="damaged"):
-            SavedSegment.open(copy)
-        shutil.rmtree(copy)
-
-    for name in ("postings.offsets", "forward.offsets"):
-        for place, value in ((2, 1 << 40), (3, -1), (0, 1), (-1, 7)):
-            offsets = np.load(whole / f"{name}.npy")
-            offsets[place] = value
-            refused(name, offsets)
-    for name in ("postings.tfs", "norms", "postings.docs", "lengths"):
-        array = np.load(whole / f"{name}.npy")
-        refused(name, array.astype(np.complex64))
-        refused(name, array[:-1])
-    (whole / "terms.arrow").write_text("one\n")
+@pytest.mark.parametrize("kind", ["memory", "weights", "reals"])
+def test_arrays_that_do_not_fit_are_refused(kind: str, tmp_path: Path) -> None:
+    path, saved = built(kind, tmp_path), SavedSegment if kind == "memory" else SavedImpacts
+    saved.open(path)
+    for file in sorted(set(path.glob("*.npy")) - set(path.glob("documents.*"))):
+        whole = np.load(file)
+        changed = [whole.astype(np.complex64)]
+        if file.name != "pairs.npy":
+            changed += [whole[:-1], np.append(whole, whole[-1:])]
+        if "offsets" in file.name or "edges" in file.name:
+            for place, value in ((0, 1), (1, 1 << 30), (2, 1 << 31), (-1, 7)):
+                changed.append(whole.copy())
+                changed[-1][place] = value
+        for array in changed:
+            if not np.array_equal(array, whole) or array.dtype != whole.dtype:
+                np.save(file, array)
+                with pytest.raises(ArtifactError, match="damaged"):
+                    saved.open(path)
+        np.save(file, whole)
+    (path / "terms.arrow").write_text("one\n")
     with pytest.raises(ArtifactError, match=r"terms\.arrow"):
-        _ = SavedSegment.open(whole).terms
+        _ = saved.open(path).terms
 
 
 def test_a_damaged_setting_of_the_manifest_is_no_other_figure(tmp_path: Path) -> None:
