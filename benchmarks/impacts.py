@@ -18,6 +18,7 @@ that are not installed are left out:
 import argparse
 import gzip
 import json
+import os
 import sys
 import tempfile
 import time
@@ -36,7 +37,7 @@ Search = Callable[[Vectors], Any]
 Split = Callable[[Any], tuple[Any, Any]]
 """That to docnos and scores, a row or list per query."""
 PEERS = {"splade-index": "splade_index", "pisa": "pyterrier_pisa", "bmp": "bmp"}
-PEERS["seismic"] = "seismic"
+PEERS |= {"seismic": "seismic", "lucene": "jnius"}
 KINDS = ("10 integers", "10 reals", "30-60 integers", "30-60 reals")
 _HALF = 0.45  # of the tokens dropped, so that unions are about as long as passages
 
@@ -252,7 +253,7 @@ def seismic(folder: Path, depth: int) -> tuple[Search, Split]:
         part = slice(*matrix.indptr[row : row + 2])
         words = text[matrix.indices[part]].astype(kind)
         dataset.add_document(f"d{row:08}", words, matrix.data[part])
-    index = SeismicIndex.build_from_dataset(dataset, n_postings=max(3500, matrix.shape[0] // 25))
+    index = SeismicIndex.build_from_dataset(dataset, n_postings=3500, num_threads=1)
 
     def searching(cut: int, factor: float) -> Search:
         def search(queries: Vectors) -> tuple[Any, Any]:
@@ -285,8 +286,70 @@ def seismic(folder: Path, depth: int) -> tuple[Search, Split]:
     return searching(*min(fit)[1] if fit else settings[-1]), tuple
 
 
+def lucene(folder: Path, depth: int) -> tuple[Search, Split]:
+    """Lucene's impact-ordered search as Anserini sets it up, in one segment; gives ``TopDocs``."""
+    import jnius_config
+
+    jnius_config.set_classpath(os.environ["ANSERINI_JAR"])
+    from jnius import autoclass
+
+    path, source = folder / "lucene", folder / "lucene-source"
+    if not path.exists():
+        source.mkdir()
+        with (source / "weights.jsonl").open("w") as file:
+            for docno, vector in vectors(folder):
+                file.write(json.dumps({"id": docno, "contents": "", "vector": vector}) + "\n")
+        options = ["-collection", "JsonVectorCollection", "-input", str(source), "-threads", "1"]
+        options += ["-generator", "DefaultLuceneDocumentGenerator", "-index", str(path)]
+        options += ["-impact", "-pretokenized", "-memoryBuffer", "1900", "-optimize"]
+        autoclass("io.anserini.index.IndexCollection").main(options)
+    directory = autoclass("org.apache.lucene.store.FSDirectory")
+    directory = directory.open(autoclass("java.nio.file.Paths").get(str(path)))
+    reader = autoclass("org.apache.lucene.index.DirectoryReader").open(directory)
+    signature = "(Lorg/apache/lucene/index/IndexReader;)V"
+    searcher = autoclass("org.apache.lucene.search.IndexSearcher")(reader, signature=signature)
+    searcher.setSimilarity(autoclass("io.anserini.search.similarity.ImpactSimilarity")())
+    searcher.setQueryCache(None)
+    term_class, query_class = "org.apache.lucene.index.Term", "org.apache.lucene.search.TermQuery"
+    term, of_term = autoclass(term_class), autoclass(query_class)
+    boosted = autoclass("org.apache.lucene.search.BoostQuery")
+    builder = autoclass("org.apache.lucene.search.BooleanQuery$Builder")
+    should = autoclass("org.apache.lucene.search.BooleanClause$Occur").SHOULD
+    parsed = {}
+
+    def parse(vector: dict[str, float]) -> Any:
+        query = builder()
+        for token, weight in vector.items():
+            of_token = of_term(
+                term("contents", token), signature=f"(L{term_class};)V".replace(".", "/")
+            )
+            query.add(boosted(of_token, weight), should)
+        return query.build()
+
+    def search(queries: Vectors) -> Any:
+        return [searcher.search(parsed[id(query)][1], depth) for query in queries]
+
+    def split(found: Any) -> tuple[Any, Any]:
+        hits = [top.scoreDocs for top in found]
+        return [[hit.doc for hit in some] for some in hits], [
+            [h.score for h in some] for some in hits
+        ]
+
+    def asked(queries: Vectors) -> Any:
+        for query in queries:
+            if id(query) not in parsed:
+                parsed[id(query)] = query, parse(query)
+        return search(queries)
+
+    kinds = json.loads((folder / "queries.json").read_text())
+    for _ in range(3):  # the compiler of the JVM takes its time
+        for queries in kinds.values():
+            asked(queries)
+    return asked, split
+
+
 SYSTEMS = {"adducir": adducir, "splade-index": splade_index, "pisa": pisa, "bmp": bmp}
-SYSTEMS["seismic"] = seismic
+SYSTEMS |= {"seismic": seismic, "lucene": lucene}
 
 
 def seconds(search: Search, queries: Vectors) -> float:
