@@ -485,6 +485,7 @@ def table(place: Path) -> str:
             right, how = "refused", error.what
         parts = [part for part in how.split("; ") if not re.match(r"queries of \d+ tokens", part)]
         how = re.sub(r", (?:queries|documents) of \d+ tokens", "", "; ".join(parts))
+        how = re.sub(r"\(known for [^:]+: ", "(known: ", how).removesuffix(", which is not run.")
         how = how.replace("|", "\\|").replace("\n", "\\n")
         lines.append(f"| {row.name.replace(',', ', ')} | {row.use} | {right} | {how} |")
     return "\n".join(lines)
