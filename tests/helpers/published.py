@@ -309,10 +309,10 @@ ENCODERS = [
     Row("Luyu/co-condenser-marco-retriever", _bert(), wanted=of_tokens("first")),
     Row("Shitao/RetroMAE_MSMARCO", _bert(kind="BertForMaskedLM"), wanted=of_tokens("first")),
     Row("intfloat/simlm-base-msmarco-finetuned", _bert(), ("", "-"), vectors_of_pairs),
-    Row("Alibaba-NLP/gte-multilingual-base", _st(coded, CLS), refused="--allow-code"),
-    Row("NovaSearch/stella_en_400M_v5", _st(coded, MEAN), refused="--allow-code"),
-    Row("jinaai/jina-embeddings-v2-base-en", _st(coded, MEAN), refused="--allow-code"),
-    Row("Snowflake/snowflake-arctic-embed-m-long", _st(coded, CLS), refused="--allow-code"),
+    Row("Alibaba-NLP/gte-multilingual-base", _st(coded, CLS), refused="allow_code=True"),
+    Row("NovaSearch/stella_en_400M_v5", _st(coded, MEAN), refused="allow_code=True"),
+    Row("jinaai/jina-embeddings-v2-base-en", _st(coded, MEAN), refused="allow_code=True"),
+    Row("Snowflake/snowflake-arctic-embed-m-long", _st(coded, CLS), refused="allow_code=True"),
 ]
 SPARSE = [
     Row("naver/splade-v3", _bert(kind="BertForMaskedLM"), use="sparse"),
@@ -324,7 +324,7 @@ SPARSE = [
     Row(
         "opensearch-project/opensearch-neural-sparse-encoding-doc-v3-gte",
         _coded("NewForMaskedLM"),
-        refused="--allow-code",
+        refused="allow_code=True",
         use="sparse",
     ),
 ]
@@ -352,14 +352,14 @@ RERANKERS += [
     Row(
         "jinaai/jina-reranker-v2-base-multilingual",
         _coded("XLMRobertaForSequenceClassification"),
-        refused="--allow-code",
+        refused="allow_code=True",
         use="reranker",
         kind="cross-encoder",
     ),
     Row(
         "jinaai/jina-colbert-v2",
         _coded("HF_ColBERT"),
-        refused="--allow-code",
+        refused="allow_code=True",
         use="reranker",
         kind="colbert",
     ),
