@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import polars as pl
-from ir_measures import Measure
 from pydantic import Field, model_validator
 
 from adducir.core.errors import InputError, gathering
@@ -23,9 +22,8 @@ from adducir.corpora.reading import CorpusReading, QrelsReading, TopicReading
 from adducir.corpora.sources import file_path, source_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import needs_subtopics
-from adducir.experiments.sections import Linked, Name, Opening, Planner, file_name, is_recipe
+from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
 from adducir.judges.notes import judge_of
@@ -33,6 +31,7 @@ from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
+    from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
     from adducir.judges.people import PeoplesEvaluator
 
@@ -264,15 +263,16 @@ class TopicsRecipe(QrelsReading, TopicReading):
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
 
-    def open(self, opening: Opening, scoring: "Scoring") -> OpenedTopics | None:
+    def open(self, opening: Opening, study: "RetrievalStudy") -> OpenedTopics | None:
         """Topics and judgements that match; None after recording an error."""
         place, planner, folder = opening.place, opening.planner, opening.folder
+        is_compared = study.recipe.comparison is not None
 
         def at(key: str, load: Callable[..., T], *arguments: Any) -> T | None:
             return planner.opening((*place, key), partial(load, *arguments))
 
         topics = at("source", self._topics, folder)
-        qrels = at("qrels", self._qrels, self.qrels, folder, scoring)
+        qrels = at("qrels", self._qrels, self.qrels, study)
         if topics is None or qrels is None:
             return None
         if set(topics.qids).isdisjoint(qrels.qids):
@@ -280,12 +280,12 @@ class TopicsRecipe(QrelsReading, TopicReading):
             message = f"topics and qrels do not share qids (for example {first!r} and {second!r})"
             planner.add(place, message)
             return None
-        if scoring.is_compared and len(qrels.qids) < 2:
+        if is_compared and len(qrels.qids) < 2:
             planner.add((*place, "qrels"), "a test needs judgements of at least two topics")
         paths = [source_path(name, folder) for name in as_tuple(self.qrels)]
         judge = self.judge.strip() or judge_of(paths) or ""
         alone = "" if self.people or self.model_qrels else judge
-        if alone and scoring.is_compared and not self.uncorrected:
+        if alone and is_compared and not self.uncorrected:
             message = f"all judgements are by {alone}: differences on a model's word alone are "
             message += "often wrong, and are not tested. Correct them by the `people` of `adducir "
             message += "sample`, leave `comparison` out, or set `uncorrected: true`"
@@ -293,17 +293,21 @@ class TopicsRecipe(QrelsReading, TopicReading):
         key, model, by_model = "model_qrels", None, None
         evaluator: Evaluator | PeoplesEvaluator | None
         if self.people:
-            key, evaluator = "people", at("people", self._by_people, qrels, judge, folder, scoring)
+            key, evaluator = "people", at("people", self._by_people, qrels, judge, study)
             if evaluator is not None:
                 qrels, by_model = evaluator.qrels, evaluator.model_qrels
         else:
-            evaluator = at("qrels", scoring.evaluator, qrels)
-            by_model = at(key, self._by_model, topics, qrels, opening, scoring)
+            evaluator = at("qrels", _evaluator, qrels, study)
+            by_model = at(key, self._by_model, topics, qrels, study, place)
         if evaluator is None:
             return None
         if by_model is not None:
-            scoring.refuse_several_runs(planner, (*place, key))
-            model = at(key, scoring.evaluator, by_model)
+            if any(len(study.seeds(system)) > 1 for system in study.recipe.systems):
+                from adducir.tables.run_facts import TOPICS_ALONE
+
+                message = "prediction-powered means are not available for systems with several "
+                planner.add((*place, key), f"{message}runs (`seeds`): {TOPICS_ALONE}")
+            model = at(key, _evaluator, by_model, study)
         return OpenedTopics(opening.name, topics, qrels, evaluator, model, judge, alone, paths)
 
     def _topics(self, folder: Path) -> Topics:
@@ -311,9 +315,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
         topics = self.read_topics(source_path(self.source, folder), field)
         return replace(topics, source=self.source)
 
-    def _by_people(
-        self, qrels: Qrels, judge: str, folder: Path, scoring: "Scoring"
-    ) -> "PeoplesEvaluator":
+    def _by_people(self, qrels: Qrels, judge: str, study: "RetrievalStudy") -> "PeoplesEvaluator":
         from adducir.judges.people import PeoplesEvaluator
 
         if not judge:
@@ -321,51 +323,37 @@ class TopicsRecipe(QrelsReading, TopicReading):
                 "`people` correct a model's judgements, but `qrels` do not say who judged.",
                 hint="Name the model: `judge: NAME, VERSION`.",
             )
-        sheets = [Path(source_path(name, folder)) for name in as_tuple(self.people)]
-        measures = scoring.measures or None
-        return PeoplesEvaluator.of(sheets, qrels, judge, measures, negative=scoring.negative)
+        sheets = [Path(source_path(name, study.folder)) for name in as_tuple(self.people)]
+        measures, negative = study.measures or None, study.recipe.negative_grades
+        return PeoplesEvaluator.of(sheets, qrels, judge, measures, negative=negative)
 
     def _by_model(
-        self, topics: Topics, qrels: Qrels, opening: Opening, scoring: "Scoring"
+        self, topics: Topics, qrels: Qrels, study: "RetrievalStudy", place: KeyPath
     ) -> Qrels | None:
         from adducir.tables.run_facts import check_judged
 
         if not self.model_qrels:
             return None
-        judged = self._qrels(self.model_qrels, opening.folder, scoring)
+        judged = self._qrels(self.model_qrels, study)
         if unknown := set(judged.qids).difference(topics.qids):
             message = f"{len(unknown)} judged topics are not in `source`, such as {min(unknown)!r}"
-            opening.planner.add((*opening.place, "model_qrels"), message)
+            study.planner.add((*place, "model_qrels"), message)
         check_judged(qrels, judged, self.judge)
         return judged
 
-    def _qrels(self, names: Several, folder: Path, scoring: "Scoring") -> Qrels:
+    def _qrels(self, names: Several, study: "RetrievalStudy") -> Qrels:
         with gathering() as opening:
-            sources = [opening(partial(source_path, name, folder)) for name in as_tuple(names)]
-        judged = self.read_qrels(sources, subtopics=needs_subtopics(scoring.measures))
+            sources = [
+                opening(partial(source_path, name, study.folder)) for name in as_tuple(names)
+            ]
+        judged = self.read_qrels(sources, subtopics=needs_subtopics(study.measures))
         return replace(judged, source=" + ".join(as_tuple(names)))
 
 
-@dataclass(frozen=True)
-class Scoring:
-    """How a file's runs are evaluated and compared."""
-
-    measures: Sequence[Measure]  # none if all have errors
-    negative: NegativeGrades = "zero"
-    is_compared: bool = False
-    several_runs: bool = False  # of a system
-
-    def evaluator(self, qrels: Qrels) -> Evaluator:
-        evaluator = Evaluator(qrels, self.measures or "NumRet", negative=self.negative)
-        # Some errors, such as unsupported grades, show only in use.
-        trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
-        evaluator.score(Run(trial_frame, "trial"))
-        return evaluator
-
-    def refuse_several_runs(self, planner: Planner, place: KeyPath) -> None:
-        """Record an error at a key that asks for prediction-powered means."""
-        if self.several_runs:
-            from adducir.tables.run_facts import TOPICS_ALONE
-
-            message = "prediction-powered means are not available for systems with several runs "
-            planner.add(place, f"{message}(`seeds`): {TOPICS_ALONE}")
+def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
+    measures = study.measures or "NumRet"  # none if all have errors
+    evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
+    # Some errors, such as unsupported grades, show only in use.
+    trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
+    evaluator.score(Run(trial_frame, "trial"))
+    return evaluator

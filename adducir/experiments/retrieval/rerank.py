@@ -16,7 +16,6 @@ from adducir.experiments.retrieval.runs import (
     GivenRun,
     RunOpening,
     RunStep,
-    Surroundings,
     System,
     SystemRun,
     method_of,
@@ -40,6 +39,7 @@ from adducir.runs.run import Run
 from adducir.runs.write import reranked_method
 
 if TYPE_CHECKING:
+    from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
 
 
@@ -67,24 +67,24 @@ class Reranking(RerankSettings, System):
         path = file_path(self.by, folder)  # not a file: a kind with its model, or missing
         return is_recipe(self.by, folder) and path.is_file() and is_trained(read_recipe(path))
 
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
         if (
             self.texts is None
-            and file.systems.keys() >= {*file.chain(self.rerank)}
-            and self._texts(file) is None
+            and study.recipe.systems.keys() >= {*study.chain(self.rerank)}
+            and self._texts(study) is None
         ):
             message = f"`{self.rerank}` searches no or several indexes; name the one with the texts"
             yield ("rerank",), f"{message}: `texts: INDEX`"
-        base = file.systems.get(self.rerank)
-        most = file.depth if base is None else base.run_depth(file.depth)
+        base = study.recipe.systems.get(self.rerank)
+        most = study.recipe.most if base is None else base.run_depth(study.recipe.most)
         if most is not None and self.depth > most:
             message = f"it reranks {self.depth} documents per topic"
             yield ("depth",), f"{message}; the `depth` of `{self.rerank}` is {most}"
 
-    def _texts(self, file: Surroundings) -> str | None:
+    def _texts(self, study: "RetrievalStudy") -> str | None:
         """The index named here, by the reranked system, or the only one searched."""
-        names = file.chain(self.rerank)
-        chain = [self, *(file.systems[name] for name in names if name in file.systems)]
+        systems, names = study.recipe.systems, study.chain(self.rerank)
+        chain = [self, *(systems[name] for name in names if name in systems)]
         for system in chain:
             if isinstance(system, Reranking) and system.texts is not None:
                 return system.texts
@@ -92,8 +92,8 @@ class Reranking(RerankSettings, System):
         searched.discard(None)
         return searched.pop() if len(searched) == 1 else None
 
-    def inputs(self, file: Surroundings) -> list[Link]:
-        texts = Link(("texts",), "indexes", self._texts(file) or "")
+    def inputs(self, study: "RetrievalStudy") -> list[Link]:
+        texts = Link(("texts",), "indexes", self._texts(study) or "")
         return [texts, Link(("rerank",), "systems", self.rerank)]
 
     def step(self, opening: RunOpening) -> Step:

@@ -23,9 +23,7 @@ from adducir.core.recipe import KeyPath
 from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
-from adducir.experiments.retrieval.indexes import IndexEntry
 from adducir.experiments.sections import (
-    Graph,
     Link,
     Name,
     Opening,
@@ -45,6 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from adducir.experiments.code import Code
+    from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
 
 
@@ -82,11 +81,11 @@ class System(SystemEntry):
     def answer(self, step: "RunStep", context: "Context") -> SystemRun:
         """Rank the topics of ``step`` with the existing artifacts of its ``parts``."""
 
-    def conflicts(self, file: "Surroundings") -> Iterable[tuple[KeyPath, str]]:
+    def conflicts(self, study: "RetrievalStudy") -> Iterable[tuple[KeyPath, str]]:
         """What does not agree with the rest of the file: keys and messages."""
         return ()
 
-    def inputs(self, file: "Surroundings") -> Iterable[Link]:
+    def inputs(self, study: "RetrievalStudy") -> Iterable[Link]:
         """The runs and indexes that it is made from; also those that it does not name."""
         return self.links()
 
@@ -100,22 +99,6 @@ class System(SystemEntry):
     def remark(self, name: str, names: Mapping[str, str]) -> str | None:
         """A sentence below the table; ``names`` are systems' printed names."""
         return None
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What else a file holds, as far as systems depend on it."""
-
-    systems: Mapping[str, System]
-    indexes: Mapping[str, IndexEntry]
-    topic_sets: Sequence[str]
-    depth: int | None  # None for all documents
-    graph: Graph
-
-    def chain(self, name: str) -> list[str]:
-        """A system and those that it depends on, nearest first, also undefined ones."""
-        ancestors = self.graph.ancestors.get(("systems", name), ())
-        return [name, *(other for section, other in ancestors if section == "systems")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,10 +245,11 @@ class Given(System, RunReading):
         for name in self.run if isinstance(self.run, dict) else ():
             yield Link(("run", name), "topics", name)
 
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
-        if isinstance(self.run, str) and len(file.topic_sets) > 1:
+    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
+        topic_sets = study.planner.names.get("topics", ())
+        if isinstance(self.run, str) and len(topic_sets) > 1:
             yield ("run",), "with several topic sets, give a run for each: `{topic set: file}`"
-        for topic_set in file.topic_sets if isinstance(self.run, dict) else ():
+        for topic_set in topic_sets if isinstance(self.run, dict) else ():
             if topic_set not in self.run:
                 yield ("run",), f"a run for the topic set `{topic_set}` is missing"
 
@@ -369,7 +353,7 @@ class Python(System):
     # an index that is opened and passed as the argument ``index``
     searches: Name | None = None
 
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
         if self.texts is not None and self.input is None:
             yield ("texts",), "has no effect without `input`"
 

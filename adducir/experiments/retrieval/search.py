@@ -18,7 +18,6 @@ from adducir.evaluation.measures import parse_measure
 from adducir.experiments.retrieval.runs import (
     RunOpening,
     RunStep,
-    Surroundings,
     System,
     SystemRun,
 )
@@ -45,6 +44,7 @@ from adducir.runs.kinds import RankingSettings
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
+    from adducir.experiments.retrieval.task import RetrievalStudy
     from adducir.experiments.step import Context
     from adducir.experiments.tuning.design import Folds
     from adducir.experiments.tuning.tune import Tuning
@@ -86,7 +86,7 @@ class TunableSystem(System):
             raise errors_at(*((("tune", *path), message) for path, message in errors))
         return self
 
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
+    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
         """A member must not depend on the labels of held-out topics."""
         if self.tune is None:
             if "tune" in self.model_fields_set:
@@ -95,8 +95,8 @@ class TunableSystem(System):
         for link in self.links():
             if link.section != "systems":
                 continue
-            for ancestor in file.chain(link.name):
-                if getattr(file.systems.get(ancestor), "tune", None):
+            for ancestor in study.chain(link.name):
+                if getattr(study.recipe.systems.get(ancestor), "tune", None):
                     message = (
                         f"`{ancestor}` is tuned itself: its figures depend on topics held out here"
                     )
@@ -244,10 +244,10 @@ class Searching(SearchSettings, RankingSystem):
         kinds: Any = self.chosen("bm25")
         return kinds
 
-    def conflicts(self, file: Surroundings) -> Iterator[tuple[KeyPath, str]]:
-        yield from super().conflicts(file)
+    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
+        yield from super().conflicts(study)
         searched = str(self.index_name)
-        if (index := file.indexes.get(searched)) is None:
+        if (index := study.recipe.indexes.get(searched)) is None:
             return
         if self.encoder is not None and index.settings.default_model != "impact":
             yield ("encoder",), "has no effect without an index of token weights (`weights`)"

@@ -35,7 +35,6 @@ from adducir.experiments.retrieval.corpora import (
     CORPORA,
     CorpusRecipe,
     OpenedTopics,
-    Scoring,
     TopicsRecipe,
 )
 from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep, index_path
@@ -44,7 +43,6 @@ from adducir.experiments.retrieval.runs import (
     Given,
     GivenRun,
     RunOpening,
-    Surroundings,
     System,
 )
 from adducir.experiments.sections import (
@@ -145,12 +143,8 @@ class RetrievalStudy(Study):
                 if getattr(recipe.corpora.get(link.name), "is_expanded", False):
                     planner.add(("corpora", name, *link.place), f"`{link.name}` is itself expanded")
                     self._refused.add(("corpora", name))
-        topic_sets = planner.names.get("topics", [])
-        self.surroundings = Surroundings(
-            recipe.systems, recipe.indexes, topic_sets, recipe.most, self.graph
-        )
         for name, system in recipe.systems.items():
-            for path, message in system.conflicts(self.surroundings):
+            for path, message in system.conflicts(self):
                 planner.add(("systems", name, *path), message)
             if (tune := getattr(system, "tune", None)) is not None:
                 place = ("systems", name, "tune", "objective")
@@ -169,17 +163,16 @@ class RetrievalStudy(Study):
                     way = " -> ".join(entry for _, entry in circle)
                     planner.add((section, name, *link.place), f"circular reference: {way}")
         self.measures, self.measure_names = self._open_measures()
-        scoring = Scoring(
-            self.measures,
-            recipe.negative_grades,
-            is_compared=recipe.comparison is not None,
-            several_runs=any(len(self.seeds(system)) > 1 for system in recipe.systems),
-        )
         self.topic_sets = dict[str, OpenedTopics]()
         for name, topics in recipe.topics.items():
-            opened = topics.open(Opening(planner, "topics", name), scoring)
+            opened = topics.open(Opening(planner, "topics", name), self)
             if opened is not None:
                 self.topic_sets[name] = opened
+
+    def chain(self, name: str) -> list[str]:
+        """A system and those that it depends on, nearest first, also undefined ones."""
+        ancestors = self.graph.ancestors.get(("systems", name), ())
+        return [name, *(other for section, other in ancestors if section == "systems")]
 
     def _open_measures(self) -> tuple[tuple[Measure, ...], dict[str, str]]:
         planner, recipe = self.planner, self.recipe
@@ -273,7 +266,7 @@ class RetrievalStudy(Study):
             "systems",
             trial.system,
             trial.seed,
-            self._linked(system.inputs(self.surroundings), trial.seed, trial.data),
+            self._linked(system.inputs(self), trial.seed, trial.data),
             self.trainings,
             data=trial.data,
             topic_set=self.topic_sets.get(trial.data),
