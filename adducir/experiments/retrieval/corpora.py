@@ -342,12 +342,11 @@ class TopicsRecipe(QrelsReading, TopicReading):
         return judged
 
     def _qrels(self, names: Several, study: "RetrievalStudy") -> Qrels:
+        parts = as_tuple(names)
         with gathering() as opening:
-            sources = [
-                opening(partial(source_path, name, study.folder)) for name in as_tuple(names)
-            ]
+            sources = [opening(partial(source_path, name, study.folder)) for name in parts]
         judged = self.read_qrels(sources, subtopics=needs_subtopics(study.measures))
-        return replace(judged, source=" + ".join(as_tuple(names)))
+        return replace(judged, source=" + ".join(parts))
 
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:

@@ -12,7 +12,7 @@ choice) and over its own (``test``: for information).
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -40,7 +40,7 @@ from adducir.experiments.tuning.design import (
     Tunable,
     plain,
 )
-from adducir.runs.run import Run
+from adducir.runs.run import SCHEMA, Run
 from adducir.runs.write import write_run
 from adducir.version import __version__
 
@@ -53,6 +53,12 @@ FEW_TOPICS = 10
 def mean(values: Floats) -> float:
     """The mean with an exact sum, independent of the order of topics."""
     return round(fsum(values.tolist()) / len(values), DECIMALS) if len(values) else 0.0
+
+
+def means(values: Floats, folds: Folds, topics_of: Callable[[int], Integers]) -> Floats:
+    """(F, S) means of (S, T) values over some topics for each fold."""
+    rows = map(topics_of, range(len(folds)))
+    return np.array([[mean(row[topics]) for row in values] for topics in rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +79,12 @@ class Tuning:
     @cached_property
     def training(self) -> Floats:
         """(F, S) means over the topics of all other folds, which decide the choices."""
-        folds = map(self.folds.train, range(len(self.folds)))
-        return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
+        return means(self.values, self.folds, self.folds.train)
 
     @cached_property
     def test(self) -> Floats:
         """(F, S) means over each fold's own topics, for information only."""
-        folds = map(self.folds.test, range(len(self.folds)))
-        return np.array([[mean(values[rows]) for values in self.values] for rows in folds])
+        return means(self.values, self.folds, self.folds.test)
 
     def setting(self, fold: int) -> Setting:
         return self.grid.setting(self.chosen[fold])
@@ -159,22 +163,14 @@ def tune(
                 run = system.run(grid.setting(number), topics)
                 values[number] = evaluator.score(run).values(measure)
             progress().advance(1)
-    means = [[mean(row[folds.train(fold)]) for row in values] for fold in range(len(folds))]
-    chosen = tuple(row.index(max(row)) for row in means)
-    held_out = {"qid": pl.Series(pool.ids, dtype=pl.String), "fold": folds.of}
-    order = pl.DataFrame(held_out).with_row_index("topic")
-    empty = {"qid": pl.String, "docno": pl.String, "score": pl.Float64, "topic": pl.UInt32}
-    ranked = [pl.DataFrame(schema={**empty, "fold": pl.Int64})]
+    chosen = tuple(means(values, folds, folds.train).argmax(axis=1).tolist())
+    setting_of, frames = np.array(chosen)[folds.of], [pl.DataFrame(schema=SCHEMA)]
     for number in dict.fromkeys(chosen):
-        folds_of_setting = [fold for fold, choice in enumerate(chosen) if choice == number]
-        if len(topics):
-            frame = system.run(grid.setting(number), topics).frame
-            joined = frame.join(order, on="qid", maintain_order="left")
-            ranked.append(
-                joined.filter(pl.col("fold").is_in(folds_of_setting)).select(ranked[0].columns)
-            )
-    whole = pl.concat(ranked).sort("topic", maintain_order=True)
-    run = Run(whole.select("qid", "docno", "score"), tag)
+        rows = np.flatnonzero(setting_of == number)
+        if len(held_out := pool.topics(pool.ids[row] for row in rows)):
+            frames.append(system.run(grid.setting(number), held_out).frame)
+    in_order = pl.col("qid").cast(pl.Enum(pool.ids))
+    run = Run(pl.concat(frames).sort(in_order, maintain_order=True), tag)
     seconds = time.perf_counter() - started
     facts = dict(system.facts)
     return Tuning(pool, grid, folds, measure, negative, values, chosen, run, facts, seconds)
