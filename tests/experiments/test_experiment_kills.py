@@ -1,17 +1,16 @@
-"""Experiments killed with SIGKILL, and two at once, for real."""
+"""An experiment killed with SIGKILL, for real, while another one waits to finish it."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from experiment_studies import GIVEN, Study
 
 from adducir.runs.write import metadata_for
 
-# Runs an experiment. With an ending of a path, it says so and sleeps before the file or folder
-# with that ending is published.
+# Plans an experiment, and runs it when it is told to. With an ending of a path, it says so and
+# sleeps before the file or folder with that ending is published.
 CHILD = """
 import sys, time
 from pathlib import Path
@@ -36,35 +35,14 @@ print("made", len(run_experiment(plan, context=Context(threads=1)).runs), flush=
 """
 
 
-class Child:
-    """An experiment in a process of its own; it plans, and runs when it is told to."""
+def started(study: Study, stop: str = "") -> subprocess.Popen[str]:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen([sys.executable, "-c", CHILD, str(study.file), stop], **pipes)
 
-    def __init__(self, study: Study, before: str = "") -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(study.file), before],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
 
-    def until(self, word: str) -> str:
-        """The line it prints that begins with ``word``."""
-        for line in self.process.stdout:
-            if line.startswith(word):
-                return line.rstrip()
-        raise AssertionError(f"it ended before it said {word!r}")
-
-    def go(self) -> "Child":
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
-        return self
-
-    def end(self, how: int | None = None) -> None:
-        if how is not None:
-            self.process.send_signal(how)
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
+def until(child: subprocess.Popen[str], word: str) -> str:
+    """The line it prints that begins with ``word``."""
+    return next(line for line in child.stdout if line.startswith(word)).rstrip()
 
 
 def results(study: Study) -> dict[str, bytes]:
@@ -75,41 +53,25 @@ def results(study: Study) -> dict[str, bytes]:
     return found | {name: (folder / name).read_bytes() for name in names}
 
 
-def leftovers(study: Study) -> list[Path]:
-    """Hidden things other than locks, and files that are removed once they are old."""
-    return [path for path in study.folder.rglob(".*") if path.suffix not in (".lock", ".tmp")]
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
-    study = Study(tmp_path_factory.mktemp("undisturbed") / "study", GIVEN)
-    study.run()
-    return results(study)
-
-
-def test_a_killed_experiment_is_finished_by_the_next_call(tmp_path: Path, undisturbed) -> None:
-    study = Study(tmp_path / "study", GIVEN)
-    child = Child(study, "A+B.t.trec.gz.ir-metadata.yml").go()
-    child.until("reached")
-    child.end(signal.SIGKILL)
-    for path in study.folder.glob("experiments/pets/table.*"):
-        assert path.read_bytes() == undisturbed.get(path.name, path.read_bytes())
-    assert len(study.run().runs) == 1
-    assert results(study) == undisturbed
-    assert leftovers(study) == []
-
-
-def test_two_at_once_make_each_run_once(tmp_path: Path, undisturbed) -> None:
-    study = Study(tmp_path / "study", GIVEN)
-    first, second = Child(study, "A+B.t.trec.gz.ir-metadata.yml"), Child(study)
-    for child in (first, second):
-        child.until("planned")
-    first.go().until("reached")
+def test_of_two_at_once_the_second_finishes_what_the_killed_one_left(tmp_path: Path) -> None:
+    undisturbed, study = (Study(tmp_path / name, GIVEN) for name in ("undisturbed", "study"))
+    undisturbed.run()
+    children = started(study, "A+B.t.trec.gz.ir-metadata.yml"), started(study)
+    for child in children:
+        until(child, "planned")
+    children[0].stdin.write("\n")
+    children[0].stdin.flush()
+    until(children[0], "reached")
     assert study.path("A+B").exists()
     assert not metadata_for(study.path("A+B")).exists()
-    second.go().until(f"{study.folder / 'experiments' / 'pets'}: waiting")
-    first.end(signal.SIGKILL)
-    assert second.until("made") == "made 1"
-    second.end()
-    assert results(study) == undisturbed
-    assert leftovers(study) == []
+    assert not [*study.folder.glob("experiments/pets/table.*")]
+    children[1].stdin.write("\n")
+    children[1].stdin.flush()
+    until(children[1], f"{study.folder / 'experiments' / 'pets'}: waiting")
+    children[0].send_signal(signal.SIGKILL)
+    assert until(children[1], "made") == "made 1"
+    for child in children:
+        child.communicate()
+    assert results(study) == results(undisturbed)
+    # Hidden things other than locks, and files that are removed once they are old.
+    assert {path.suffix for path in study.folder.rglob(".*")} <= {".lock", ".tmp"}

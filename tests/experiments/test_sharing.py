@@ -17,15 +17,28 @@ METADATA, TABLE = f"{RUN}.ir-metadata.yml", f"{RESULTS}/table.csv"
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
+    """Of a study whose links lead to a secret outside of it, and to one of its hidden files."""
     study = Study(tmp_path_factory.mktemp("sharing") / "study", GIVEN)
     (study.folder / "data" / "docs").mkdir()
     (study.folder / "data" / "docs" / "a.jsonl").write_text("{}")
     study.run()
-    (study.folder / "experiments" / "more.yml").write_text("corpora: {c: {source: data/docs}}")
-    share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
-    shared = {"study/data/docs/a.jsonl", "study/experiments/more.yml"}
-    assert shared <= {*zipfile.ZipFile(archive).namelist()}
+    secret = study.folder.parent / "secret.txt"
+    secret.write_text("secret")
+    for place in ("runs/innocent.trec", "code.py", "README.md", "data/more.txt"):
+        (study.folder / place).symlink_to(secret)
+    (study.folder / ".env").write_text("secret")
+    (study.folder / "runs" / "own.trec").symlink_to("../.env")
+    recipe = "corpora: {c: {source: data/docs}, d: {source: data/more.txt}}"
+    (study.folder / "experiments" / "more.yml").write_text(recipe)
+    _, left_out = share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
+    assert {path.name for path in left_out} >= {"innocent.trec", "code.py", "README.md", "own.trec"}
     return archive
+
+
+def test_nothing_outside_a_study_is_shared(archive):
+    with zipfile.ZipFile(archive) as packed:
+        assert {"study/data/docs/a.jsonl", "study/experiments/more.yml"} <= {*packed.namelist()}
+        assert all(b"secret" not in packed.read(name) for name in packed.namelist())
 
 
 @pytest.mark.parametrize(
@@ -65,37 +78,6 @@ def test_what_is_no_archive_of_a_study(archive, tmp_path):
         list(verify(tmp_path))
 
 
-NAME = "/etc/hostname"
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    study = Study(tmp_path_factory.mktemp("faults") / "study", GIVEN)
-    study.run()
-    secret = study.folder.parent / "secret.txt"
-    secret.write_text("secret")
-    for place in ("runs/innocent.trec", "code.py", "README.md", "data/more.txt"):
-        (study.folder / place).symlink_to(secret)
-    (study.folder / ".env").write_text("secret")
-    (study.folder / "runs" / "own.trec").symlink_to("../.env")
-    (study.folder / "experiments" / "more.yml").write_text("corpora: {c: {source: data/more.txt}}")
-    _, left_out = share(study.folder, archive := study.folder.with_suffix(".zip"), "", 10**6)
-    assert {path.name for path in left_out} >= {"innocent.trec", "code.py", "README.md", "own.trec"}
-    return archive
-
-
-def test_nothing_outside_a_study_is_shared(shared):
-    with zipfile.ZipFile(shared) as packed:
-        assert all(b"secret" not in packed.read(name) for name in packed.namelist())
-
-
-def _crafted(shared: Path, folder: Path, edit) -> list[tuple[str, str]]:
-    zipfile.ZipFile(shared).extractall(folder)
-    study = folder / "study"
-    edit(study)
-    return [(how, what) for how, what in verify(study) if how != "ok"]
-
-
 def _table(**changes):
     def edit(study: Path) -> None:
         path = study / "experiments/pets/table.json"
@@ -127,7 +109,9 @@ def _table(**changes):
         ),
     ],
 )
-def test_a_crafted_archive_is_told_as_wrong_and_reads_nothing_outside(shared, tmp_path, edit):
-    found = _crafted(shared, tmp_path, edit)
+def test_a_crafted_archive_is_told_as_wrong_and_reads_nothing_outside(archive, tmp_path, edit):
+    zipfile.ZipFile(archive).extractall(tmp_path)
+    edit(tmp_path / "study")
+    found = [message for verdict, message in verify(tmp_path / "study") if verdict != "ok"]
     assert found
-    assert not any("columns" in what for _, what in found)
+    assert not any("columns" in message for message in found)
