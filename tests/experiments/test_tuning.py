@@ -53,37 +53,17 @@ def pool_of(topics=10, seed=1):
 
 def shuffled(pool, rows, seed):
     """The pool with the labels of some topics shuffled among the topic's documents."""
-    draw = random.Random(seed)
-    chosen = {pool.ids[row] for row in rows}
-    names = dict(zip(zip(pool.set_of.tolist(), pool.qids, strict=True), pool.ids, strict=True))
-    sets = []
-    for number, each in enumerate(pool.sets):
-        grades = []
-        for (qid,), group in each.qrels.frame.group_by("qid", maintain_order=True):
-            own = group["grade"].to_list()
-            if names[number, qid] in chosen:
-                draw.shuffle(own)
-            grades += own
-        frame = each.qrels.frame.with_columns(grade=pl.Series(grades, dtype=pl.Int64))
-        sets.append(JudgedTopics(each.name, each.topics, Qrels(frame, each.qrels.source)))
-    return TopicPool.of(sets)
+    (part,) = pool.sets
+    own, chosen = pl.col("grade"), [pool.qids[row] for row in rows]
+    grades = pl.when(pl.col("qid").is_in(chosen)).then(own.shuffle(seed=seed).over("qid"))
+    qrels = Qrels(part.qrels.frame.with_columns(grade=grades.otherwise(own)), part.qrels.source)
+    return TopicPool.of([replace(part, qrels=qrels)])
 
 
 class Toy:
     """Ranks a topic's documents by chance; the chance depends on query and setting."""
 
-    def __init__(self, names=("x", "y")):
-        self.hyperparameters = {name: Hyperparameter(low=0) for name in names}
-        self.calls = []
-
-    def grid(self, values):
-        return Grid.of(values, self.hyperparameters)
-
-    def open(self, check=bool):
-        return Tunable(self.run, {"toy": True}, check=check)
-
     def run(self, setting, topics):
-        self.calls.append((tuple(setting.items()), tuple(topics.qids)))
         rows = []
         for qid, query in zip(topics.qids, topics.queries, strict=True):
             draw = random.Random(f"{query} {sorted(setting.items())}")
@@ -92,9 +72,10 @@ class Toy:
         return Run.ranked(frame, "toy")
 
 
-def tuned(values, pool, folds, objective, toy=None, **options):
-    toy = toy or Toy()
-    return tune(toy.open(), toy.grid(values), pool, folds, objective, **options)
+def tuned(values, pool, folds, objective, toy=None):
+    system = Tunable((toy or Toy()).run, {"toy": True})
+    grid = Grid.of(values, dict.fromkeys("xy", Hyperparameter(low=0)))
+    return tune(system, grid, pool, folds, objective)
 
 
 GRID = {"x": [1, 2, 3], "y": [0.5, 1]}
