@@ -1,4 +1,4 @@
-"""Documents and corpora, from which indexes are built, and the text of a record's values."""
+"""Documents and corpora, from which indexes are built, a record's text, and weighted words."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -173,3 +173,7 @@ def _add_nested(path: str, value: Any, fields: dict[str, str], depth: int) -> No
                     _add_nested(f"{path}.{key}", inner, fields, depth - 1)
         elif isinstance(part, list | tuple) and depth:
             _add_nested(path, part, fields, depth - 1)
+
+
+class WeightedWords(dict[str, float]):
+    """A query's words with weights, which an index analyses as it does a text."""

@@ -20,6 +20,7 @@ from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.packages import required
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
+from adducir.corpora.documents import WeightedWords
 from adducir.corpora.field_choice import QID_FIELDS, prose_fields
 from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
 from adducir.corpora.markup import collapse
@@ -38,33 +39,6 @@ _OTHERS = ("raw_utterance", "utterance", "content", "question", "query_txt")
 """Searched where none of the usual fields is there."""
 _WEIGHT = re.compile(r"[0-9]{1,30}(\.[0-9]{1,30})?|\.[0-9]{1,30}")
 _NO_TOPICS = "these are qrels or a run, not topics:"
-
-
-class WeightedWords(dict[str, float]):
-    """A query's words with weights, which an index analyses as it does a text."""
-
-    @classmethod
-    def of(cls, query: "str | Mapping[str, float]") -> "WeightedWords":
-        """Read ``school^2 uniform``, ``{"school": 2, "uniform": 1}`` or that as text.
-
-        Raises:
-            ValueError: A weight is not a number, negative or too large, or of a phrase.
-        """
-        from adducir.core.json_lines import json_value
-        from adducir.corpora.token_weights import weights_in
-
-        if isinstance(query, str) and query.startswith("{"):
-            query = json_value(query, Path("query"))
-        if isinstance(query, Mapping):
-            return cls(weights_in({"query": query}, Path("query"), None, ("query",)) or {})
-        words = cls()
-        for part in query.split():
-            word, sign, number = part.partition("^")
-            matched = _WEIGHT.fullmatch(number) if sign else _WEIGHT.fullmatch("1")
-            if not word or matched is None or (sign and set(word) & set('"()')):
-                raise ValueError(f"{part!r} is not a word with a weight, such as school^2.")
-            words[word] = words.get(word, 0.0) + float(matched[0])
-        return words
 
 
 @dataclass(frozen=True)
@@ -253,6 +227,29 @@ def as_topics(topics: "Topics | str | os.PathLike[str] | Tabular | Mapping[str, 
     return Topics.of(topics)
 
 
+def weighted_words(query: str | Mapping[str, float]) -> WeightedWords:
+    """Read ``school^2 uniform``, ``{"school": 2, "uniform": 1}`` or that as text.
+
+    Raises:
+        ValueError: A weight is not a number, negative or too large, or of a phrase.
+    """
+    from adducir.core.json_lines import json_value
+    from adducir.corpora.token_weights import weights_in
+
+    if isinstance(query, str) and query.startswith("{"):
+        query = json_value(query, Path("query"))
+    if isinstance(query, Mapping):
+        return WeightedWords(weights_in({"query": query}, Path("query"), None, ("query",)) or {})
+    words = WeightedWords()
+    for part in query.split():
+        word, sign, number = part.partition("^")
+        matched = _WEIGHT.fullmatch(number) if sign else _WEIGHT.fullmatch("1")
+        if not word or matched is None or (sign and set(word) & set('"()')):
+            raise ValueError(f"{part!r} is not a word with a weight, such as school^2.")
+        words[word] = words.get(word, 0.0) + float(matched[0])
+    return words
+
+
 def _weighted(
     qids: list[str],
     queries: Iterable[str | Mapping[str, float]],
@@ -263,7 +260,7 @@ def _weighted(
     words = list[Mapping[str, float]]()
     for qid, query in zip(qids, queries, strict=True):
         try:
-            words.append(WeightedWords.of(query))
+            words.append(weighted_words(query))
         except (ValueError, InputError) as error:
             message = error.what if isinstance(error, InputError) else error
             line = lines.get(qid)

@@ -22,7 +22,7 @@ from adducir.core.texts import (
     refuse_unless,
     refuse_unless_count,
 )
-from adducir.corpora.documents import LARGEST_WEIGHT
+from adducir.corpora.documents import LARGEST_WEIGHT, WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
@@ -300,8 +300,6 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        if not all(isinstance(query, str) for query in queries):
-            from adducir.corpora.topics import WeightedWords  # texts alone do not need it
         refuse_half_characters((word for query in queries for word in words_of(query)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
@@ -328,8 +326,6 @@ class Index(ABC):
         threads: int | None = None,
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
-        from adducir.corpora.topics import WeightedWords
-
         refuse_text(queries, "queries")
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):

@@ -16,8 +16,9 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import refused
+from adducir.corpora.documents import WeightedWords
 from adducir.corpora.frames import is_frame
-from adducir.corpora.topics import Topics, WeightedWords, as_topics
+from adducir.corpora.topics import Topics, as_topics
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import FeedbackMethod
 from adducir.indexes.hits import Hits

@@ -10,7 +10,8 @@ import pytest
 import adducir as ad
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
-from adducir.corpora.topics import Topics, WeightedWords
+from adducir.corpora.documents import WeightedWords
+from adducir.corpora.topics import Topics, weighted_words
 from adducir.indexes.dense_settings import DenseSettings
 from adducir.indexes.jvm import java_class
 from adducir.runs.read import read_run
@@ -56,7 +57,7 @@ def by_lucene(index, text):
 def test_scores_are_those_of_lucenes_boosts(indexes, query):
     wanted = by_lucene(indexes["lucene"], query.replace("^.5", "^0.5"))
     for index in indexes.values():
-        hits = index.search([WeightedWords.of(query)], depth=None)
+        hits = index.search([weighted_words(query)], depth=None)
         assert dict(zip(hits.docnos, hits.scores, strict=True)) == wanted
     assert wanted or query == "the^2"
 
@@ -68,11 +69,11 @@ def test_whole_weights_are_repetitions_in_every_model_and_feedback(indexes, mode
     for index in indexes.values():
         one, other = (
             index.search([query], model, feedback=feedback, depth=50)
-            for query in (text, WeightedWords.of("school^2 cats energy^3"))
+            for query in (text, weighted_words("school^2 cats energy^3"))
         )
         assert one.to_polars(["1"]).equals(other.to_polars(["1"]))
     if feedback:
-        halves = WeightedWords.of("school cats^.5 energy^1.5")  # the same shares
+        halves = weighted_words("school cats^.5 energy^1.5")  # the same shares
         found = index.search([halves], model, feedback="rm3").to_polars(["1"])
         assert found.equals(index.search([text], model, feedback="rm3").to_polars(["1"]))
 
@@ -85,7 +86,7 @@ def test_models_of_the_memory_engine_weigh_words(indexes, model):
     for weight, hits in zip((2.5, 1.0), parts, strict=True):
         for docno, score in zip(hits.docnos, hits.scores.tolist(), strict=True):
             sums[docno] = sums.get(docno, 0.0) + weight * score
-    found = memory.search([WeightedWords.of("school^2.5 energy")], model, depth=None)
+    found = memory.search([weighted_words("school^2.5 energy")], model, depth=None)
     assert dict(zip(found.docnos, found.scores.tolist(), strict=True)) == pytest.approx(sums)
 
 
