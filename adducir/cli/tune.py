@@ -225,6 +225,6 @@ def summary(tuning: "Tuning") -> str:
             *columns(lines),
             "",
             f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
-            f"({tuning.folds.rule}; {len(tuning.grid)} settings)",
+            f"({tuning.folds.rule}; {len(tuning.grid.settings)} settings)",
         ]
     )

@@ -353,11 +353,11 @@ def test_odd_ranges_are_refused(ends, named):
 
 def test_settings_go_up_and_the_last_parameter_varies_fastest():
     grid = Grid.of({"k1": [1.2, 0.9], "fb_terms": [10, 5, 20]}, HYPERPARAMETERS)
-    assert [grid.setting(number) for number in range(len(grid))] == [
+    assert grid.settings == [
         {"k1": k1, "fb_terms": terms} for k1 in (0.9, 1.2) for terms in (5, 10, 20)
     ]
-    assert isinstance(grid.setting(0)["fb_terms"], int)
-    assert isinstance(Grid.of({"k1": [1]}, HYPERPARAMETERS).setting(0)["k1"], float)
+    assert isinstance(grid.settings[0]["fb_terms"], int)
+    assert isinstance(Grid.of({"k1": [1]}, HYPERPARAMETERS).settings[0]["k1"], float)
     assert [plain(value) for value in (4.0, 0.4, 1e-7, 2.50)] == ["4", "0.4", "0.0000001", "2.5"]
 
 

@@ -1,7 +1,6 @@
 """``query2doc:`` searches an index with queries that a language model expands."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -21,14 +20,6 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-@dataclass(frozen=True)
-class Writer:
-    """Who writes the passages, and what is asked."""
-
-    llm: Answerer
-    prompt: QueryPrompt
-
-
 class Query2docSearch(Searching):
     """A search with queries that a language model expands by a passage."""
 
@@ -46,26 +37,29 @@ class Query2docSearch(Searching):
             _ = llm.identity
         with opening.at("prompt"):
             prompt = open_prompt(self.prompt, QueryPrompt, opening.folder)
-        step = RunStep(self, opening, opened=Writer(llm, prompt))
+        step = RunStep(self, opening, opened=(llm, prompt))
         with opening.planner.at("topics", opening.data):
             _ = expansions(step.topics, prompt)
         return step
 
+    def _opened(self, step: RunStep) -> tuple[Answerer, QueryPrompt]:
+        """Who writes the passages, and what is asked."""
+        opened: tuple[Answerer, QueryPrompt] = step.opened
+        return opened
+
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        writer: Writer = step.opened
+        llm, prompt = self._opened(step)
         return {
             **super().identity(step),
-            "language model": {**writer.llm.identity, "parameters": writer.llm.parameters},
-            "prompt": writer.prompt.identity,
+            "language model": {**llm.identity, "parameters": llm.parameters},
+            "prompt": prompt.identity,
             "repeats": self.repeats,
         }
 
     def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
-        writer: Writer = step.opened
         longer = expand(
             step.topics,
-            writer.llm,
-            writer.prompt,
+            *self._opened(step),
             Answering(),
             is_dense=not index.default_model,
             repeats=self.repeats,

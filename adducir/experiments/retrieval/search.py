@@ -192,7 +192,7 @@ class TunedStep(RunStep):
         folder = self.opening.planner.output / "tuning" / file_name(name)
         write_report(tuning, folder, with_runs=False)
         about = f"tuning of {name}, {context.shown(folder)}"
-        progress().note(f"{about}: {len(tuning.grid)} settings in {tuning.seconds:.1f} s")
+        progress().note(f"{about}: {len(tuning.grid.settings)} settings in {tuning.seconds:.1f} s")
         for warning in tuning.warnings():
             progress().note(f"tuning of {name}: {warning}")
         return tuning

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import cached_property
-from itertools import pairwise
-from math import inf, prod
+from itertools import pairwise, product
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -152,23 +152,15 @@ class Grid:
             parameters.append(Parameter(name, tuple(kind(value) for value in tried), allowed))
         return cls(tuple(parameters))
 
-    def __len__(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(len(parameter.values) for parameter in self.parameters)
-
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(parameter.name for parameter in self.parameters)
 
-    def places(self, number: int) -> tuple[int, ...]:
-        return tuple(int(place) for place in np.unravel_index(number, self.shape))
-
-    def setting(self, number: int) -> Setting:
-        places = zip(self.parameters, self.places(number), strict=True)
-        return {parameter.name: parameter.values[place] for parameter, place in places}
+    @cached_property
+    def settings(self) -> list[Setting]:
+        """All combinations; the last parameter varies fastest."""
+        combinations = product(*(parameter.values for parameter in self.parameters))
+        return [dict(zip(self.names, values, strict=True)) for values in combinations]
 
 
 @dataclass(frozen=True)

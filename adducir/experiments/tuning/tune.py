@@ -87,7 +87,7 @@ class Tuning:
         return means(self.values, self.folds, self.folds.test)
 
     def setting(self, fold: int) -> Setting:
-        return self.grid.setting(self.chosen[fold])
+        return self.grid.settings[self.chosen[fold]]
 
     @cached_property
     def held_out(self) -> Floats:
@@ -109,18 +109,18 @@ class Tuning:
     def edges(self) -> dict[tuple[str, Number, str], int]:
         """How many folds chose the smallest or largest value tried: a better one may lie beyond."""
         edges: Counter[tuple[str, Number, str]] = Counter()
-        for fold in range(len(self.folds)):
-            tied = np.array([self.grid.places(number) for number in self.best(fold).tolist()])
-            for parameter, places in zip(self.grid.parameters, tied.T, strict=True):
-                value = parameter.values[places[0]]
-                if (places == places[0]).all() and parameter.is_edge(value):
+        for parameter in self.grid.parameters:
+            for fold in range(len(self.folds)):
+                best = [self.grid.settings[number] for number in self.best(fold).tolist()]
+                value, *others = dict.fromkeys(setting[parameter.name] for setting in best)
+                if not others and parameter.is_edge(value):
                     end = "smallest" if value == parameter.values[0] else "largest"
                     edges[parameter.name, value, end] += 1
         order = self.grid.names.index
         return dict(sorted(edges.items(), key=lambda edge: (order(edge[0][0]), edge[0][1])))
 
     def warnings(self) -> list[str]:
-        folds = len(self.folds)
+        folds, settings = len(self.folds), len(self.grid.settings)
         lines = [
             f"{name} = {plain(value)}, the {end} value tried, was chosen in {count} of {folds} "
             "folds: a better one may lie beyond"
@@ -129,7 +129,7 @@ class Tuning:
         for fold, name in enumerate(self.folds.names):
             if (ties := len(self.best(fold))) > 1:
                 lines.append(
-                    f"fold {name}: {ties} of {len(self.grid)} settings have the best training "
+                    f"fold {name}: {ties} of {settings} settings have the best training "
                     "mean; the first of them in ascending order was chosen"
                 )
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
@@ -151,16 +151,16 @@ def tune(
     tag: str = "tuned",
 ) -> Tuning:
     measure = parse_measure(objective)
-    for number in range(len(grid)):
-        system.check(grid.setting(number))
+    for setting in grid.settings:
+        system.check(setting)
     started = time.perf_counter()
     evaluator = Evaluator(pool.qrels.restricted(pool.ids), measure, negative=negative)
     topics = pool.topics(pool.ids)
-    values = np.zeros((len(grid), len(pool)))
-    with progress().doing("tuning", len(grid), "settings"):
-        for number in range(len(grid)):
+    values = np.zeros((len(grid.settings), len(pool)))
+    with progress().doing("tuning", len(grid.settings), "settings"):
+        for number, setting in enumerate(grid.settings):
             if len(topics):
-                run = system.run(grid.setting(number), topics)
+                run = system.run(setting, topics)
                 values[number] = evaluator.score(run).values(measure)
             progress().advance(1)
     chosen = tuple(means(values, folds, folds.train).argmax(axis=1).tolist())
@@ -168,7 +168,7 @@ def tune(
     for number in dict.fromkeys(chosen):
         rows = np.flatnonzero(setting_of == number)
         if len(held_out := pool.topics(pool.ids[row] for row in rows)):
-            frames.append(system.run(grid.setting(number), held_out).frame)
+            frames.append(system.run(grid.settings[number], held_out).frame)
     in_order = pl.col("qid").cast(pl.Enum(pool.ids))
     run = Run(pl.concat(frames).sort(in_order, maintain_order=True), tag)
     seconds = time.perf_counter() - started
@@ -229,7 +229,7 @@ def facts(tuning: Tuning) -> dict[str, Any]:
         "adducir": __version__,
         "system": tuning.system,
         "grid": {parameter.name: list(parameter.values) for parameter in tuning.grid.parameters},
-        "settings": len(tuning.grid),
+        "settings": len(tuning.grid.settings),
         "objective": str(tuning.objective),
         "negative grades": tuning.negative,
         "ties": TIES,
@@ -271,8 +271,8 @@ def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
             for number in sets:
                 members = rows[pool.set_of[rows] == number]
                 groups.append((fold, part, pool.sets[number].name, members))
-    for number in range(len(tuning.grid)):
-        setting = [plain(value) for value in tuning.grid.setting(number).values()]
+    for number, values in enumerate(tuning.grid.settings):
+        setting = [plain(value) for value in values.values()]
         for fold, part, name, rows in groups:
             value = mean(tuning.values[number][rows])
             chosen = int(tuning.chosen[fold] == number)
