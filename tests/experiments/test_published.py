@@ -78,32 +78,26 @@ def study(name: str) -> Retrieval:
     return validate(load(ROOT / "experiments" / name), Retrieval)
 
 
-def searches(name: str) -> dict[str, IndexSearch]:
-    return {key: one for key, one in study(name).systems.items() if isinstance(one, IndexSearch)}
-
-
-@pytest.mark.parametrize("name", ["touche.yaml", "touche-lexical.yaml"])
-def test_grids_and_objective_are_the_authors(name: str) -> None:
-    tuned = {key: one for key, one in searches(name).items() if one.tune is not None}
-    assert len(tuned) == {"touche.yaml": 28, "touche-lexical.yaml": 4}[name]
-    for system in tuned.values():
-        assert system.tune is not None
+@pytest.mark.parametrize(
+    ("name", "tuned", "untuned"), [("touche.yaml", 28, 3), ("touche-lexical.yaml", 4, 4)]
+)
+def test_grids_objective_and_defaults_are_the_authors(name: str, tuned: int, untuned: int) -> None:
+    searches = [one for one in study(name).systems.values() if isinstance(one, IndexSearch)]
+    assert [one.tune is None for one in searches].count(True) == untuned
+    assert len(searches) == tuned + untuned
+    for system in searches:
         model, feedback = system.kinds
+        defaults = DEFAULTS[type(model).__name__]
+        if system.tune is None:
+            assert defaults.items() <= dict(model).items()
+            continue
         expected = RM3 if feedback else BM25 if "k1" in type(model).model_fields else DLM
         values = system.tune.values
         assert values.keys() == expected.keys()
         for key, some in expected.items():
             assert [float(value) for value in values[key]] == pytest.approx(some)
         assert (system.tune.objective, system.tune.folds) == ("nDCG@5", "topics")
-        assert system.fixed == (DEFAULTS[type(model).__name__] if feedback else {})
-
-
-def test_untuned_rows_have_the_authors_defaults() -> None:
-    for name in ("touche.yaml", "touche-lexical.yaml"):
-        untuned = [one for one in searches(name).values() if one.tune is None]
-        assert len(untuned) == {"touche.yaml": 3, "touche-lexical.yaml": 4}[name]
-        for model, _ in (one.kinds for one in untuned):
-            assert DEFAULTS[type(model).__name__].items() <= dict(model).items()
+        assert system.fixed == (defaults if feedback else {})
 
 
 def test_rows_of_the_best_participants_and_of_rerankers() -> None:
