@@ -18,7 +18,6 @@ from adducir.runs.reading import RunReading
 if TYPE_CHECKING:
     from adducir.evaluation.scores import Scores
     from adducir.runs.run import Run
-    from adducir.tables.build import Figure
 
 AGREEMENT, DOCUMENTS = "Agreement", "Order"
 ORIGINAL, REPRODUCED, DEFAULT = "original", "reproduced", "AP nDCG@10 P@10"
@@ -82,21 +81,20 @@ def reproduce(settings: ReproduceOptions) -> None:
             scores, baseline=ORIGINAL, equivalence=settings.equivalence, against=ORIGINAL
         )
         count, about = len(scores[0].qids), ""
-        figures = list[Figure]()
+        rows = list[tuple[str, str, float | None, int]]()
         for measure, effect in effects.items():
-            values: dict[str, float | None] = {"RMSE": effect.rmse, "nRMSE": effect.nrmse}
+            rows.append(("RMSE", measure, effect.rmse, count))
+            rows.append(("nRMSE", measure, effect.nrmse, count))
             if effect.effect_ratio is not None:
-                values |= {"Effect ratio": effect.effect_ratio}
-                values |= {"Delta relative improvement": effect.delta_improvement}
-            figures += [_statistic(name, measure, value, count) for name, value in values.items()]
+                rows.append(("Effect ratio", measure, effect.effect_ratio, count))
+                improvement = effect.delta_improvement
+                rows.append(("Delta relative improvement", measure, improvement, count))
         if runs:
             depth, p = settings.depth, settings.persistence
             overlap, topics = overlap_of_runs(*runs, depth=depth, p=p)
+            rows.append(("RBO", DOCUMENTS, overlap, topics))
             tau = kendall_tau_of_runs(*runs, depth=depth)
-            figures += [
-                _statistic(name, DOCUMENTS, value, topics)
-                for name, value in (("RBO", overlap), ("Kendall's tau", tau))
-            ]
+            rows.append(("Kendall's tau", DOCUMENTS, tau, topics))
             about = (
                 f"rank-biased overlap (p = {p:g}) and Kendall's tau union of the first "
                 f"{depth:,} documents of {topics:,} topics; "
@@ -112,6 +110,10 @@ def reproduce(settings: ReproduceOptions) -> None:
                 "Equivalence is not tested when so few topics differ."
             )
         layout = settings.layout(notes=notes, runs=digests(paths.values()))
+        figures = [
+            Figure("", name, column, value if isfinite(value or 0) else None, topics, rates=False)
+            for name, column, value, topics in rows
+        ]
         names = dict.fromkeys((figure.system for figure in figures), AGREEMENT)
         columns = {DOCUMENTS: Column(DOCUMENTS, descriptive=True)} if runs else {}
         layout = replace(layout, sections=names)
@@ -148,10 +150,3 @@ def _scores(
     shared = [measure for measure in original.measures if measure in reproduced.measures]
     names = measure_names(settings.measures) or shared
     return [chosen(values, names) for values in scores], []
-
-
-def _statistic(name: str, column: str, value: float | None, topics: int) -> "Figure":
-    from adducir.tables.build import Figure
-
-    defined = value is not None and isfinite(value)
-    return Figure("", name, column, value if defined else None, topics, rates=False)
