@@ -14,7 +14,7 @@ from adducir.core.errors import InputError, gathering
 from adducir.core.fingerprint import fingerprint, source_digest
 from adducir.core.planning import reads
 from adducir.core.progress import progress
-from adducir.core.recipe import Recipe, Several, as_tuple
+from adducir.core.recipe import Recipe, Several, as_tuple, needs
 from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.corpora.spans import MaskedSpan, read_spans
@@ -47,10 +47,12 @@ if TYPE_CHECKING:
 class SpanDataRecipe(GroupShares):
     """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
+    conditions = dict.fromkeys(("shares", "seed"), needs("part"))
     spans: Several = ()  # files of masked spans, all of them candidates for every context
     # a file of another kind; in YAML the key is the kind's name
     brought: dict[str, str] = Field(default_factory=dict)
-    candidates: Several = ()  # files of spans that are only candidates, besides ``spans``
+    # files of spans that are only candidates, besides ``spans``
+    candidates: Annotated[Several, needs("spans")] = ()
     # The part whose contexts are ranked; all groups stay candidates. None for all.
     part: Part | None = None
     groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; empty for all
@@ -73,15 +75,10 @@ class SpanDataRecipe(GroupShares):
             raise ValueError(
                 f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
             )
-        if as_tuple(self.candidates) and not as_tuple(self.spans):
-            raise ValueError("`candidates` has no effect without `spans`")
         if (self.part or self.groups) and not all(
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
             raise ValueError(f"`{min(self.brought)}` lacks groups: leave out `part` and `groups`")
-        for key in ("shares", "seed"):
-            if getattr(self, key) and not self.part:
-                raise ValueError(f"`{key}` has no effect without `part`")
         return self
 
     def files(self, folder: Path) -> list[Path]:

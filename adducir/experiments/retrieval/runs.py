@@ -19,7 +19,7 @@ from adducir.core.fingerprint import canonical, fingerprint, is_known
 from adducir.core.packages import required
 from adducir.core.planning import reads
 from adducir.core.progress import progress
-from adducir.core.recipe import KeyPath
+from adducir.core.recipe import KeyPath, needs
 from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
@@ -349,13 +349,10 @@ class Python(System):
     # the function's keyword arguments
     arguments: Annotated[dict[str, Any], AfterValidator(_storable)] = Field(default_factory=dict)
     input: Name | None = None  # the system whose run it receives
-    texts: Name | None = None  # the index whose documents' texts it receives
+    # the index whose documents' texts it receives
+    texts: Annotated[Name | None, needs("input")] = None
     # an index that is opened and passed as the argument ``index``
     searches: Name | None = None
-
-    def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
-        if self.texts is not None and self.input is None:
-            yield ("texts",), "has no effect without `input`"
 
     def step(self, opening: RunOpening) -> Step:
         from adducir.experiments.code import find_code

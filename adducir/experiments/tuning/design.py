@@ -27,7 +27,7 @@ from pydantic import BaseModel, Field, model_validator
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_value
-from adducir.core.recipe import KeyPath, Recipe
+from adducir.core.recipe import KeyPath, Recipe, without
 from adducir.core.texts import listed, nearest, shortened
 from adducir.corpora.frames import Integers
 from adducir.corpora.qrels import Qrels
@@ -392,15 +392,13 @@ class FoldsRecipe(Recipe):
     """Folds drawn with a seed, or from a file."""
 
     k: Annotated[int, Field(ge=2)] | None = None
-    seed: int = 42
+    seed: Annotated[int, without("file")] = 42
     file: str | None = None
 
     @model_validator(mode="after")
     def _one(self) -> "FoldsRecipe":
         if (self.k is None) == (self.file is None):
             raise ValueError("folds are `topics`, `{k: 5, seed: 42}` or `{file: PATH}`")
-        if self.file is not None and "seed" in self.model_fields_set:
-            raise ValueError("`seed` has no effect with `file`")
         return self
 
 
