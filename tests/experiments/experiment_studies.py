@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from adducir.core.progress import Progress
+import notes
+
 from adducir.experiments.experiment import ExperimentPlan, Outcome, plan_experiment, run_experiment
 from adducir.experiments.step import Context
 
@@ -120,17 +121,11 @@ def run_lines(ranking: dict[str, str]) -> list[str]:
     ]
 
 
-class Notes(Progress):
-    """A progress that keeps its notes."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
+class Notes(notes.Notes):
+    """Keeps also what is started."""
 
     def start(self, what: str, total: int | None, unit: str) -> None:
         self.lines.append(f"{what} ({unit})")
-
-    def note(self, message: str) -> None:
-        self.lines.append(message)
 
 
 def notes_of(table) -> str:
