@@ -76,30 +76,22 @@ def check_kind(family: str, name: str, *, settings: Mapping[str, Any] | None = N
         _must(bool(meaning(kind, key)), f"{name}: {key} lacks a description.")
         _must(types[key] not in ((None,), (Any,)), f"{name}: {key} lacks a type.")
         message = _refusal(registry, name, {**hyperparameters, f"{key}_x": 1})
-        _must(
-            f"{key}_x" in message and f"`{key}`" in message,
-            f"{name}: the key {key}_x is not refused.",
-        )
+        is_refused = f"{key}_x" in message and f"`{key}`" in message
+        _must(is_refused, f"{name}: the key {key}_x is not refused.")
         if str not in types[key] and {int, float, bool} & {*types[key]}:
-            message = _refusal(registry, name, {**hyperparameters, key: "no such value"})
-            _must(
-                key in message,
-                f"{name}: {key} accepts 'no such value', or its error does not name the key.",
-            )
+            is_named = key in _refusal(registry, name, {**hyperparameters, key: "no such value"})
+            failure = f"{key} accepts 'no such value', or its error does not name the key"
+            _must(is_named, f"{name}: {failure}.")
     written = instance.model_dump(mode="json")
-    _must(
-        registry.make(name, written) == instance,
-        f"{name}: its recipe changes when it is read back.",
-    )
+    is_same = registry.make(name, written) == instance
+    _must(is_same, f"{name}: its recipe changes when it is read back.")
     texts = {
         key: str(written[key])
         for key in fields
         if {int, float} & {*types[key]} and isinstance(written[key], int | float)
     }
-    _must(
-        registry.make(name, {**written, **texts}) == instance,
-        f"{name}: its recipe written as text changes when it is read back.",
-    )
+    is_same = registry.make(name, {**written, **texts}) == instance
+    _must(is_same, f"{name}: its recipe written as text changes when it is read back.")
     for holds, failure in _USES[family](instance) if family in _USES else ():
         _must(holds, f"{name}: {failure}.")
 
@@ -138,10 +130,8 @@ def _test(test: Any) -> Checks:
 def _correction(correction: Any) -> Checks:
     p = np.array([0.04, 0.01])
     adjusted = correction.of_pairs(PairFamily(p, _SCORES, *_PAIRS))
-    yield (
-        _finite(adjusted, 2) and 0 <= adjusted.min() <= adjusted.max() <= 1,
-        ("its adjusted p-values are not between 0 and 1"),
-    )
+    are_p = _finite(adjusted, 2) and 0 <= adjusted.min() <= adjusted.max() <= 1
+    yield are_p, "its adjusted p-values are not between 0 and 1"
 
 
 def _loss(loss: Any) -> Checks:
@@ -165,10 +155,8 @@ def _table(format_: Any) -> Checks:
     scores = Scores.of("A", ["1", "2"], ["AP"], np.array([[0.5], [0.25]]))
     table = build_table(compare(scores))
     text = format_.render(table)
-    yield (
-        isinstance(text, str) and "A" in text and text.endswith("\n"),
-        ("render() does not return the table's text with a final line break"),
-    )
+    is_whole = isinstance(text, str) and "A" in text and text.endswith("\n")
+    yield is_whole, "render() does not return the table's text with a final line break"
     yield format_.ending.startswith("."), "its ending does not begin with a dot"
 
 
@@ -184,22 +172,17 @@ def _model(model: Any) -> Checks:
 def _feedback(method: Any) -> Checks:
     if type(method).expanded is not FeedbackMethod.expanded:
         documents = [FeedbackDoc(2.0, {"cats": 1, "dogs": 2}), FeedbackDoc(1.0, {"birds": 1})]
-        collection: Any = SimpleNamespace(
-            documents=30, frequency=lambda _: 1, occurrences=lambda _: 2
-        )
+        counts = {"frequency": lambda _: 1, "occurrences": lambda _: 2}
+        collection: Any = SimpleNamespace(documents=30, **counts)
         weights = method.expanded({"cats": 1}, documents[: method.depth], collection)
-        yield (
-            bool(weights) and min(weights.values()) >= 0,
-            "expanded() does not return weights of 0 or more",
-        )
+        are_weights = bool(weights) and min(weights.values()) >= 0
+        yield are_weights, "expanded() does not return weights of 0 or more"
 
 
 def _encoder(encoder: Any) -> Checks:
     both = encoder.encode_documents(["cats and dogs", "birds"])
-    yield (
-        both.ndim == 2 and _finite(both, 2, both.shape[1]),
-        "encode() does not return a vector per text",
-    )
+    are_vectors = both.ndim == 2 and _finite(both, 2, both.shape[1])
+    yield are_vectors, "encode() does not return a vector per text"
     alone = encoder.encode_documents(["birds"])
     yield np.allclose(alone, both[1:], atol=1e-4), "a vector depends on the other texts"
 
@@ -207,10 +190,8 @@ def _encoder(encoder: Any) -> Checks:
 def _reranker(reranker: Any) -> Checks:
     if reranker.base == "":  # others need model weights, which are not known here
         pairs = [("cats", "cats and dogs"), ("birds", "")]
-        yield (
-            _finite(reranker.load(None).scores(pairs), 2),
-            "scores() does not return a number per pair",
-        )
+        scores = reranker.load(None).scores(pairs)
+        yield _finite(scores, 2), "scores() does not return a number per pair"
         yield bool(reranker.scale(None)), "scale() does not name its scores"
 
 

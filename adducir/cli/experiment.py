@@ -58,9 +58,8 @@ def experiment(settings: ExperimentOptions) -> None:
         if settings.dry_run:
             show("\n".join([*plan.lines(), *plan.planner.notes()]), output)
             if lacking := {str(error.path) for error in plan.planner.lacks()}:
-                message = (
-                    f"{counted(len(lacking), 'file')} that it names cannot be found, see above."
-                )
+                files = counted(len(lacking), "file")
+                message = f"{files} that it names cannot be found, see above."
                 raise InputError(message, path=settings.file)
             return
         if output is not None and plan.study.tables > 1:

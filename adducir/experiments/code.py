@@ -172,9 +172,8 @@ def require_consent(code: Mapping[str, str], folder: Path, allowed: bool) -> Non
     allowed_before: set[str] = set()
     if cache is not None:
         with suppress(OSError, ValueError, TypeError):
-            allowed_before = set(
-                json.loads((cache / "allowed-code.json").read_text(encoding="utf-8"))
-            )
+            text = (cache / "allowed-code.json").read_text(encoding="utf-8")
+            allowed_before = set(json.loads(text))
     new = dict.fromkeys(name for key, name in digests.items() if key not in allowed_before)
     if new and not allowed:
         raise UsageError(

@@ -137,10 +137,8 @@ class ExperimentPlan:
 
     def lines(self) -> list[str]:
         lines, state = list[tuple[str, str]](), self.state()
-        needed, all_known = (
-            set(self.needed(state)),
-            all(is_known(step.fingerprint) for step in self.steps),
-        )
+        needed = set(self.needed(state))
+        all_known = all(is_known(step.fingerprint) for step in self.steps)
         with planning(is_dry=self.dry_run):
             for step in sorted(self.steps, key=lambda step_: step_.stage):
                 why, title = state[step], step.title(self.shown)

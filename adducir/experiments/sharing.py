@@ -108,10 +108,9 @@ def _named_in(value: Any, study: Path) -> Iterator[Path]:
             if path.is_file() and _is_inside(path, study):
                 yield path
             elif path.is_dir() and place.relative_to(whole).parts[0] not in FOLDERS:
-                below = () if (path / MANIFEST).is_file() else files_below(path)
-                yield from (
-                    path_ for path_ in below if path_.is_file() and _is_inside(path_, study)
-                )
+                for below in () if (path / MANIFEST).is_file() else files_below(path):
+                    if below.is_file() and _is_inside(below, study):
+                        yield below
 
 
 def share(study: Path, output: Path, guide: str, largest: int) -> tuple[int, list[Path]]:

@@ -232,10 +232,9 @@ class Study(ABC):
         for name in (str(getattr(measure, "NAME", "")) for measure in measures):
             packages[f"measure {name}"] = MEASURES.origin(name)
         if (comparison := self.recipe.comparison) is not None:
-            packages[f"test {comparison.test}"] = TESTS.origin(comparison.test)
-            packages[f"correction {comparison.correction}"] = CORRECTIONS.origin(
-                comparison.correction
-            )
+            test, correction = comparison.test, comparison.correction
+            packages[f"test {test}"] = TESTS.origin(test)
+            packages[f"correction {correction}"] = CORRECTIONS.origin(correction)
         packages = {label: origin for label, origin in sorted(packages.items()) if origin}
         planner, software = self.planner, {"adducir": __version__, "python": python_version()}
         for name in _EVALUATORS:

@@ -65,16 +65,14 @@ class SpanDataRecipe(GroupShares):
         if not isinstance(data, dict):
             return data
         brought = {key: data[key] for key in data if key in CONTEXTS}
-        return {key: data[key] for key in data if key not in brought} | (
-            {"brought": brought} if brought else {}
-        )
+        others = {key: data[key] for key in data if key not in brought}
+        return {**others, "brought": brought} if brought else others
 
     @model_validator(mode="after")
     def _fits(self) -> "SpanDataRecipe":
         if len(self.brought) + bool(as_tuple(self.spans)) != 1:
-            raise ValueError(
-                f"one of {', '.join(f'`{name}`' for name in ('spans', *CONTEXTS))} is needed"
-            )
+            names = ", ".join(f"`{name}`" for name in ("spans", *CONTEXTS))
+            raise ValueError(f"one of {names} is needed")
         if (self.part or self.groups) and not all(
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
@@ -82,10 +80,8 @@ class SpanDataRecipe(GroupShares):
         return self
 
     def files(self, folder: Path) -> list[Path]:
-        paths = [
-            file_path(path_, folder)
-            for path_ in (*as_tuple(self.spans), *as_tuple(self.candidates))
-        ]
+        names = (*as_tuple(self.spans), *as_tuple(self.candidates))
+        paths = [file_path(name, folder) for name in names]
         for kind, path in self.brought.items():
             paths += CONTEXTS.make(kind).files(file_path(path, folder))
         return paths
@@ -150,9 +146,8 @@ def open_data(recipe: SpanDataRecipe, folder: Path) -> SpanData:
         ):
             chosen.append(span)
     if unknown := set(recipe.groups) - groups:
-        message = (
-            f"unknown group {min(unknown)!r}; the groups are {', '.join(sorted(groups)[:12])}."
-        )
+        names = ", ".join(sorted(groups)[:12])
+        message = f"unknown group {min(unknown)!r}; the groups are {names}."
         raise InputError(message, path=paths[0])
     if not chosen:
         raise InputError(
@@ -383,9 +378,7 @@ def gold_ranks(tasks: Sequence[SpanTask], ranks: Sequence[ContextRanks]) -> Gold
         rouge_l(task.texts[gold], task.texts[first])
         for task, rank in zip(tasks, ranks, strict=True)
         if rank.first is not None
-        for gold, first in zip(
-            task.gold.tolist(), task.same.firsts[rank.first].tolist(), strict=True
-        )
+        for gold, first in zip(task.gold, task.same.firsts[rank.first], strict=True)
     ]
     return GoldRanks(
         tuple(span.id for task in tasks for span in task.spans),

@@ -159,11 +159,8 @@ class KnownItemStudy(Study):
             of=data if len(self.data) > 1 else "",
             notes=[*self.seed_notes(), *self.learned.get(data, [])],
         )
-        comparison, named = (
-            self.recipe.comparison,
-            {run for some in sections.values() for run in some},
-        )
-        several = len(sections) > 1
+        comparison, several = self.recipe.comparison, len(sections) > 1
+        named = {system for systems in sections.values() for system in systems}
         return rank_table(
             sections if several else {"": next(iter(sections.values()))},
             sections=several,

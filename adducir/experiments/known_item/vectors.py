@@ -274,12 +274,8 @@ class LateVectors:
 
 def nearest(tokenizer: Any, left: str, right: str, room: int, side: int | None = None) -> str:
     """Left and right text, cut at the outer ends: to ``side`` tokens each, ``room`` in total."""
-    before, after = (
-        encoding.offsets
-        for encoding in tokenizer.backend_tokenizer.encode_batch(
-            [left, right], add_special_tokens=False
-        )
-    )
+    encode = tokenizer.backend_tokenizer.encode
+    before, after = (encode(text, add_special_tokens=False).offsets for text in (left, right))
     most = len(before) + len(after) if side is None else side
     of_left, of_right = shared_room(min(len(before), most), min(len(after), most), room)
     if of_left < len(before):

@@ -251,9 +251,8 @@ class TopicsRecipe(QrelsReading, TopicReading):
     judge: str = ""  # name and version of the model
     # the sheets of `adducir sample` with people's grades, which correct qrels by a model
     people: Annotated[Several, without("model_qrels")] = ()
-    uncorrected: Annotated[bool, without("people")] = (
-        False  # test differences on the word of a model alone
-    )
+    # test differences on the word of a model alone
+    uncorrected: Annotated[bool, without("people")] = False
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":

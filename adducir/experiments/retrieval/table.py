@@ -323,10 +323,8 @@ def _cost_figures(
         runs.setdefault((trial.data, trial.system), []).append(step)
     for (topic_set, system), some in runs.items():
         qids = comparison.matrix(topic_set * several).qids
-        files = [
-            [read_costs(path) for path in dict.fromkeys(_cost_files(step, topic_set))]
-            for step in some
-        ]
+        paths = [dict.fromkeys(_cost_files(step, topic_set)) for step in some]
+        files = [list(map(read_costs, of_run)) for of_run in paths]
         for name in costs:
             means = [_mean_cost(rows, name, qids) for rows in files]
             value = None if None in means else fmean(mean or 0 for mean in means)

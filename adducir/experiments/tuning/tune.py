@@ -134,9 +134,8 @@ class Tuning:
                 )
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
-            lines.append(
-                f"a setting was chosen on only {fewest} topics: draw no strong conclusions"
-            )
+            message = f"a setting was chosen on only {fewest} topics"
+            lines.append(f"{message}: draw no strong conclusions")
         return [*lines, *self.pool.notes()]
 
 
@@ -258,10 +257,8 @@ def facts(tuning: Tuning) -> dict[str, Any]:
 
 def _grid_lines(tuning: Tuning) -> Iterator[list[Any]]:
     pool, folds = tuning.pool, tuning.folds
-    yield [
-        *(*tuning.grid.names, "fold", "part", "topic set", "topics"),
-        *(f"mean {tuning.objective}", "chosen"),
-    ]
+    columns = ("fold", "part", "topic set", "topics", f"mean {tuning.objective}", "chosen")
+    yield [*tuning.grid.names, *columns]
     groups: list[tuple[int, str, str, Any]] = []
     for fold in range(len(folds)):
         for part, rows in (("train", folds.train(fold)), ("test", folds.test(fold))):
