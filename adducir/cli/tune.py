@@ -220,11 +220,6 @@ def summary(tuning: "Tuning") -> str:
         means = (part[fold, tuning.chosen[fold]] for part in (tuning.training, tuning.test))
         topics = str(len(tuning.folds.test(fold)))
         lines.append([name, topics, *setting, *(f"{value:.4f}" for value in means)])
-    return "\n".join(
-        [
-            *columns(lines),
-            "",
-            f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
-            f"({tuning.folds.rule}; {len(tuning.grid.settings)} settings)",
-        ]
-    )
+    figure = f"{tuning.objective}, held out: {tuning.result:.4f} over {len(tuning.pool)} topics "
+    figure += f"({tuning.folds.rule}; {len(tuning.grid.settings)} settings)"
+    return "\n".join([*columns(lines), "", figure])

@@ -185,7 +185,7 @@ class Family(Generic[K]):
         return {key: name, **self.origin(name), **cast("Recipe", instance).model_dump(mode="json")}
 
 
-def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
+def chosen_by_key(family: Family[Any]) -> Callable[[Any], Any]:
     """A validator: an entry's kind is the one named by a key, as in ``{fuse: [A, B]}``."""
 
     def choose(value: Any) -> Any:
@@ -193,7 +193,8 @@ def chosen_by_key(family: Family[Any], refusal: str) -> Callable[[Any], Any]:
             return value
         names = [key for key in value if key in family]
         if len(names) != 1:
-            raise ValueError(refusal)
+            keys = ", ".join(f"`{name}`" for name in family)
+            raise ValueError(f"exactly one of these keys is needed: {keys}")
         return entry(family, names[0], value)
 
     return choose

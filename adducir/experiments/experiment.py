@@ -237,11 +237,9 @@ def _with_steps(result: StudyTable, plan: ExperimentPlan) -> StudyTable:
 
             epochs[name] = kept_epoch(log)
         if isinstance(step, ModelStep):
-            entries = log.get("validations", ())
+            rows = log.get("validations", ())
             training, validation = (
-                tuple(
-                    (entry["step"], entry[key]) for entry in entries if entry.get(key) is not None
-                )
+                tuple((row["step"], row[key]) for row in rows if row.get(key) is not None)
                 for key in ("training_loss", "validation_loss")
             )
             curves[name] = Curve(training, validation, log.get("best_step"))

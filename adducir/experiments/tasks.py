@@ -267,18 +267,16 @@ class Study(ABC):
 
         table: TableRecipe = self.recipe.table
         title = table.caption or title or self.recipe.description
-        values = {
-            "measure_names": table.measure_names,
-            "system_names": table.system_names,
-            "trained": [name for name in self.recipe.systems if self.is_trained("systems", name)],
-        }
+        trained = [name for name in self.recipe.systems if self.is_trained("systems", name)]
+        names = {"measure_names": table.measure_names, "system_names": table.system_names}
         return Layout(
             title=f"{title.rstrip('.')}: {of}" if of and title else title or of,
             label=(table.label or f"tab:{self.name}") + (f"-{of}" if of else ""),
             style=table.style,
             notes=list(notes),
             provenance=provenance,
-            **{**values, **more},
+            trained=trained,
+            **{**names, **more},
         )
 
     def seed_notes(self) -> list[str]:

@@ -32,14 +32,7 @@ if TYPE_CHECKING:
     from adducir.tables.table import ResultTable
 
 AnySystem = Annotated[
-    SerializeAsAny[RankingSystem],
-    BeforeValidator(
-        chosen_by_key(
-            RANKING_SYSTEMS,
-            "give one of `bm25`, `encoder`, `train`, `colbert` and `maxsim` "
-            "(`bm25: {}` for its defaults)",
-        )
-    ),
+    SerializeAsAny[RankingSystem], BeforeValidator(chosen_by_key(RANKING_SYSTEMS))
 ]
 
 

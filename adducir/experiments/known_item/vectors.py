@@ -152,14 +152,10 @@ class Trained(_Vectors):
                         )
 
     def models(self, opening: Opening, part: str, read: ContextRecipe) -> Sequence[ModelStep]:
-        changes = (
-            *self.set,
-            *(() if opening.seed is None else (f"training.seed={opening.seed}",)),
-            *(
-                f"context.{key}={json.dumps(value)}"
-                for key, value in read.model_dump(mode="json").items()
-            ),
-        )
+        context = read.model_dump(mode="json")
+        changes = [*self.set, *(f"context.{key}={json.dumps(context[key])}" for key in context)]
+        if opening.seed is not None:
+            changes.append(f"training.seed={opening.seed}")
         folder, steps, names = opening.folder, list[ModelStep](), as_tuple(self.train)
         home = folder / "encoders" / opening.planner.name
         home /= folder_name(run_name(opening.name, opening.seed))

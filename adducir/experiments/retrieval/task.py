@@ -65,19 +65,8 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-AnyCorpus = Annotated[
-    SerializeAsAny[CorpusRecipe],
-    BeforeValidator(chosen_by_key(CORPORA, "a corpus needs exactly one of `source` and `expand`")),
-]
-AnySystem = Annotated[
-    SerializeAsAny[System],
-    BeforeValidator(
-        chosen_by_key(
-            SYSTEMS,
-            "a system needs exactly one of `index` (search), `fuse`, `rerank`, `python` and `run`",
-        )
-    ),
-]
+AnyCorpus = Annotated[SerializeAsAny[CorpusRecipe], BeforeValidator(chosen_by_key(CORPORA))]
+AnySystem = Annotated[SerializeAsAny[System], BeforeValidator(chosen_by_key(SYSTEMS))]
 
 
 class Retrieval(Task):

@@ -127,12 +127,7 @@ def _named(value: Any) -> Any:
 
 AnyGenerator = Annotated[
     SerializeAsAny[GeneratorRecipe],
-    BeforeValidator(
-        chosen_by_key(
-            GENERATORS,
-            f"one of {', '.join(f'`{generator}`' for generator in GENERATORS)} is needed",
-        )
-    ),
+    BeforeValidator(chosen_by_key(GENERATORS)),
     BeforeValidator(_named),
 ]
 """A generator as an entry of a recipe."""
