@@ -84,7 +84,6 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
         scored,
     )
     from adducir.encoders.reading import ContextRecipe, Settings
-    from adducir.experiments.known_item.system import lexical_best
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run
 
@@ -108,7 +107,7 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
                 hint = "Rank all candidates: BM25 chooses the first that the key has."
                 raise UsageError("BM25's scores depend on all candidates.", hint=hint)
             sides = ContextRecipe(left=settings.left, right=settings.right)
-            ranked = lexical_best(lexical, tasks(), sides, depth, settings.threads)
+            ranked = lexical.best(tasks(), sides, depth, settings.threads)
             about: dict[str, object] = {"name": "bm25", **lexical.model_dump(mode="json")}
         else:
             source = encoder_source(settings.model)

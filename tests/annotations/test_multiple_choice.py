@@ -23,7 +23,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.spans import MaskedSpan
 from adducir.encoders.reading import ContextRecipe
-from adducir.experiments.known_item.system import LexicalPart, lexical_ranks
+from adducir.experiments.known_item.system import LexicalPart
 from adducir.statistics.settings import Bootstrap
 from adducir.studies.literary_evidence.relic import book_tasks, read_relic
 from adducir.tables.table import Layout
@@ -229,7 +229,8 @@ def test_the_proxy_column_of_ones_own_data(books, monkeypatch, capsys):
     tasks = [*book_tasks(read_relic(books / "relic.json"))]
     part = LexicalPart(k1=0.5, b=0.9)
     found = rows_of(books / "bm25.trec")
-    for task, ranks in zip(tasks, lexical_ranks(part, tasks, ContextRecipe()), strict=True):
+    ranks_of = part.ranks(tasks, ContextRecipe(), 1, rouge=False)
+    for task, ranks in zip(tasks, ranks_of, strict=True):
         for span, better, tied in zip(task.spans, ranks.better, ranks.tied, strict=True):
             assert better < found[span.id, span.docno][0] <= better + tied
     make = ["annotations", "proxy-make", *relic, "--run", "bm25.trec", "-o"]

@@ -23,7 +23,6 @@ from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
 from adducir.experiments.known_item.system import (
     LexicalPart,
-    lexical_ranks,
     open_data,
 )
 from adducir.experiments.known_item.vectors import nearest
@@ -204,7 +203,7 @@ def test_bm25_counts_ties_of_rank_bm25s_scores():
     spans.append(MaskedSpan("none", "g", ("zebra",), ("unheard",), ()))
     task = task_among(spans, spans)
     part, read = LexicalPart(k1=0.5, b=0.9), ContextRecipe(left=1, right=0)
-    (found,) = lexical_ranks(part, [task], read, 1)
+    (found,) = part.ranks([task], read, 1, rouge=False)
     texts = [text.lower().split() for text in task.texts]
     okapi = peers.BM25Okapi(texts, k1=0.5, b=0.9, epsilon=0.25)
     for number, span in enumerate(spans):

@@ -310,6 +310,41 @@ class LexicalPart(Recipe):
     # analysis, with stemming and stop words
     analysis: Literal["split", "lucene"] = "split"
 
+    def ranks(
+        self, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None, *, rouge: bool
+    ) -> Iterator[ContextRanks]:
+        """The standings of gold items."""
+        for task, queries, candidates, model in self._opened(tasks, read, threads):
+            above, level = candidates.gold_counts(queries, task.gold, model)
+            first = None
+            if rouge:
+                best = candidates.rank(queries, model, 1).numbers[:, 0]
+                first = task.same.of[best.astype(np.int64)]
+            size = np.full(len(above), len(task.texts), dtype=np.int64)
+            yield ContextRanks(above, level, size, first)
+
+    def best(
+        self, tasks: Iterable[SpanTask], read: ContextRecipe, depth: int, threads: int | None
+    ) -> Iterator[BestOf]:
+        """The best candidates of each context."""
+        for task, queries, candidates, model in self._opened(tasks, read, threads):
+            ranking = candidates.rank(queries, model, depth)
+            yield task, ranking.numbers.astype(np.int64), ranking.scores.astype(np.float32)
+
+    def _opened(
+        self, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None
+    ) -> "Iterator[tuple[SpanTask, list[str], CandidateSet, Okapi]]":
+        from adducir.indexes.analysis import Analysis
+        from adducir.indexes.candidates import CandidateSet
+        from adducir.indexes.models import Okapi
+        from adducir.indexes.vocabulary import lower_split, vocabulary_of
+
+        model = Okapi(k1=self.k1, b=self.b, epsilon=self.epsilon)
+        analysis = lower_split if self.analysis == "split" else vocabulary_of(Analysis())
+        for task in tasks:
+            candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
+            yield task, list(map(read.text, task.spans)), candidates, model
+
 
 class LexicalRanking(RankingSystem):
     """BM25."""
@@ -320,56 +355,8 @@ class LexicalRanking(RankingSystem):
         return {"bm25": self.bm25.model_dump(mode="json")}
 
     def ranks(self, step: RankStep, tasks: Sequence[SpanTask], context: "Context") -> GoldRanks:
-        how = step.read_of_context
-        ranked = lexical_ranks(self.bm25, tasks, how, context.threads, rouge=step.rouge)
-        return gold_ranks(tasks, list(ranked))
-
-
-def lexical_ranks(
-    part: LexicalPart,
-    tasks: Iterable[SpanTask],
-    read: ContextRecipe,
-    threads: int | None = None,
-    *,
-    rouge: bool = False,
-) -> Iterator[ContextRanks]:
-    """The standings of gold items by BM25."""
-    for task, queries, candidates, model in _lexical(part, tasks, read, threads):
-        above, level = candidates.gold_counts(queries, task.gold, model)
-        first = None
-        if rouge:
-            best = candidates.rank(queries, model, 1).numbers[:, 0]
-            first = task.same.of[best.astype(np.int64)]
-        size = np.full(len(above), len(task.texts), dtype=np.int64)
-        yield ContextRanks(above, level, size, first)
-
-
-def lexical_best(
-    part: LexicalPart,
-    tasks: Iterable[SpanTask],
-    read: ContextRecipe,
-    depth: int,
-    threads: int | None = None,
-) -> Iterator[BestOf]:
-    """The best candidates of each context by BM25."""
-    for task, queries, candidates, model in _lexical(part, tasks, read, threads):
-        ranking = candidates.rank(queries, model, depth)
-        yield task, ranking.numbers.astype(np.int64), ranking.scores.astype(np.float32)
-
-
-def _lexical(
-    part: LexicalPart, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None
-) -> "Iterator[tuple[SpanTask, list[str], CandidateSet, Okapi]]":
-    from adducir.indexes.analysis import Analysis
-    from adducir.indexes.candidates import CandidateSet
-    from adducir.indexes.models import Okapi
-    from adducir.indexes.vocabulary import lower_split, vocabulary_of
-
-    model = Okapi(k1=part.k1, b=part.b, epsilon=part.epsilon)
-    analysis = lower_split if part.analysis == "split" else vocabulary_of(Analysis())
-    for task in tasks:
-        candidates = CandidateSet.of_texts(task.texts, analysis, threads=threads)
-        yield task, list(map(read.text, task.spans)), candidates, model
+        read = step.read_of_context
+        return gold_ranks(tasks, [*self.bm25.ranks(tasks, read, context.threads, rouge=step.rouge)])
 
 
 def gold_ranks(tasks: Sequence[SpanTask], ranks: Sequence[ContextRanks]) -> GoldRanks:
