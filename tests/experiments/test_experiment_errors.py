@@ -294,7 +294,7 @@ ARGUMENTS, SPANS = "data: {arguments: data/arguments.jsonl}", "spans: data/spans
         ("known-item", SPANS, "pools: data, candidates: data/x", "candidates`: has no effect"),
         ("known-item", SPANS, "pools: data, groups: [a]", "`pools` lacks groups"),
         ("known-item", SPANS, f"{SPANS}, shares: {{train: 1}}", "A.shares`: has no effect"),
-        ("known-item", SPANS, f"{SPANS}, seed: 1", "A.seed`: has no effect"),
+        ("known-item", SPANS, f"{SPANS}, seed: 1", "`seed` has no effect without"),
         ("known-item", "{A: {bm25: {}}", "{A: {train: []}", "systems.A`: `train` must name"),
         ("known-item", "data/spans.jsonl", "data/pets.jsonl", "data/pets.jsonl:1"),
         ("known-item", SPANS, f"{SPANS}, groups: [x]", "unknown group 'x'; the groups are book0"),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 class SpanDataRecipe(GroupShares):
     """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
-    conditions = dict.fromkeys(("shares", "seed"), needs("part"))
+    conditions: ClassVar = {"shares": needs("part")}
     spans: Several = ()  # files of masked spans, all of them candidates for every context
     # a file of another kind; in YAML the key is the kind's name
     brought: dict[str, str] = Field(default_factory=dict)
@@ -77,6 +77,8 @@ class SpanDataRecipe(GroupShares):
             CONTEXTS.kind(name).has_groups for name in self.brought
         ):
             raise ValueError(f"`{min(self.brought)}` lacks groups: leave out `part` and `groups`")
+        if self.seed and not self.part:
+            raise ValueError("`seed` has no effect without `part`")
         return self
 
     def files(self, folder: Path) -> list[Path]:
