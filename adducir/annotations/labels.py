@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from adducir.core.csv_files import records
 from adducir.core.errors import InputError
 from adducir.corpora.sentences import sentence_bounds
+from adducir.corpora.tables import text_records
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
 
@@ -40,7 +40,7 @@ def read_annotations(path: Path, columns: AnnotatedColumns) -> pl.DataFrame:
     """
     named = [*columns.labels, *columns.texts, *filter(None, (columns.group, columns.valid))]
     rows = []
-    for line, record in records(path, ["item", *named]):
+    for line, record in text_records(path, ["item", *named]):
         valid = record[columns.valid].lower() if columns.valid else "yes"
         if valid not in _YES | _NO:
             message = f"{columns.valid} is {valid!r}, not yes or no."

@@ -25,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from adducir.core.csv_files import CsvWriter, records
+from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import writing_text
 from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
+from adducir.corpora.tables import text_records
 from adducir.encoders.ranking import SpanTask
 from adducir.statistics.agreement import estimated, fleiss_kappa, most_common_count
 from adducir.statistics.settings import Bootstrap
@@ -180,7 +181,7 @@ def write_key(key: Key, path: Path) -> None:
 def read_key(path: Path) -> Key:
     answers: dict[str, KeyItem] = {}
     marks: dict[str, int] = {}
-    for line, record in records(path, ("item", "gold", "docno_1", "docno_2", "task")):
+    for line, record in text_records(path, ("item", "gold", "docno_1", "docno_2", "task")):
         docnos = tuple(record[name] for name in record if name.startswith("docno_"))
         item, gold = record["item"], whole_number(record["gold"], len(docnos))
         message = ""
@@ -203,7 +204,7 @@ def read_choices(path: Path, key: Key, judge: str) -> dict[str, Choices]:
     places = {item: place for place, item in enumerate(key.answers)}
     chosen_of: dict[str, Choices] = {}
     seen: dict[tuple[str, str], int] = {}
-    for line, record in records(path, ("item", "choice")):
+    for line, record in text_records(path, ("item", "choice")):
         item, name, choice = record["item"], record.get("rater") or judge, record["choice"]
         number = whole_number(choice, key.options)
         before, message = seen.setdefault((name, item), line), ""

@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
+from adducir.corpora.tables import text_records
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.statistics.agreement import (
@@ -114,7 +114,7 @@ class Ratings:
 def read_ratings(path: Path) -> Ratings:
     rows: list[tuple[str, str, str, str, float, float, int]] = []
     seen: dict[tuple[str, ...], int] = {}
-    for line, record in records(path, NAMES):
+    for line, record in text_records(path, NAMES):
         if "rating" not in record and "rank" not in record:
             message = "the columns rating and rank are both missing."
             raise InputError(message, path=path, line=1, hint="Add one of them.")

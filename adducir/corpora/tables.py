@@ -6,7 +6,7 @@ what quotes are in tab-separated files of all kinds (:func:`has_csv_quotes`).
 
 import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -15,8 +15,9 @@ import polars as pl
 
 from adducir.core.errors import InputError, worded
 from adducir.core.files import read_lines, suffix_of
+from adducir.core.json_lines import json_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted
+from adducir.core.texts import counted, nearest
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
@@ -43,6 +44,33 @@ def table_records(path: Path, quotes: Quotes | None = None) -> Iterator[tuple[in
             empty += 1
     if empty:
         progress().note_once(f"{path}: {counted(empty, 'empty row')} skipped")
+
+
+def first_line(path: Path) -> str:
+    """The first non-blank line of a file, which must have one."""
+    first = next((text for _, text in read_lines(path) if text.strip()), None)
+    if first is None:
+        raise InputError("the file is empty.", path=path)
+    return first.lstrip()
+
+
+def text_records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a table or JSON lines as texts: null is empty, CSV's guards are removed."""
+    from adducir.core.csv_files import unguarded
+
+    first = first_line(path)
+    is_json, is_csv = first.startswith("{"), "\t" not in first
+    for line, row in json_objects(path) if is_json else table_records(path):
+        for name in required:
+            if name not in row:
+                hint = f"Columns, or keys of every JSON object: {', '.join(required)}."
+                message = f"{name!r} is missing{nearest(name, row)}."
+                raise InputError(message, path=path, line=line if is_json else 1, hint=hint)
+        if is_json:
+            yield line, {key: "" if cell is None else str(cell) for key, cell in row.items()}
+        else:
+            texts = {name: unguarded(cell) if is_csv else cell for name, cell in row.items()}
+            yield line, {name: text.strip() for name, text in texts.items()}
 
 
 def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:

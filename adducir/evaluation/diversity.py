@@ -17,7 +17,15 @@ from pydantic import Field
 
 from adducir.core.errors import UsageError
 from adducir.evaluation.formulas import Graded
-from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Judgements, Lists, share
+from adducir.evaluation.lists import (
+    WHOLE_LIST,
+    Floats,
+    Integers,
+    Judgements,
+    Lists,
+    positions,
+    share,
+)
 
 NOT_RANKED = WHOLE_LIST
 
@@ -54,9 +62,8 @@ class Subtopics:
     def nth(self, rank: Integers) -> Integers:
         """(n,) how many documents relevant to its subtopic each is ranked below."""
         order = np.lexsort((rank, self.subtopic))
-        first = np.flatnonzero(np.diff(self.subtopic[order], prepend=-1))
         nth = np.empty(len(order), dtype=np.int64)
-        nth[order] = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        nth[order] = positions(self.subtopic[order])
         return nth
 
     def ideal(self, kept: float) -> Integers:

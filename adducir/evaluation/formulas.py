@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
-from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
+from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, positions, share
 
 
 class MeasureKind(Recipe):
@@ -148,8 +148,7 @@ class ERR(MeasureKind):
         satisfied = _exponential(np.maximum(lists.grade, 0)) / 16
         # Unsatisfied so far: the product over the topic's earlier documents.
         goes_on = np.cumsum(np.log1p(-satisfied)) - np.log1p(-satisfied)
-        first = np.flatnonzero(np.diff(lists.topic, prepend=-1))
-        goes_on -= np.repeat(goes_on[first], np.diff(first, append=len(goes_on)))
+        goes_on -= goes_on[np.arange(len(goes_on)) - positions(lists.topic)]
         gained = np.exp(goes_on) * satisfied / (lists.rank + 1)
         top = lists.rank < self.cutoff
         return lists.sums(lists.topic[top], gained[top])

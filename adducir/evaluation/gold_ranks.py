@@ -22,10 +22,10 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import writing_text
 from adducir.core.texts import whole_number
+from adducir.corpora.tables import text_records
 from adducir.evaluation.lists import Floats, Integers
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
@@ -136,7 +136,7 @@ def read_ranks(path: Path, system: str) -> dict[str, GoldRanks]:
     """Read the ranks of one or more systems; ``system`` is the name if the file lacks it."""
     rows_of: dict[str, dict[str, tuple[Any, ...]]] = {}
     names: tuple[str, ...] = ()
-    for line, record in records(path, REQUIRED):
+    for line, record in text_records(path, REQUIRED):
         name, qid = record.get("system", system), record["qid"]
         keys = {key: text for key, text in record.items() if key not in KNOWN}
         names = names if rows_of else tuple(keys)

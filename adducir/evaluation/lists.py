@@ -184,7 +184,7 @@ class Lists:
         kept = grade >= 0
         topic = self.topic[kept]
         retrieved = np.bincount(topic, minlength=self.topics)
-        return Lists(self.judgements, retrieved, topic, _positions(topic), self.judgement[kept])
+        return Lists(self.judgements, retrieved, topic, positions(topic), self.judgement[kept])
 
     def relevant(self, rel: int, condensed: bool = False, cutoff: int | None = None) -> "Relevant":
         """Documents with grade ``rel`` or more, above any cutoff."""
@@ -192,7 +192,7 @@ class Lists:
             ranked = self.ranked(condensed)
             chosen = ranked.grade >= rel
             topic, total = ranked.topic[chosen], self.judgements.counts.between(rel)
-            relevant = Relevant(topic, ranked.rank[chosen], _positions(topic) + 1, total)
+            relevant = Relevant(topic, ranked.rank[chosen], positions(topic) + 1, total)
             self._relevant[rel, condensed] = relevant
         if cutoff is None:
             return relevant
@@ -225,7 +225,8 @@ def _numbered(column: pl.Series, names: pl.Series) -> Integers:
     return joined["number"].fill_null(-1).to_numpy()
 
 
-def _positions(topic: Integers) -> Integers:
+def positions(topic: Integers) -> Integers:
+    """(n,) the position of each row among those of its topic, from 0; topics are contiguous."""
     new = np.flatnonzero(np.diff(topic, prepend=-1) != 0) if len(topic) else topic
     lengths = np.diff(new, append=len(topic))
     return np.arange(len(topic)) - np.repeat(new, lengths)

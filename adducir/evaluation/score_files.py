@@ -17,11 +17,11 @@ from typing import Any, Literal
 import polars as pl
 from ir_measures import Measure
 
-from adducir.core.csv_files import first_line, records
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import read_text
 from adducir.core.json_lines import json_document, json_unique
 from adducir.core.progress import progress
+from adducir.corpora.tables import first_line, text_records
 from adducir.evaluation.measures import NamedMeasure, parse_measure
 from adducir.evaluation.score_lines import ORDERS, PER_TOPIC, rows_of
 from adducir.evaluation.scores import SCHEMA, Scores
@@ -201,7 +201,7 @@ def _from_lines(path: Path, first: str, order: str | None) -> Iterator[Value]:
 
 
 def _from_records(path: Path, is_json: bool, by: ColumnsAre | None) -> Iterator[Value]:
-    rows: Iterable[tuple[int, dict[str, str]]] = records(path)
+    rows: Iterable[tuple[int, dict[str, str]]] = text_records(path)
     numeric = set[str]()
     if is_json:  # other keys are about the topic
         rows = list(rows)
@@ -246,7 +246,7 @@ def _columns_are(path: Path, names: list[str], record: dict[str, str]) -> Column
 
 
 def _from_leaderboard(path: Path) -> Iterator[Value]:
-    for line, record in records(path):
+    for line, record in text_records(path):
         task, *models = record.items()
         for model, text in models:
             yield "", "", model, task[1], "score", _number(text), line, True

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.evaluation.formulas import AP, AtCutoff, Bpref, Condensable, Graded, IPrec, MeasureKind
-from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, share
+from adducir.evaluation.lists import WHOLE_LIST, Floats, Integers, Lists, positions, share
 
 FLOOR = 1e-5
 """MIN_GEO_MEAN of trec_eval: the least value in a geometric mean."""
@@ -60,10 +60,8 @@ class InfAP(Graded):
         grade = lists.judgements.raw_grade[lists.judgement]
         relevant = grade >= self.rel
         # Relevant, judged and pooled documents above each, within its topic.
-        first = np.flatnonzero(np.diff(lists.topic, prepend=-1))
-        lengths = np.diff(first, append=len(grade))
-        pooled = np.arange(len(grade)) - np.repeat(first, lengths)
-        above, judged = (_before(flags, first, lengths) for flags in (relevant, grade >= 0))
+        pooled = positions(lists.topic)
+        above, judged = (_before(flags, pooled) for flags in (relevant, grade >= 0))
         rank = lists.rank + 1
         expected = (above + _EPSILON) / (judged + 2 * _EPSILON)
         precision = (1 + pooled * expected) / rank
@@ -72,10 +70,10 @@ class InfAP(Graded):
         return share(lists.sums(lists.topic[relevant], gained), total)
 
 
-def _before(flags: NDArray[np.bool_], first: Integers, lengths: Integers) -> Integers:
+def _before(flags: NDArray[np.bool_], position: Integers) -> Integers:
     """(m,) how many flags are set earlier in the same topic."""
     counts: Integers = np.cumsum(flags) - flags
-    return np.asarray(counts - np.repeat(counts[first], lengths), dtype=np.int64)
+    return np.asarray(counts - counts[np.arange(len(flags)) - position], dtype=np.int64)
 
 
 class RCap(AtCutoff):
@@ -162,9 +160,7 @@ class Compatibility(MeasureKind):
         order = np.lexsort((rank, -grade, judged.topic))
         order = order[grade[order] > 0]
         topic, rank = judged.topic[order], rank[order]
-        first = np.flatnonzero(np.diff(topic, prepend=-1))
-        lengths = np.diff(first, append=len(topic))
-        ideal = np.arange(len(topic)) - np.repeat(first, lengths)
+        ideal = positions(topic)
         depth = np.maximum(lists.retrieved, np.bincount(topic, minlength=lists.topics))
         if self.depth is not None:
             depth = np.full_like(depth, self.depth)

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from adducir.core.csv_files import records
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_object
+from adducir.corpora.tables import text_records
 from adducir.tables.report.data import block
 from adducir.tables.report.page import self_contained
 
@@ -113,7 +113,7 @@ def parse_choices(text: str) -> tuple[tuple[int, str], ...]:
 
 def page_for(sheet: Path, choices: str | None, question: str | None, title: str) -> RatingPage:
     """The page for a sheet, a task or a table of answers."""
-    rows = list(records(sheet))
+    rows = list(text_records(sheet))
     if not rows:
         raise InputError("it has no rows to rate.", path=sheet)
     header = rows[0][1].keys()

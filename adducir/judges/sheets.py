@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.csv_files import CsvWriter, records
+from adducir.core.csv_files import CsvWriter
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import require, writing_text
 from adducir.core.json_lines import json_document
 from adducir.core.texts import counted
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.qrels import load_qrels
+from adducir.corpora.tables import text_records
 from adducir.evaluation.lists import Floats
 from adducir.judges.by_hand import read_ratings
 from adducir.judges.files import design_for
@@ -324,7 +325,7 @@ def _graded(
         cells = [(None, qid, docno, str(grade), -1) for qid, docno, grade in frame.iter_rows()]
     else:
         cells = []
-        for at, row in records(sheet):
+        for at, row in text_records(sheet):
             if missing := sorted({"qid", "docno", "grade"} - row.keys()):
                 raise InputError(f"the column {missing[0]} is missing.", path=sheet, line=1)
             length = len(row["text"]) if "text" in row else -1

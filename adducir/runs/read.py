@@ -23,6 +23,7 @@ from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.corpora.columns import (
+    NUMBER,
     QRELS,
     RUN,
     Columns,
@@ -127,9 +128,10 @@ def columns_of(
 def _without_header(path: Path, data: bytes, repeats: bool) -> Columns:
     """TREC's columns; qid, docno and ranks or scores; or ColBERT's, as the first line shows."""
     cells = first_cells(data)
-    if len(cells) == 3 and _is_number(cells[2]):
+    numbers = [NUMBER.fullmatch(cell.decode(errors="replace")) for cell in cells[2:]]
+    if len(cells) == 3 and all(numbers):
         return _of_three(path, data, repeats)
-    if len(cells) == 4 and _is_number(cells[2]) and _is_number(cells[3]):
+    if len(cells) == 4 and all(numbers):
         return _of_four(path, data, repeats)
     refuse_headless(path, data, RUN)
     return read_columns(data, RUN, ("qid", "docno", "rank", "score", "tag"), repeats=repeats)
@@ -166,13 +168,6 @@ def _of_four(path: Path, data: bytes, repeats: bool) -> Columns:
         raise InputError(message, path=path, hint=hint)
     progress().note_once(f"{path}: four columns without a header, read as qid,docno,rank,score")
     return as_run
-
-
-def _is_number(cell: bytes) -> bool:
-    try:
-        return math.isfinite(float(cell))
-    except ValueError:
-        return False
 
 
 def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:

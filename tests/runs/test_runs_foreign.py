@@ -173,18 +173,8 @@ def test_rank_llm_s_requests_are_topics_and_a_corpus_too(write, tmp_path):
     documents = {d.docno: dict(d.fields) for d in open_corpus(str(path))}
     assert documents == {"7": {"title": "T", "contents": "cats run"}, "b": {"text": "dogs"}}
     again = tmp_path / "again.jsonl"
-    words = [
-        "requests",
-        str(path),
-        "-t",
-        str(path),
-        "-c",
-        str(path),
-        "-o",
-        str(again),
-        "--fields",
-        "contents,text",
-    ]
+    files = ["-t", str(path), "-c", str(path), "-o", str(again)]
+    words = ["requests", str(path), *files, "--fields", "contents,text"]
     assert main(words) == 0
     first = json.loads(again.read_text().splitlines()[0])
     assert first["query"] == {"text": "query 1", "qid": "1"}
