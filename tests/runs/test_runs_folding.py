@@ -138,8 +138,8 @@ def test_three_doors_give_one_run(texts, tmp_path, monkeypatch, capsys):
     Path("q.txt").write_text("1 0 d0 1\n1 0 d9 1\n2 0 d3 1\n")
     index = ["index", "--engine", "memory", "--passages", "3", "-o", "indexes/p"]
     assert main([*index, str(texts)]) == 0
-    search = "search -i indexes/p -t t.tsv".split()
-    assert main([*search, *"-o folded.trec --fold sump --depth 4".split()]) == 0
+    search = ["search", "-i", "indexes/p", "-t", "t.tsv"]
+    assert main([*search, "-o", "folded.trec", "--fold", "sump", "--depth", "4"]) == 0
     assert read_metadata("folded.trec")["method"]["retrieval"][0]["fold"] == "sump"
     run = ad.search("indexes/p", "t.tsv", fold="sump", depth=4)
     assert run.to_polars().rows() == read_run(Path("folded.trec")).to_polars().rows()
@@ -155,7 +155,7 @@ systems:
   Given: {{run: all.trec, fold: maxp}}
 measures: [nDCG@3]
 """)
-    assert main([*search, *"-o all.trec --depth all".split()]) == 0
+    assert main([*search, "-o", "all.trec", "--depth", "all"]) == 0
     assert main(["experiment", "experiments/e.yaml"]) == 0
     made = read_run(Path("runs/e/Folded.t.trec.gz"))
     assert made.to_polars().rows() == run.to_polars().rows()
