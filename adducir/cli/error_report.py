@@ -62,14 +62,10 @@ def _meaning(error: BaseException) -> AdducirError | None:
     """The error in words for the user, or None if only a programmer can fix it."""
     if isinstance(error, AdducirError):
         return error
-    if (fault := machine_error(error, _path_of(error))) is not None:
-        return fault
-    if isinstance(error, OSError) and error.errno is not None and error.filename is not None:
-        reason = os.strerror(error.errno).lower()
-        return MachineError(f"{reason}.", path=_path_of(error))
-    return None
-
-
-def _path_of(error: BaseException) -> Path | None:
     name = getattr(error, "filename", None)
-    return Path(name) if isinstance(error, OSError) and isinstance(name, str) else None
+    path = Path(name) if isinstance(error, OSError) and isinstance(name, str) else None
+    if (fault := machine_error(error, path)) is not None:
+        return fault
+    if isinstance(error, OSError) and error.errno is not None and name is not None:
+        return MachineError(f"{os.strerror(error.errno).lower()}.", path=path)
+    return None

@@ -195,7 +195,11 @@ def chosen_by_key(family: Family[Any]) -> Callable[[Any], Any]:
         if len(names) != 1:
             keys = ", ".join(f"`{name}`" for name in family)
             raise ValueError(f"exactly one of these keys is needed: {keys}")
-        return entry(family, names[0], value)
+        try:
+            kind = family.kind(names[0])
+        except AdducirError as error:
+            raise ValueError(error.paragraph().rstrip(".")) from error
+        return cast("type[Recipe]", kind).model_validate(dict(value))
 
     return choose
 
@@ -207,15 +211,6 @@ def keys_of(family: Family[Any], name: str) -> Collection[str]:
     except AdducirError:
         return ()
     return kind.model_fields
-
-
-def entry(family: Family[K], name: str, value: Mapping[str, Any]) -> K:
-    """An entry as a recipe of its kind; a ValueError if it is not one or the kind is unknown."""
-    try:
-        kind = family.kind(name)
-    except AdducirError as error:
-        raise ValueError(error.paragraph().rstrip(".")) from error
-    return cast("K", cast("type[Recipe]", kind).model_validate(dict(value)))
 
 
 def recipe_of(
