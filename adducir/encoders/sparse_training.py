@@ -8,7 +8,6 @@ batch, times a weight that rises quadratically in the first steps. With ``docume
 are bags of their words, which no network reads (SPLADE-doc; Formal et al., 2021b).
 """
 
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,7 +19,7 @@ from adducir.core.recipe import Recipe
 from adducir.encoders.reading import Reader
 from adducir.models.folders import SIDES, Attention, Side, look
 from adducir.models.machine import seed_of
-from adducir.models.work import Numbers
+from adducir.models.peers import tower
 from adducir.training.retrievers import RetrieverRecipe, RetrieverTraining
 
 if TYPE_CHECKING:
@@ -138,19 +137,13 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
             encoder = SparseEncoder(modules=[router], device="cpu", similarity_fn_name="dot")
         lengths = recipe.query_length, recipe.document_length
         for side, length in zip(SIDES, lengths, strict=True):
-            module = self._first(encoder, side)
+            module = tower(encoder, side)[0]
             limit = min(filter(None, (length, module.max_seq_length)))
             if hasattr(module, f"{side}_length"):
                 setattr(module, f"{side}_length", limit)
             else:
                 module.max_seq_length = module.tokenizer.model_max_length = limit
         return encoder
-
-    @staticmethod
-    def _first(encoder: "SparseEncoder", side: Side) -> Any:
-        """The module that reads a side's texts."""
-        first: Any = next(encoder.children())
-        return getattr(first, "sub_modules", {side: [first]})[side][0]
 
     def model(self) -> "torch.nn.Module":
         return self.encoder
@@ -160,17 +153,11 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
         """How each side's texts become token ids."""
         readers = dict[Side, Reader]()
         for side in SIDES:
-            module = self._first(self.encoder, side)
+            module = tower(self.encoder, side)[0]
             length = getattr(module, f"{side}_length", None) or module.max_seq_length
             prompt, is_network = self.encoder.prompts.get(side) or "", hasattr(module, "model")
             readers[side] = Reader(module.tokenizer, length, prompt, is_network)
         return readers
-
-    def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
-        return self.readers[side].texts(texts)
-
-    def padding(self, side: Side) -> int:
-        return self.readers[side].padding
 
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
         return {"input_ids": ids, "attention_mask": mask, "task": side}

@@ -208,9 +208,9 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: "Side") -> dict[str, Any]:
         return self.encoder.features(ids, mask, side)
 
-    def padding(self, side: Side) -> int:
-        reader: Reader = getattr(self.encoder.inputs, side)
-        return reader.padding
+    @property
+    def readers(self) -> dict[Side, Reader]:
+        return {"query": self.encoder.inputs.query, "document": self.encoder.inputs.document}
 
     @property
     def temperature(self) -> float:

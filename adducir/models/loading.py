@@ -88,22 +88,18 @@ def load_tokenizer(source: ModelSource) -> "TokenizersBackend":
         if isinstance(rows, int) and added >= rows > greatest:
             base = source.adapted
             if base is not None and len(tokenizer) > len(load_tokenizer(base)):
-                raise InputError(
-                    f"the adapter adds tokens up to id {added:,}, but has no vectors for them.",
-                    path=folder,
-                    hint="Merge it into its model as it was trained, and save that with peft's "
-                    "merge_and_unload().",
-                )
+                message = f"the adapter adds tokens to id {added:,}, but has no vectors for them."
+                hint = "Where it was trained, save what peft's merge_and_unload() returns."
+                raise InputError(message, path=folder, hint=hint)
             _without_vectorless(tokenizer, rows)
-    wrong = ""
+    message = ""
     if isinstance(rows, int) and 2 * entries < rows:
-        wrong = f"has {entries:,} entries beside the special ones, but the model has vectors for "
-        wrong += f"{rows:,}: its files are missing, or it is another model's"
+        message = f"has {entries:,} entries beside the special ones, but the model has vectors for "
+        message += f"{rows:,}: its files are missing, or it is another model's"
     elif isinstance(rows, int) and greatest >= rows:
-        wrong = f"makes ids up to {greatest:,}, but the model has only {rows:,} vectors: it is "
-        wrong += "another model's"
-    if wrong:
-        raise InputError(f"this tokenizer {wrong}.", path=folder, hint=_NAME_A_TOKENIZER)
+        message = f"makes ids up to {greatest:,}, but the model has only {rows:,} vectors"
+    if message:
+        raise InputError(f"this tokenizer {message}.", path=folder, hint=_NAME_A_TOKENIZER)
     return tokenizer
 
 
@@ -213,19 +209,13 @@ def load_model(
         )
     dropped = {name for name in others if not used(name) and not _UNUSED.search(plain_name(name))}
     if dropped and not new_head:
-        raise InputError(
-            f"a {type(model).__name__} would drop {len(dropped)} of its weights, such as "
-            f"{min(dropped)}.",
-            path=folder,
-            hint="It is another kind of model: `adducir show MODEL` says which, and how to use it.",
-        )
+        message = f"would drop {len(dropped)} of its weights, such as {min(dropped)}."
+        hint = "It is another kind of model: `adducir show MODEL` says which, and how to use it."
+        raise InputError(f"a {type(model).__name__} {message}", path=folder, hint=hint)
     for name, weight in model.named_parameters():
         if not weight.sum().isfinite():  # four times as fast as of each number
-            raise InputError(
-                f"its weights {name} contain NaN or infinity.",
-                path=folder,
-                hint="It is damaged or its training diverged: download or train it again.",
-            )
+            hint = "It is damaged or its training diverged: download or train it again."
+            raise InputError(f"its weights {name} contain NaN or infinity.", path=folder, hint=hint)
     if attention is not None and _attention(model.eval()) != attention:
         message = f"transformers' {type(model).__name__} does not compute {attention} attention."
         raise InputError(message, path=folder, hint="Leave `attention` out, or use another model.")
@@ -373,16 +363,11 @@ def _unpickled(path: Path) -> "dict[str, torch.Tensor]":
         raise
     except Exception as error:  # UnpicklingError, EOFError, RuntimeError, ...
         named = _GLOBAL.search(str(error))
-        message = (
-            f"it contains more than weights ({named[1]}) and may run code when it is loaded"
-            if named
-            else f"it cannot be read as pickled weights ({type(error).__name__})"
-        )
-        raise InputError(
-            f"{message}.",
-            path=path,
-            hint="Nothing in it was run. Get the model from its original publisher.",
-        ) from error
+        message = f"it cannot be read as pickled weights ({type(error).__name__})."
+        if named:
+            message = f"it contains more than weights ({named[1]}) and may run code when loaded."
+        hint = "Nothing in it was run. Get the model from its original publisher."
+        raise InputError(message, path=path, hint=hint) from error
     if not isinstance(weights, dict) or not weights:
         raise InputError(
             f"it should contain weights by name, not a {type(weights).__name__}.", path=path

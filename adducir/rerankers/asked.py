@@ -26,16 +26,9 @@ from adducir.judges.llm import Answerer, LocalModel, open_llm
 from adducir.judges.prompting import ListPrompt, Prompt, open_prompt, refuse_empty_queries
 from adducir.models.running import Running
 from adducir.models.sources import ModelSource
+from adducir.rerankers.pairs import Pair, Pointwise, Scores, by_query
 from adducir.rerankers.permutations import Order, rank_scores
-from adducir.rerankers.recipe import (
-    Length,
-    Pair,
-    Pointwise,
-    Reranker,
-    RerankerRecipe,
-    Scores,
-    by_query,
-)
+from adducir.rerankers.recipe import Length, Reranker, RerankerRecipe
 
 _WORDS = 300
 _READ = ("ok", "repaired")

@@ -326,14 +326,8 @@ class PairwiseAsker(Chooser):
         return [(a, a + 1) for done in passes for a in range(count - 2, done - 1, -1)]
 
     def bound(self, query: str, texts: Sequence[str]) -> list[Request]:
-        if self.recipe.method == "sliding":
-            longest = sorted(texts, key=len, reverse=True)[:2]
-            return [self.request(query, longest, self.words)] * (2 * len(self._pairs(len(texts))))
-        return [
-            self.request(query, [texts[a], texts[b]], self.words)
-            for first, second in self._pairs(len(texts))
-            for a, b in ((first, second), (second, first))
-        ]
+        longest = sorted(texts, key=len, reverse=True)[:2]
+        return [self.request(query, longest, self.words)] * (2 * len(self._pairs(len(texts))))
 
     def orders(self, query: str, texts: Sequence[str], verdict: Verdict) -> Ordering:
         order, pairs = np.arange(len(texts)), self._pairs(len(texts))

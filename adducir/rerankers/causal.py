@@ -21,7 +21,8 @@ from adducir.models.folders import FolderKind
 from adducir.models.known import known
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.sources import ModelSource
-from adducir.rerankers.recipe import Encoded, Length, Pair, Pointwise, RerankerRecipe
+from adducir.rerankers.pairs import Encoded, Pair, Pointwise
+from adducir.rerankers.recipe import Length, RerankerRecipe
 
 if TYPE_CHECKING:
     import torch

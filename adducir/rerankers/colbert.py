@@ -34,14 +34,8 @@ from adducir.models.loading import (
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
 from adducir.rerankers.late_reading import PUNCTUATION, LateReading, stated_reading
-from adducir.rerankers.recipe import (
-    Length,
-    Pair,
-    Pointwise,
-    RerankerRecipe,
-    Scores,
-    refusal,
-)
+from adducir.rerankers.pairs import Pair, Pointwise, Scores
+from adducir.rerankers.recipe import Length, RerankerRecipe, refusal
 from adducir.training.retrievers import RetrieverRecipe
 
 if TYPE_CHECKING:

@@ -41,14 +41,8 @@ from adducir.models.loading import (
 from adducir.models.peers import load_peer
 from adducir.models.sources import ModelSource
 from adducir.rerankers.causal import Templated
-from adducir.rerankers.recipe import (
-    Encoded,
-    Length,
-    Pair,
-    PairReader,
-    Pointwise,
-    RerankerRecipe,
-)
+from adducir.rerankers.pairs import Encoded, Pair, PairReader, Pointwise
+from adducir.rerankers.recipe import Length, RerankerRecipe
 from adducir.training.data import HeldOut
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.losses import LossKey

@@ -7,17 +7,16 @@ too.
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError
+from adducir.encoders.reading import Reader
 from adducir.models.folders import SENTENCE_SETTINGS, SIDES, Side, look, network_of
 from adducir.models.loading import encoder_class, load_model, load_tokenizer, with_padding
 from adducir.models.machine import seed_of
-from adducir.models.work import Numbers
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, linear_layer
 from adducir.rerankers.late_reading import LateReading
 from adducir.training.retrievers import RetrieverTraining
@@ -97,20 +96,16 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
             if markers is not None:
                 message = "this tokenizer begins texts without a special token, which markers need."
                 raise InputError(message, path=source.folder, hint="Leave `markers` out.")
-            return self._late(network, tokenizer, (None, None))
-        published = "[unused0]", "[unused1]"
-        is_known = all(marker in vocabulary for marker in published)
-        chosen = markers or (published if is_known else _ADDED)
-        split = [marker for marker in chosen if tokenizer.tokenize(marker) != [marker]]
-        tokenizer.add_tokens(split, special_tokens=True)
-        if len(tokenizer) > network.get_input_embeddings().num_embeddings:
-            network.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        return self._late(network, tokenizer, chosen)
-
-    def _late(
-        self, network: Any, tokenizer: Any, markers: tuple[str | None, str | None]
-    ) -> LateInteraction:
-        reading = replace(self.recipe.changed(LateReading()), markers=markers)
+            chosen: tuple[str | None, str | None] = (None, None)
+        else:
+            published = "[unused0]", "[unused1]"
+            is_known = all(marker in vocabulary for marker in published)
+            chosen = markers or (published if is_known else _ADDED)
+            split = [marker for marker in chosen if tokenizer.tokenize(marker) != [marker]]
+            tokenizer.add_tokens(split, special_tokens=True)
+            if len(tokenizer) > network.get_input_embeddings().num_embeddings:
+                network.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        reading = replace(self.recipe.changed(LateReading()), markers=chosen)
         return LateInteraction(network, tokenizer, reading)
 
     def model(self) -> "torch.nn.Module":
@@ -119,11 +114,9 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         layers = nn.ModuleList(self.late.layers)
         return nn.ModuleDict({"network": self.late.network, "layers": layers})
 
-    def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
-        return self.late.readers[side].texts(texts)
-
-    def padding(self, side: Side) -> int:
-        return int(self.late.tokenizer.pad_token_id or 0)
+    @property
+    def readers(self) -> dict[Side, Reader]:
+        return self.late.readers
 
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
         return self.late.features(ids, mask, side)

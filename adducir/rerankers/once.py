@@ -69,11 +69,11 @@ def scores_once(
         find: Returns the texts of docnos.
     """
     is_mean = cast("MaxSimRecipe", reranker.recipe).reading(reranker.source).is_mean
-    same: dict[bytes, str] = {}  # equal texts have one vector, so that they tie
-    texts_of = {
-        docno: same.setdefault(_digest(find([docno])[0]), docno)
-        for docno in dict.fromkeys(docno for _, _, names in topics for docno in names)
-    }
+    same, texts_of = dict[bytes, str](), dict[str, str]()
+    for docno in dict.fromkeys(docno for _, _, names in topics for docno in names):
+        text = find([docno])[0].encode("utf-8", "surrogatepass")
+        # Equal texts have one vector, so that they tie.
+        texts_of[docno] = same.setdefault(sha256(text).digest(), docno)
     names, queries = list(same.values()), [(qid, query) for qid, query, _ in topics]
     sides = (
         Items({}, "", "query", len(queries), lambda _: iter(queries)),
@@ -95,13 +95,9 @@ def scores_once(
             query = asked_vectors.rows(place, place + 1).values
             for docno in docnos:
                 number = numbers[texts_of[docno]]
-                text = stored.rows(number, number + 1).values
-                scores.append(pair_score(query, text, is_mean=is_mean))
+                vectors = stored.rows(number, number + 1).values
+                scores.append(pair_score(query, vectors, is_mean=is_mean))
         return np.array(scores, dtype=float), seconds
-
-
-def _digest(text: str) -> bytes:
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def _mapped(files: Sequence[Path], folder: Path, stack: ExitStack) -> MultiVectors:

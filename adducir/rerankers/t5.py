@@ -30,18 +30,9 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded, token_ids
+from adducir.rerankers.pairs import Encoded, Pair, PairReader, Pointwise, Scores, by_query
 from adducir.rerankers.permutations import rank_scores, repaired, windows
-from adducir.rerankers.recipe import (
-    Encoded,
-    Length,
-    Pair,
-    PairReader,
-    Pointwise,
-    RerankerRecipe,
-    Scores,
-    Windowed,
-    by_query,
-)
+from adducir.rerankers.recipe import Length, RerankerRecipe, Windowed
 
 if TYPE_CHECKING:
     import torch

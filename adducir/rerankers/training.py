@@ -32,7 +32,7 @@ from adducir.rerankers.cross_encoder import (
     MonoBERTRecipe,
     pair_reader,
 )
-from adducir.rerankers.recipe import Encoded, PairReader, padded_pairs
+from adducir.rerankers.pairs import Encoded, PairReader, padded_pairs
 from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
 from adducir.training.example_recipe import examples_line
 from adducir.training.examples import Example, ExampleSource

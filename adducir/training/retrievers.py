@@ -79,6 +79,7 @@ class RetrieverTraining(Trainable[R]):
 
     unit = "queries"
     default_loss: ClassVar[Loss] = InBatchNegatives(temperature=None)
+    readers: Any  # what makes token ids of each side's texts, unless ``ids`` does
 
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
@@ -88,17 +89,18 @@ class RetrieverTraining(Trainable[R]):
             fields = as_tuple(recipe.fields)
             self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
 
-    @abstractmethod
     def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
         """Token ids of texts, as the network reads them; ``side`` is query or document."""
+        read: Sequence[Numbers] = self.readers[side].texts(texts)
+        return read
+
+    def padding(self, side: Side) -> int:
+        """The id that fills shorter texts."""
+        return int(self.readers[side].padding)
 
     @abstractmethod
     def features(self, ids: "torch.Tensor", mask: "torch.Tensor", side: Side) -> dict[str, Any]:
         """What the network reads of padded ids."""
-
-    @abstractmethod
-    def padding(self, side: Side) -> int:
-        """The id that fills shorter texts."""
 
     def embed(self, model: "torch.nn.Module", features: dict[str, Any]) -> Any:
         """Vectors of a few texts, as ``{"sentence_embedding": (n, ...)}``."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 from published import MEAN, nomic, st_files
 from safetensors.torch import load_file, save_file
-from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_roberta
+from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_dpr, tiny_roberta
 
 from adducir.core.errors import AdducirError, InputError
 from adducir.encoders.kinds import described, encoder_source
@@ -149,23 +149,17 @@ def test_ance_has_a_head_and_a_norm(tmp_path):
         load(folder)
 
 
-def test_dpr_s_projection_and_sides(tiny, tmp_path):
+def test_dpr_s_projection_and_sides(tmp_path):
     import transformers
 
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 32, "vocab_size": 200, "max_position_embeddings": 64}
-    config = transformers.DPRConfig(**sizes, projection_dim=16)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)
-    for name in ("DPRQuestionEncoder", "DPRContextEncoder"):
-        getattr(transformers, name)(config).save_pretrained(tmp_path / name)
-        tokenizer.save_pretrained(tmp_path / name)
-    right = f"{tmp_path}/DPRQuestionEncoder,{tmp_path}/DPRContextEncoder"
-    network = transformers.DPRContextEncoder.from_pretrained(tmp_path / "DPRContextEncoder").eval()
+    right = tiny_dpr(tmp_path)
+    half, other = right.split(",")
+    network = transformers.DPRContextEncoder.from_pretrained(other).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(other)
     with torch.inference_mode():
         wanted = [network(**tokenizer(t, return_tensors="pt")).pooler_output[0] for t in TEXTS]
     close(load(right).encode_documents(TEXTS), torch.stack(wanted))
     encoder_source(right).check("query", "document")
-    half, other = right.split(",")
     encoder_source(other).check("document")  # the corpus alone
     for name in (f"{other},{half}", half, other):
         with pytest.raises(InputError, match="DPR"):

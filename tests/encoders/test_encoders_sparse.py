@@ -1,62 +1,40 @@
 """SPLADE's maximum before the vocabulary: the weights of sentence-transformers, from its files."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from published import modern_bert
 from sentence_transformers import SparseEncoder
 from sentence_transformers.base.modules import Router, Transformer
 from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding, SpladePooling
-from tiny import tiny_bert
-from transformers import (
-    AutoTokenizer,
-    BertConfig,
-    BertForMaskedLM,
-    DistilBertConfig,
-    DistilBertForMaskedLM,
-    ModernBertConfig,
-    ModernBertForMaskedLM,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
+from tiny import tiny_bert, tiny_roberta
+from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from adducir.encoders.sparse import MaxPooling, pool_early
 
 TEXTS = ["dogs bark at night", "", "a", "cats and dogs and a very long story about them " * 4, "?!"]
-SIZES: dict[str, Any] = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 48,
-    "max_position_embeddings": 512,
-}
-NETWORKS = {
-    "bert": lambda size: BertForMaskedLM(BertConfig(vocab_size=size, **SIZES)),
-    "roberta": lambda size: RobertaForMaskedLM(
-        RobertaConfig(vocab_size=size, pad_token_id=0, **SIZES)
-    ),
-    "modernbert": lambda size: ModernBertForMaskedLM(
-        ModernBertConfig(vocab_size=size, **SIZES, pad_token_id=0)
-    ),
-    "distilbert": lambda size: DistilBertForMaskedLM(
-        DistilBertConfig(vocab_size=size, dim=32, n_layers=2, n_heads=2, hidden_dim=48)
-    ),
+NETWORKS: dict[str, Any] = {
+    "bert": partial(tiny_bert, kind="BertForMaskedLM"),
+    "roberta": partial(tiny_roberta, positions=514),
+    "modernbert": partial(modern_bert, kind="ModernBertForMaskedLM"),
+    "distilbert": partial(tiny_bert, kind="DistilBertForMaskedLM"),
 }
 
 
 def saved(folder: Path, kind: str, pooling: SpladePooling, *, free: bool = False) -> Path:
     """A sparse encoder in sentence-transformers' format; ``free``: queries have fixed weights."""
-    tokenizer = AutoTokenizer.from_pretrained(tiny_bert(folder / "tiny"))
-    torch.manual_seed(2)
-    padding = 0 if free else 7  # rows without a token
-    network = NETWORKS[kind](len(tokenizer) + padding)
+    network = AutoModelForMaskedLM.from_pretrained(NETWORKS[kind](folder / "mlm"))
+    tokenizer = AutoTokenizer.from_pretrained(folder / "mlm")
+    if not free:  # rows without a token
+        network.resize_token_embeddings(len(tokenizer) + 7)
     with torch.no_grad():  # a bias that matters
         for name, parameter in network.named_parameters():
             if name.endswith("bias"):
                 parameter.normal_(0, 0.3)
     network.save_pretrained(folder / "mlm")
-    tokenizer.save_pretrained(folder / "mlm")
     modules: list[Any] = [Transformer(str(folder / "mlm"), transformer_task="fill-mask"), pooling]
     if free:
         static = SparseStaticEmbedding(tokenizer, torch.rand(len(tokenizer)), frozen=True)

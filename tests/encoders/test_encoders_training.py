@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from some_spans import some_spans
-from tiny import tiny_decoder, tiny_t5
+from tiny import tiny_decoder, tiny_dpr, tiny_t5
 
 from adducir.core.errors import InputError
 from adducir.corpora.spans import write_spans
@@ -129,17 +129,10 @@ def test_a_decoder_learns_and_is_read_by_sentence_transformers(kind, study, tmp_
     np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
 
 
-def test_an_encoder_trained_from_dpr_is_read_by_sentence_transformers(study, tiny, tmp_path):
-    import transformers
+def test_an_encoder_trained_from_dpr_is_read_by_sentence_transformers(study, tmp_path):
     from sentence_transformers import SentenceTransformer
 
-    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2}
-    sizes |= {"intermediate_size": 32, "vocab_size": 200, "max_position_embeddings": 64}
-    config = transformers.DPRConfig(**sizes, projection_dim=16)
-    for name in ("DPRQuestionEncoder", "DPRContextEncoder"):
-        getattr(transformers, name)(config).save_pretrained(tmp_path / name)
-        transformers.AutoTokenizer.from_pretrained(tiny).save_pretrained(tmp_path / name)
-    base = f"{tmp_path}/DPRQuestionEncoder,{tmp_path}/DPRContextEncoder"
+    base = tiny_dpr(tmp_path)
     train_model(training(study, f"base='{base}'", "training.epochs=1"), tmp_path / "trained")
     encoder = DualEncoder.load(encoder_source(str(tmp_path / "trained")))
     texts = ["the cat runs fast .", "nuclear energy is clean"]

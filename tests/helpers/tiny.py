@@ -52,6 +52,12 @@ def tiny_bert(
     return _saved(folder, tokenizer, kind, 1, **sizes, **labels)
 
 
+def tiny_dpr(folder: Path) -> str:
+    """A pair of encoders with projections, in ``folder``, by its name."""
+    names = "DPRQuestionEncoder", "DPRContextEncoder"
+    return ",".join(str(tiny_bert(folder / kind, kind=kind, projection_dim=16)) for kind in names)
+
+
 def as_encoder(
     network: Path,
     folder: Path,

@@ -8,7 +8,7 @@ from tiny import as_encoder, sharpened
 
 from adducir.core.errors import ArtifactError
 from adducir.corpora.sources import open_corpus
-from adducir.encoders.kinds import encoder_source
+from adducir.encoders.kinds import described, encoder_source
 from adducir.indexes.dense import DenseIndex
 from adducir.indexes.dense_settings import DenseSettings
 from adducir.models.sources import ModelSource, model_source
@@ -56,6 +56,13 @@ def test_an_index_keeps_the_commit_of_its_encoder(cache):
     shutil.rmtree(cache / "snapshots" / FIRST)
     with pytest.raises(ArtifactError, match="other weights"):
         DenseIndex(cache.parent / "ix").search(["the cat"])
+
+
+def test_an_encoder_is_described_before_its_weights_are_fetched(cache):
+    (cache / "snapshots" / FIRST / "model.safetensors").unlink()
+    source = encoder_source(NAME)
+    source.check("query", "document")
+    assert "64 tokens" in described(source)
 
 
 def test_a_source_keeps_the_commit_that_it_read_first(cache):

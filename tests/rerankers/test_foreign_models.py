@@ -28,14 +28,10 @@ def named(source, folder, *names, **more):
 
 @pytest.fixture(scope="module")
 def heads(tmp_path_factory):
-    from transformers import AutoConfig, BertForSequenceClassification
-
     folder = tmp_path_factory.mktemp("heads")
-    bert = tiny_bert(folder / "2", kind="BertForSequenceClassification")
-    for count in (1, 3):
-        shutil.copytree(bert, folder / f"{count}")
-        config = AutoConfig.from_pretrained(bert, num_labels=count)
-        BertForSequenceClassification(config).save_pretrained(folder / f"{count}")
+    for count in (1, 2, 3):
+        kind = {"kind": "BertForSequenceClassification", "num_labels": count}
+        tiny_bert(folder / f"{count}", **kind)
     return folder
 
 

@@ -74,22 +74,17 @@ def test_a_long_text_without_blanks_is_read_on_where_that_is_needed(classifier):
             assert token_ids(tokenizer, [text], most)[0].tolist() == whole[:most]
 
 
-def test_one_label_gives_the_logit(tmp_path):
+def test_the_peer_s_prompt_precedes_each_query(tmp_path):
     from sentence_transformers import CrossEncoder
-    from transformers import AutoConfig, BertForSequenceClassification
 
-    folder = tiny_bert(tmp_path / "one", kind="BertForSequenceClassification")
-    torch.manual_seed(1)
-    config = AutoConfig.from_pretrained(folder, num_labels=1)
-    BertForSequenceClassification(config).save_pretrained(folder)
-    sharpened(folder)
+    kind = {"kind": "BertForSequenceClassification", "num_labels": 1}
+    folder = sharpened(tiny_bert(tmp_path / "one", **kind))
     prompts = {"prompts": {"own": "energy: "}, "default_prompt_name": "own"}
     peer = CrossEncoder(str(folder), device="cpu", max_length=64, **prompts)
-    saved = tmp_path / "saved-by-the-peer"
-    peer.save_pretrained(str(saved))
+    peer.save_pretrained(str(tmp_path / "saved"))
     pairs = [pair for pair in PAIRS if len(pair[1]) < 200]
+    reranker = open_reranker(str(tmp_path / "saved"))
     expected = peer.predict(pairs, activation_fn=torch.nn.Identity())
-    reranker = open_reranker(str(saved))
     np.testing.assert_allclose(reranker.model.scores(pairs), expected, atol=2e-5)
     assert reranker.scale == "logit"
 
@@ -271,14 +266,11 @@ def test_monobert_takes_berts_tokenizer(tmp_path):
     assert open_reranker("monobert:castorini/another").source.tokenizer is None
 
 
-def test_windows_by_hand():
+def test_windows_reach_the_top():
     assert windows(0, 20, 10) == []
-    assert windows(5, 20, 10) == [(0, 5)]
-    assert windows(20, 20, 10) == [(0, 20)]
     assert windows(25, 20, 10) == [(5, 25), (0, 15)]
     assert windows(40, 20, 10) == [(20, 40), (10, 30), (0, 20)]
-    # The loop that LiT5 was published with misses the top of 95.
-    for count in (1, 19, 20, 21, 29, 30, 31, 95, 100, 200):
+    for count in (1, 20, 31, 95):  # the loop that LiT5 was published with misses the top of 95
         for place in range(count):
             order = np.arange(count)
             for first, end in windows(count, 20, 10):
