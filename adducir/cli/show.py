@@ -44,7 +44,7 @@ def show(settings: ShowOptions) -> None:
         _show_index(settings)
     else:
         from adducir.cli.console import show as line
-        from adducir.rerankers.describe import model_lines
+        from adducir.rerankers.recipe import model_lines
 
         if len(settings.runs) != 1:
             raise UsageError("name one model, or give --topic to show runs.")

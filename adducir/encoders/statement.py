@@ -27,9 +27,8 @@ from adducir.models.folders import (
     network_settings,
     object_in,
 )
-from adducir.models.known import known
 from adducir.models.loading import T5_ENCODERS
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, known
 
 RECIPE = "the recipe's default"
 ALLOWED = "allowed by the user"

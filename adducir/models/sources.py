@@ -9,10 +9,11 @@ import importlib.util
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError, MachineError, worded
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
@@ -20,7 +21,6 @@ from adducir.core.manifests import MANIFEST, read_manifest, refuse_damaged
 from adducir.core.packages import installing
 from adducir.core.planning import fetched_later, may_download, may_run_code, planning
 from adducir.core.texts import nearest
-from adducir.models.known import known
 
 RECIPES = (".yaml", ".yml")
 """Suffixes of recipes; a recipe's model is in the folder with its name."""
@@ -41,6 +41,8 @@ ADAPTER, _ADAPTERS = "adapter_config.json", ("adapter_model.safetensors", "adapt
 _HEADS = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
 """Classes whose heads adapters bring along, by peft's name of the task."""
 _NAMING_CODE = ("config.json", "*/config.json", "tokenizer_config.json")
+_SNAPSHOT = re.compile(r"models--(.+?)--(.+)")
+"""A repository's folder in the Hub's cache, ``models--OWNER--NAME/snapshots/COMMIT``."""
 _NOT_CONTENT = frozenset({"manifest.json", "README.md"})
 
 
@@ -249,6 +251,45 @@ class ModelSource:
         except MachineError:
             return False
         return any(True for pattern in patterns for _ in folder.glob(pattern))
+
+
+class Known(NamedTuple):
+    name: str  # the published name that matched
+    facts: Mapping[str, Any]
+    source: str  # where the makers state it
+
+    @property
+    def title(self) -> str:
+        return f"known for {self.name}: {self.source}"
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    table: Mapping[str, Any] = load(Path(__file__).with_name("known.yaml")).data
+    return table
+
+
+def names_of(source: ModelSource) -> list[str]:
+    """The names on the Hub that a model may have: its own, or those that its folder shows."""
+    if source.folder is None:
+        return [source.name]
+    parts = source.folder.absolute().parts
+    for part in reversed(parts):
+        if match := _SNAPSHOT.fullmatch(part):
+            return [f"{match[1]}/{match[2]}"]
+    joined = re.sub(r"^([\w.]+?)(?:--|__|_(?=[a-zA-Z]))", r"\1/", parts[-1])
+    return list(dict.fromkeys(["/".join(parts[-2:]), joined, parts[-1]]))
+
+
+def known(source: ModelSource, section: str) -> Known | None:
+    """What is published about a model; a folder may lack the owner in its name."""
+    for name in names_of(source):
+        for entry in _table()[section]:
+            for pattern in entry["names"]:
+                names = pattern if "/" in name else pattern.partition("/")[2]
+                if re.fullmatch(names, name, re.IGNORECASE):
+                    return Known(name, entry["facts"], entry["source"])
+    return None
 
 
 _NATIVE = frozenset({"nomic_bert", "gte", "jina_embeddings_v3"})

@@ -28,8 +28,7 @@ from adducir.judges.exchange import RAW, Answer, Request
 from adducir.judges.llm import Answerer, LocalModel
 from adducir.judges.prompting import Prompt, cut_text, masses, one_of, open_prompt
 from adducir.models.gguf import SUFFIX
-from adducir.models.known import known
-from adducir.models.sources import ModelSource, model_source
+from adducir.models.sources import ModelSource, known, model_source
 from adducir.rerankers.asked import AskedRecipe, Asker, Ordering, Verdict
 from adducir.rerankers.causal import Question, pieces_of
 from adducir.rerankers.permutations import permutation, windows

@@ -18,9 +18,8 @@ import numpy as np
 
 from adducir.core.errors import InputError
 from adducir.models.folders import FolderKind
-from adducir.models.known import known
 from adducir.models.loading import load_model, load_tokenizer, longest_input
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, known
 from adducir.rerankers.pairs import Encoded, Pair, Pointwise
 from adducir.rerankers.recipe import Length, RerankerRecipe
 

@@ -30,7 +30,6 @@ from adducir.models.folders import (
     network_settings,
     object_in,
 )
-from adducir.models.known import known
 from adducir.models.loading import (
     load_config,
     load_model,
@@ -39,7 +38,7 @@ from adducir.models.loading import (
     with_padding,
 )
 from adducir.models.peers import load_peer
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, known
 from adducir.rerankers.causal import Templated
 from adducir.rerankers.pairs import Encoded, Pair, PairReader, Pointwise
 from adducir.rerankers.recipe import Length, RerankerRecipe

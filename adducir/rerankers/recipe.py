@@ -2,7 +2,7 @@
 
 import re
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from adducir.core.config import load, validate
-from adducir.core.errors import ArtifactError, InputError, MachineError
+from adducir.core.errors import AdducirError, ArtifactError, InputError, MachineError
 from adducir.core.files import study_folder
 from adducir.core.fingerprint import is_known
 from adducir.core.json_lines import json_object
@@ -24,10 +24,10 @@ from adducir.core.registry import Family, numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
 from adducir.models.folders import FolderKind, look
-from adducir.models.loading import loading
+from adducir.models.loading import load_config, loading
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
-from adducir.models.sources import RECIPES, ModelSource, model_source
+from adducir.models.sources import RECIPES, ModelSource, model_source, weight_files
 from adducir.rerankers.pairs import Pair, Pointwise, Scores
 from adducir.training.recipe import kind_of
 
@@ -341,3 +341,47 @@ def refusal(source: ModelSource, label: str) -> InputError:
     seen = look(source)
     message = f"{source.name} ({seen.title}) is not {label}."
     return InputError(message, path=source.folder, hint=seen.use)
+
+
+def model_lines(name: str) -> Iterator[str]:
+    """What a model is and how it would be used, without opening its weights.
+
+    Yields:
+        Kind, use, statements with their sources, dimensions, identity, and what is missing.
+
+    Raises:
+        InputError: It is not a model.
+    """
+    from adducir.encoders.kinds import described, encoder_source
+
+    kind, _, base = name.partition(":")
+    bare = base if base and "/" not in kind and ":" not in base else name
+    source = encoder_source(bare).query
+    seen = look(source)
+    yield f"{name}: {seen.title} ({seen.kind})"
+    yield seen.use
+    if seen.kind in ("encoder", "transformer", "masked-lm", "causal-lm"):
+        yield from _tried("as an encoder", lambda: described(encoder_source(bare)))
+    if seen.kind not in ("encoder", "transformer", "masked-lm", "sparse", "head"):
+        yield from _tried("as a reranker", lambda: _reranker(name))
+    config = load_config(source).get_text_config()
+    sizes = {"hidden size": "hidden_size", "layers": "num_hidden_layers"}
+    sizes |= {"positions": "max_position_embeddings", "vocabulary": "vocab_size"}
+    counts = {key: getattr(config, attribute, None) for key, attribute in sizes.items()}
+    yield ", ".join(f"{key} {value:,}" for key, value in counts.items() if value)
+    yield from _tried(
+        "weights", lambda: ", ".join(path.name for path in weight_files(source.local()))
+    )
+    yield f"identity: {source.identity()}"
+
+
+def _reranker(name: str) -> str:
+    reranker = open_reranker(name)
+    return f"{reranker.recipe.model}, score: {reranker.scale}. {reranker.statement}".strip()
+
+
+def _tried(label: str, find: Callable[[], str]) -> Iterator[str]:
+    try:
+        yield f"{label}: {find()}"
+    except AdducirError as error:
+        yield f"{label}: no, {error.what} {error.hint or ''}".strip()

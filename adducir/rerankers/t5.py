@@ -25,10 +25,9 @@ from pydantic import Field
 
 from adducir.core.errors import InputError
 from adducir.models.folders import FolderKind, object_in
-from adducir.models.known import known
 from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import computing_in
-from adducir.models.sources import ModelSource
+from adducir.models.sources import ModelSource, known
 from adducir.models.work import Numbers, computed, padded, token_ids
 from adducir.rerankers.pairs import Encoded, Pair, PairReader, Pointwise, Scores, by_query
 from adducir.rerankers.permutations import rank_scores, repaired, windows

@@ -6,7 +6,7 @@ logits, which is their cross-entropy (Nogueira and Cho, 2019). Other losses see 
 positive and its negatives.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -44,14 +44,7 @@ from adducir.training.trainable import Trainable
 if TYPE_CHECKING:
     import torch
 
-_PAIRS = {
-    "ids": "[int32]",
-    "types": "[int8]",
-    "label": "float32",
-    "asks": "int64",  # a number shared by equal queries
-    "length": "int32",
-}
-_LISTS = {
+_COLUMNS = {
     "ids": "[int32]",  # of all pairs of a query, one after the other: positives, then negatives
     "types": "[int8]",
     "lengths": "[int32]",  # of each pair
@@ -60,6 +53,7 @@ _LISTS = {
     "asks": "int64",  # a number shared by equal queries
     "length": "int32",  # padded tokens of a step
 }
+"""A row is a query's list, or one of its pairs where the loss is of pairs."""
 _TOGETHER = 1024
 
 
@@ -120,7 +114,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         return pair_reader(load_tokenizer(self.base), load_config(self.base), self.recipe.length)
 
     def dataset(self, folder: Path) -> TrainingData:
-        return stored(folder, _PAIRS if self.criterion.of_pairs else _LISTS, self._rows)
+        return stored(folder, _COLUMNS, self._rows)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
         divided = self.examples.divided(self.recipe.held_out)
@@ -129,26 +123,32 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             read = iter(self._reader.read([*pairs]))
             for example, part in some:
                 own = [*islice(read, len(_texts(example)))]
-                rows = self._pairs if self.criterion.of_pairs else self._list
-                yield from ((part, row) for row in rows(example, own))
+                positives = len(example.positives)
+                if not self.criterion.of_pairs:
+                    yield part, self._row(example, own, positives, example.scores)
+                    continue
+                for number, pair in enumerate(own):
+                    yield part, self._row(example, [pair], int(number < positives))
         counts.update(self.examples.counts)
 
-    def _pairs(self, example: Example, encoded: Sequence[Encoded]) -> Iterator[dict[str, Any]]:
-        for number, pair in enumerate(encoded):
-            label = float(number < len(example.positives))
-            asks = same_number(example.query)
-            yield {"label": label, "asks": asks, "length": len(pair), **_stored([pair])}
-
-    def _list(self, example: Example, encoded: Sequence[Encoded]) -> Iterator[dict[str, Any]]:
+    def _row(
+        self,
+        example: Example,
+        encoded: Sequence[Encoded],
+        positives: int,
+        scores: Sequence[float] | NDArray[Any] = (),
+    ) -> dict[str, Any]:
         lengths = [len(pair) for pair in encoded]
-        positives, most = len(example.positives), self.examples.part.negatives
-        yield {
-            **_stored(encoded),
+        types = [pair.types for pair in encoded if pair.types is not None]
+        negatives = min(self.examples.part.negatives, len(lengths) - positives)
+        return {
+            "ids": np.concatenate([pair.ids for pair in encoded]),
+            "types": np.concatenate(types) if types else (),
             "lengths": lengths,
             "positives": positives,
-            "scores": example.scores,
+            "scores": scores,
             "asks": same_number(example.query),
-            "length": max(lengths) * (1 + min(most, len(lengths) - positives)),
+            "length": max(lengths) * (1 if self.criterion.of_pairs else 1 + negatives),
         }
 
     def model(self) -> "torch.nn.Module":
@@ -185,49 +185,40 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
 
-        if self.criterion.of_pairs:
-            pairs = [_read(row["ids"], row["types"]) for row in rows]
-            labels = torch.tensor([float(row["label"]) for row in rows])
-            return {**self._padded(pairs), "labels": labels}
         pairs, sizes, teacher = list[Encoded](), list[int](), list[Any]()
         most, seed = self.examples.part.negatives, self.recipe.training.seed
         for row in rows:
-            chosen, scores = drawn(row, most, seed, self.epoch)
+            chosen, scores = np.zeros(1, dtype=np.int64), np.full(1, np.nan)
+            if not self.criterion.of_pairs:
+                chosen, scores = drawn(row, most, seed, self.epoch)
             ends = np.cumsum(row["lengths"])[:-1]
-            ids, types = (np.split(row[name], ends) for name in ("ids", "types"))
-            pairs += [_read(ids[place], types[place]) for place in chosen]
+            ids, types = (np.split(row[name].astype(np.int64), ends) for name in ("ids", "types"))
+            has_types = len(row["types"]) > 0
+            pairs += [Encoded(ids[n], types[n] if has_types else None) for n in chosen]
             sizes.append(len(chosen))
-            teacher += [scores]
+            teacher.append(scores)
         known = {
             "sizes": torch.tensor(sizes),
+            "positive": torch.tensor([0 if row["positives"] else -1 for row in rows]),
             "teacher": torch.from_numpy(np.concatenate(teacher).astype(np.float32)),
         }
-        return known | self._padded(pairs)
-
-    def _padded(self, pairs: Sequence[Encoded]) -> "dict[str, torch.Tensor]":
-        import torch
-
-        return padded_pairs(pairs, self._reader.padding, torch.device("cpu"))
+        return known | padded_pairs(pairs, self._reader.padding, torch.device("cpu"))
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         import torch
 
-        known = {"labels", "sizes", "teacher"}
+        known = {"sizes", "positive", "teacher"}
         inputs = {name: values for name, values in batch.items() if name not in known}
         logits = model(**inputs).logits.float()
         # The cross-entropy of two classes is the binary one of the difference of their logits.
         scores = logits[:, 0] if self.recipe.labels == 1 else logits[:, 1] - logits[:, 0]
-        if self.criterion.of_pairs:
-            positive = torch.where(batch["labels"] > 0, 0, -1)
-            every = torch.ones_like(scores, dtype=torch.bool)[:, None]
-            return self.criterion(ScoredBatch(scores[:, None], positive, every, ~every))
         places = torch.arange(int(batch["sizes"].max()), device=scores.device)
         own = places < batch["sizes"][:, None]
         matrix, teacher = scores.new_zeros(own.shape), scores.new_full(own.shape, torch.nan)
         return self.criterion(
             ScoredBatch(
                 scores=matrix.masked_scatter(own, scores),
-                positive=torch.zeros_like(batch["sizes"]),
+                positive=batch["positive"],
                 own=own,
                 false=torch.zeros_like(own),
                 teacher=(
@@ -240,17 +231,6 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     def summary(self, data: TrainingData) -> str:
         return f"{examples_line(data.counts)}; {super().summary(data)}"
-
-
-def _stored(pairs: Sequence[Encoded]) -> dict[str, Any]:
-    types = [pair.types for pair in pairs if pair.types is not None]
-    ids = np.concatenate([pair.ids for pair in pairs])
-    return {"ids": ids, "types": np.concatenate(types) if types else ()}
-
-
-def _read(ids: NDArray[Any], types: NDArray[Any]) -> Encoded:
-    ids = ids.astype(np.int64)
-    return Encoded(ids, types.astype(np.int64) if len(types) else None)
 
 
 def _texts(example: Example) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from tiny import tiny_bert, tiny_decoder, tiny_roberta
+from tiny import tiny_bert, tiny_decoder, tiny_roberta, with_modules
 
 from adducir.cli.app import main
 
@@ -119,21 +119,13 @@ def splade_code(folder, kind="Qwen3ForCausalLM", **config):
     stated = json.loads((folder / "config.json").read_text()) | {"is_causal": False, **config}
     stated["auto_map"] = {"AutoModelForMaskedLM": "splade.Qwen3ForCausalLM"}
     (folder / "config.json").write_text(json.dumps(stated))
-    module, pooling = "sentence_transformers.models.Transformer", "1_SpladePooling"
-    kinds = [("", module), (pooling, "sentence_transformers.sparse_encoder.models.SpladePooling")]
-    modules = [
-        {"idx": n, "name": str(n), "path": path, "type": kind}
-        for n, (path, kind) in enumerate(kinds)
-    ]
-    (folder / pooling).mkdir()
-    for name, content in {
-        "modules.json": modules,
-        f"{pooling}/config.json": {"pooling_strategy": "max", "activation_function": "relu"},
-        "config_sentence_transformers.json": {"model_type": "SparseEncoder", "prompts": {}},
-        "sentence_bert_config.json": {"transformer_task": "fill-mask", "max_seq_length": 64},
-    }.items():
-        (folder / name).write_text(json.dumps(content))
-    return folder
+    pooling = "sentence_transformers.sparse_encoder.models.SpladePooling"
+    files = {
+        "1_SpladePooling/config": {"pooling_strategy": "max", "activation_function": "relu"},
+        "config_sentence_transformers": {"model_type": "SparseEncoder", "prompts": {}},
+        "sentence_bert_config": {"transformer_task": "fill-mask", "max_seq_length": 64},
+    }
+    return with_modules(folder, ("", "Transformer"), ("1_SpladePooling", pooling), **files)
 
 
 @pytest.mark.parametrize("kind", ["Qwen3ForCausalLM", "LlamaForCausalLM", "Gemma3ForCausalLM"])

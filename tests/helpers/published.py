@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tiny import sharpened, tiny_bert, tiny_decoder, tiny_roberta
+from tiny import sharpened, tiny_bert, tiny_decoder, tiny_roberta, with_modules
 
 QUERIES = ["cats run fast", "school uniforms for dogs"]
 DOCUMENTS = ["the cats run .", "nuclear power is cheap !", "a slow dog " * 12, "the"]
@@ -53,21 +53,17 @@ def st_files(
         Dense(width, kept, False, identity).save(str(folder / f"{number}_Dense"))
     modules += [("9_Normalize", "Normalize")] if normalize else []
     hidden = json.loads((folder / "config.json").read_text())["hidden_size"]
-    (folder / "1_Pooling").mkdir()
     pool = {f"pooling_mode_{mode}": mode == pooling for mode in _MODES}
-    listed = [
-        {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{kind}"}
-        for n, (path, kind) in enumerate(modules)
-    ]
-    stated = {"prompts": prompts or {}, "default_prompt_name": None, **settings}
-    for name, content in {
-        "modules.json": listed,
-        "1_Pooling/config.json": {"word_embedding_dimension": hidden, **pool},
-        "config_sentence_transformers.json": stated,
-        "sentence_bert_config.json": {"max_seq_length": 60, "do_lower_case": False},
-    }.items():
-        (folder / name).write_text(json.dumps(content))
-    return folder
+    files = {
+        "1_Pooling/config": {"word_embedding_dimension": hidden, **pool},
+        "config_sentence_transformers": {
+            "prompts": prompts or {},
+            "default_prompt_name": None,
+            **settings,
+        },
+        "sentence_bert_config": {"max_seq_length": 60, "do_lower_case": False},
+    }
+    return with_modules(folder, *modules, **files)
 
 
 def modern_bert(folder: Path, kind: str = "ModernBertModel", **more: Any) -> Path:

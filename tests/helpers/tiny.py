@@ -12,6 +12,7 @@ _WORDS_TEXT = """
     mail don t s 1 2 3
 """
 WORDS = _WORDS_TEXT.split()
+_ST = "sentence_transformers.models"
 PIECES = ["caf", "##e", "##s", "##ing", "##ed", "un", "##able", *".,!?'-()"]
 
 
@@ -58,6 +59,19 @@ def tiny_dpr(folder: Path) -> str:
     return ",".join(str(tiny_bert(folder / kind, kind=kind, projection_dim=16)) for kind in names)
 
 
+def with_modules(folder: Path, *kinds: tuple[str, str], **files: Any) -> Path:
+    """A folder with sentence-transformers' list of modules (place, class) and other JSON files."""
+    listed = [
+        {"idx": n, "name": f"{n}", "path": place, "type": kind if "." in kind else f"{_ST}.{kind}"}
+        for n, (place, kind) in enumerate(kinds)
+    ]
+    for name, content in {"modules": listed, **files}.items():
+        path = folder / f"{name}.json"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(json.dumps(content))
+    return folder
+
+
 def as_encoder(
     network: Path,
     folder: Path,
@@ -70,18 +84,9 @@ def as_encoder(
     shutil.copytree(network, folder, dirs_exist_ok=True)
     hidden = json.loads((folder / "config.json").read_text())["hidden_size"]
     settings = {"model_type": "SentenceTransformer", "similarity_fn_name": similarity, **more}
-    files: dict[str, Any] = {
-        "config_sentence_transformers.json": settings,
-        "1_Pooling/config.json": {"embedding_dimension": hidden, "pooling_mode": pooling},
-        "modules.json": [
-            {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{kind}"}
-            for n, (path, kind) in enumerate((("", "Transformer"), ("1_Pooling", "Pooling")))
-        ],
-    }
-    (folder / "1_Pooling").mkdir(exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_text(json.dumps(content))
-    return folder
+    pool = {"embedding_dimension": hidden, "pooling_mode": pooling}
+    files = {"config_sentence_transformers": settings, "1_Pooling/config": pool}
+    return with_modules(folder, ("", "Transformer"), ("1_Pooling", "Pooling"), **files)
 
 
 def tiny_roberta(

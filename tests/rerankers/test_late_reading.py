@@ -8,7 +8,7 @@ import numpy as np
 import pylate_values
 import pytest
 import torch
-from tiny import tiny_bert, tiny_decoder
+from tiny import tiny_bert, tiny_decoder, with_modules
 
 from adducir.core.errors import InputError
 from adducir.rerankers.recipe import open_reranker
@@ -66,8 +66,7 @@ def pylate(bert, folder, *, layers=((32, 16),), **settings):
     stated = {"model_type": "ColBERT", "query_prefix": "[Q] ", "document_prefix": "[D] "}
     stated |= {"query_length": 20, "document_length": 40, "attend_to_expansion_tokens": False}
     stated |= {"skiplist_words": list(".,!?"), "similarity_fn_name": "MaxSim", **settings}
-    (folder / "config_sentence_transformers.json").write_text(json.dumps(stated))
-    modules = [("", "sentence_transformers.models.Transformer")]
+    modules = [("", "Transformer")]
     for number, (width, kept) in enumerate(layers, 1):
         torch.manual_seed(number)
         dense = Dense(width, kept, bias=False, activation_function=torch.nn.Identity())
@@ -77,13 +76,11 @@ def pylate(bert, folder, *, layers=((32, 16),), **settings):
         config = json.loads(path.read_text())
         path.write_text(json.dumps({k: v for k, v in config.items() if "module_" not in k}))
         modules.append((f"{number}_Dense", "pylate.models.Dense.Dense"))
-    listed = [
-        {"idx": n, "name": f"{n}", "path": path, "type": kind}
-        for n, (path, kind) in enumerate(modules)
-    ]
-    (folder / "modules.json").write_text(json.dumps(listed))
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 127}')
-    return folder
+    files = {
+        "config_sentence_transformers": stated,
+        "sentence_bert_config": {"max_seq_length": 127},
+    }
+    return with_modules(folder, *modules, **files)
 
 
 @pytest.mark.parametrize("name", [*pylate_values.CASES, *pylate_values.TRAINED])

@@ -182,7 +182,8 @@ def test_losses_by_hand(alone):
         def forward(self, **_):
             return type("Output", (), {"logits": self.found})
 
-    batch = {"labels": torch.tensor([1.0, 0.0])}
+    batch = {"sizes": torch.ones(2, dtype=torch.long), "positive": torch.tensor([0, -1])}
+    batch["teacher"] = torch.full((2,), torch.nan)
     loss = open_training(alone).loss(Fixed([[0.0], [0.0]]), batch)
     assert float(loss) == pytest.approx(0.693147, abs=1e-6)
     alone.write_text(alone.read_text().replace("cross-encoder", "monobert"))
