@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -132,10 +133,15 @@ class EncodingWork(ItemsWork):
             self.source.check(*self.sides)
             progress().note(f"{self.source.name}: {described(self.source)}")
 
-    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
+    @cached_property
+    def model(self) -> Any:
+        """The encoder, which is loaded once in a process."""
         from adducir.encoders.model import load_encoder
 
-        encoder: Any = (self.encoder or load_encoder(self.source)).to(device)
+        return self.encoder or load_encoder(self.source)
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
+        encoder = self.model.to(device)
 
         def arrays(items: Sequence[Item]) -> Arrays:
             contents = [content for _, content in items]
@@ -177,12 +183,17 @@ class SparseWork(EncodingWork):
         check_sparse(self.source.query, self.source.encoding.attention)
         self.source.query.local_tokenizer()
 
-    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
-        from adducir.encoders.sparse import load_sparse_encoder, pool_early
+    @cached_property
+    def model(self) -> Any:
+        from adducir.encoders.sparse import load_sparse_encoder
 
         attention = self.source.encoding.attention
-        loaded = self.encoder or load_sparse_encoder(self.source.query, attention)
-        encoder: Any = loaded.to(device)
+        return self.encoder or load_sparse_encoder(self.source.query, attention)
+
+    def load(self, device: "torch.device") -> Callable[[Sequence[Item]], Arrays]:
+        from adducir.encoders.sparse import pool_early
+
+        encoder = self.model.to(device)
         pool_early(encoder)
         is_query = self.texts.side == "query"
         encode_some = encoder.encode_query if is_query else encoder.encode_document
@@ -200,10 +211,9 @@ class SparseWork(EncodingWork):
         return arrays
 
     def finish(self, folder: Path, chunks: FinishedChunks) -> dict[str, Any]:
-        from adducir.encoders.sparse import dimension_names, load_sparse_encoder
+        from adducir.encoders.sparse import dimension_names
 
-        encoder: Any = load_sparse_encoder(self.source.query, self.source.encoding.attention)
-        tokens = dimension_names(encoder)
+        tokens = dimension_names(self.model)
         key, total = "qid" if self.texts.side == "query" else "docno", 0
         with writing_bytes(folder / WEIGHTS) as file:
             for path, names in zip(chunks.files, chunks.names, strict=True):
@@ -231,12 +241,11 @@ def weighted_topics(
     Returns:
         The topics, and the seconds that encoding took once the model was loaded.
     """
-    from adducir.encoders.sparse import dimension_names, load_sparse_encoder
+    from adducir.encoders.sparse import dimension_names
 
     texts, vectors = items_of_topics(topics), list[Mapping[str, float]]()
-    encoder = load_sparse_encoder(source.query, source.encoding.attention)
-    work = SparseWork(source=source, texts=texts, size=CHUNK, running=running, encoder=encoder)
-    compute, tokens = work.load(choose_device(running.device)), dimension_names(encoder)
+    work = SparseWork(source=source, texts=texts, size=CHUNK, running=running)
+    compute, tokens = work.load(choose_device(running.device)), dimension_names(work.model)
     started = time.perf_counter()
     items = [*texts.read(False)]
     for first in range(0, len(items), CHUNK):

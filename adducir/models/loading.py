@@ -273,10 +273,10 @@ def _merged(
 ) -> "PreTrainedModel":
     """A network changed by an adapter, all of whose weights must find their place."""
     folder, places = source.local(), network.state_dict()
-    known = {name for name, _ in network.named_modules()} | places.keys()
+    layers = {name for name, _ in network.named_modules()} | places.keys()
     whole, changes = dict[str, Any](), dict[str, Any]()
     for name, weight in weights.items():
-        fits = (some for some in _alike(name, network) if _INSERTED.split(some)[0] in known)
+        fits = (alike for alike in _alike(name, network) if _INSERTED.split(alike)[0] in layers)
         place = next(fits, None)
         if place is None and (_UNUSED.search(name) or (new_head and _OUTPUTS.search(name))):
             continue

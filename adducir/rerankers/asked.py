@@ -191,10 +191,6 @@ class AskedReranker(Reranker):
         _ = self.asker
 
     @property
-    def scale(self) -> str:
-        return self.recipe.scores
-
-    @property
     def statement(self) -> str:
         return self.asker.statement
 
@@ -223,12 +219,12 @@ class AskedReranker(Reranker):
         talks = [self._talk(query, texts) for query, texts in topics]
         with closing(self.answering.opened(self.llm, beside)) as cache:
             verdicts, record = converse(self.llm, talks, cache, transport=self.answering.transport)
-        found = Verdicts(verdicts, record, time.perf_counter() - began)
-        share = found.whole.unreadable / max(1, len(found.whole.answers))
+        outcome = Verdicts(verdicts, record, time.perf_counter() - began)
+        share = outcome.whole.unreadable / max(1, len(outcome.whole.answers))
         more, most = ", or raise `failures` in the recipe", self.recipe.failures
-        counts = str(found.whole)
+        counts = str(outcome.whole)
         refuse_unreadable(share, most, "answers cannot be read", counts, cache.path, more)
-        return found
+        return outcome
 
     def plan(self, topics: Sequence[tuple[str, Sequence[str]]], beside: Path | None = None) -> str:
         """What asking would take, in a sentence, before anything is sent."""

@@ -28,7 +28,8 @@ from adducir.models.loading import load_config, loading
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import RECIPES, ModelSource, model_source, weight_files
-from adducir.rerankers.pairs import Pair, Pointwise, Scores
+from adducir.rerankers.pairs import Pair, Scores
+from adducir.rerankers.pairs import Pointwise as Pointwise  # packages import it from here
 from adducir.training.recipe import kind_of
 
 if TYPE_CHECKING:

@@ -20,13 +20,19 @@ from adducir.rerankers.recipe import open_reranker
 
 CODE = """
 from pathlib import Path
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
 Path(__file__).with_name("has-run").touch()
 Path({marker!r}).touch()
 
 class TwiceConfig(BertConfig):
     model_type = "twice"
+
+class TwiceForMaskedLM(BertForMaskedLM):
+    config_class = TwiceConfig
+
+class TwiceForSequenceClassification(BertForSequenceClassification):
+    config_class = TwiceConfig
 
 class TwiceModel(BertModel):
     config_class = TwiceConfig
@@ -45,17 +51,20 @@ def marker(tmp_path, monkeypatch):
     return tmp_path / "has-run"
 
 
+def with_code(folder, marker, auto, title):
+    """A model whose class is in a file beside it."""
+    (folder / "modeling_twice.py").write_text(CODE.format(marker=str(marker)))
+    path = folder / "config.json"
+    classes = {"AutoConfig": "modeling_twice.TwiceConfig", auto: f"modeling_twice.{title}"}
+    changed = {"model_type": "twice", "architectures": [title], "auto_map": classes}
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    return folder
+
+
 @pytest.fixture
 def twice(tiny, tmp_path, marker):
     """A model whose own code doubles BERT's states."""
-    folder = tmp_path / "twice"
-    shutil.copytree(tiny, folder)
-    (folder / "modeling_twice.py").write_text(CODE.format(marker=str(marker)))
-    path = folder / "config.json"
-    classes = {"AutoConfig": "modeling_twice.TwiceConfig", "AutoModel": "modeling_twice.TwiceModel"}
-    changed = {"model_type": "twice", "architectures": ["TwiceModel"], "auto_map": classes}
-    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
-    return folder
+    return with_code(shutil.copytree(tiny, tmp_path / "twice"), marker, "AutoModel", "TwiceModel")
 
 
 HOW = EncodingSettings(pooling="mean", similarity="dot")
@@ -124,35 +133,13 @@ measures: [RR]
 
 def test_a_sparse_encoder_and_a_cross_encoder_may_have_code(tiny, tmp_path, marker):
     """What a refusal says to add, --allow-code, is enough for every use."""
-    code = """
-from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification
-
-class TwiceConfig(BertConfig):
-    model_type = "twice"
-
-class TwiceForMaskedLM(BertForMaskedLM):
-    config_class = TwiceConfig
-
-class TwiceForSequenceClassification(BertForSequenceClassification):
-    config_class = TwiceConfig
-"""
-    for kind, auto in (
-        ("MaskedLM", "AutoModelForMaskedLM"),
-        ("SequenceClassification", "AutoModelForSequenceClassification"),
-    ):
-        folder = tmp_path / kind
-        more = {"num_labels": 1} if "Class" in kind else {}
-        tiny_bert(folder, kind=f"BertFor{kind}", **more)
-        (folder / "modeling_twice.py").write_text(code)
-        path = folder / "config.json"
-        classes = {"AutoConfig": "TwiceConfig", auto: f"TwiceFor{kind}"}
-        named = {key: f"modeling_twice.{name}" for key, name in classes.items()}
-        changed = {"model_type": "twice", "architectures": [f"TwiceFor{kind}"], "auto_map": named}
-        path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    for kind, more in (("ForMaskedLM", {}), ("ForSequenceClassification", {"num_labels": 1})):
+        folder = tiny_bert(tmp_path / kind, kind=f"Bert{kind}", **more)
+        with_code(folder, marker, f"AutoModel{kind}", f"Twice{kind}")
     how = {"convert_to_sparse_tensor": False}
     with allowing_code():
-        sparse = load_sparse_encoder(model_source(str(tmp_path / "MaskedLM")))
-        reranker = open_reranker(f"cross-encoder:{tmp_path / 'SequenceClassification'}")
+        sparse = load_sparse_encoder(model_source(str(tmp_path / "ForMaskedLM")))
+        reranker = open_reranker(f"cross-encoder:{tmp_path / 'ForSequenceClassification'}")
     plain = load_sparse_encoder(
         model_source(str(tiny_bert(tmp_path / "b", kind="BertForMaskedLM")))
     )

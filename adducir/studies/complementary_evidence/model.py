@@ -49,7 +49,7 @@ from adducir.models.loading import load_model, load_tokenizer, longest_input
 from adducir.models.machine import Precision, computing_in, seed_of
 from adducir.models.sources import ModelSource, trained_folder
 from adducir.models.work import in_order, padded
-from adducir.rerankers.recipe import fitted
+from adducir.rerankers.pairs import fitted
 from adducir.studies.complementary_evidence.questions import EvidenceQuestion
 from adducir.studies.complementary_evidence.selection import (
     CandidatePool,
