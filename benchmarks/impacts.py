@@ -1,4 +1,4 @@
-"""Exact search of token weights by the memory engine against PISA, splade-index, BMP and Seismic.
+"""Exact search of token weights by the memory engine against five peers.
 
 Documents are vectors that ``adducir encode --sparse`` wrote of real passages, recombined to any
 number: each has half of the tokens of one passage and half of another's. Weights are quantised to
@@ -8,11 +8,11 @@ and BMP cannot score exactly). Every peer has one thread and an index of its own
 peers must have our scores before any time is reported, Seismic's recall of our hits is printed
 beside its time. Times are processor time per query until a system has its own kind of result; a
 system's first query is the clock's, after opening. PISA is the fastest of its algorithms. Peers
-that are not installed are left out:
+that are not installed are left out, and Lucene if ANSERINI_JAR does not name a jar of Anserini 2:
 
     python benchmarks/impacts.py DOCUMENTS.jsonl.gz QUERIES.jsonl.gz [--passages 100000]
         [--queries 200] [--depths 10 1000] [--rounds 3] [--peers-python .peers/bin/python]
-        [--systems adducir splade-index pisa bmp seismic] [--folder FOLDER]
+        [--systems adducir splade-index pisa bmp seismic lucene] [--folder FOLDER]
 """
 
 import argparse
@@ -416,7 +416,8 @@ def main() -> None:
             prepare(options, folder)
         systems = []
         for system in options.systems:
-            if system == "adducir" or installed(options.peers_python, PEERS[system]):
+            has_jar = system != "lucene" or "ANSERINI_JAR" in os.environ
+            if system == "adducir" or (has_jar and installed(options.peers_python, PEERS[system])):
                 systems.append(system)
             else:
                 print(f"{system} is not installed")
