@@ -5,8 +5,8 @@ cache. Columns are added by vector instructions, a dozen documents in the time o
 vectorised scan then finds the sums above the lowest one that is still wanted. Sums are scores if
 the query and the index have integers that fit (:class:`.impacts.Plan`), and otherwise upper bounds.
 Then all documents that may be in the ranking are kept, and scored in doubles, their terms in the
-query's order: scores and ranks do not depend on how the sums are rounded. If a window has several
-such documents, they are scored while its postings are still in a cache, the others at the end.
+query's order: scores and ranks do not depend on how the sums are rounded. If many hits are wanted,
+a window's are scored while its postings are still in a cache, otherwise all at the end.
 
 The first windows suggest how low the last hit's sum will be. If fewer documents exceed that than
 are wanted, the search is repeated without it.
@@ -35,8 +35,7 @@ _AHEAD = 192  # postings of the next term that are fetched while a term is added
 _TOP, _BITS = 31, 8  # the highest bit of a sum; how many bits of a first threshold are found
 _PART = 256  # sums scanned at a time
 _OTHERS = 64
-_MISSING = -1.0  # a score
-_MANY = 4  # documents of a window that are scored at once
+_MANY = 4  # hits of a window, from which on they are scored at once
 _WORTH_LOOK_UP = 16  # with fewer of a term's postings per document, all are read
 
 
@@ -241,10 +240,11 @@ def _find(
     weights: Array,
     slack: Any,
     depth: Any,
+    is_scored: Any,
     is_guess: Any,
     scratch: ImpactScratch,
 ) -> Any:
-    """Write the documents that may be the best, ascending, their sums and some of their scores.
+    """Write the documents that may be the best, ascending, their sums, and scores if asked to.
 
     Returns how many, and whether no other can be: with ``is_guess``, documents below a score that
     the windows so far suggest are left out.
@@ -304,12 +304,11 @@ def _find(
             guess = least if wanted < depth else guess
         earlier = U(count)
         count = _collect(sums, width, base, least, docs, found, count)
-        scratch.scores[earlier:count] = _MISSING
-        if slack >= 0 and U(count) - earlier >= U(_MANY):
+        if is_scored and U(count) > earlier:
             _score(impacts, terms, weights, earlier, U(count), scratch)
-        # A better threshold saves scoring; where sums are scores, it is not worth its time.
+        # A better threshold saves scoring; without that, it is not worth its time.
         is_double = window & (window + U(1)) == U(0)
-        if count >= limit or (is_double and slack >= 0 and count > U(wanted + _MANY)):
+        if count >= limit or (is_scored and is_double and count > U(wanted + _MANY)):
             count, value = keep_best(docs, found, scratch.scores, count, wanted, _TOP, slack)
             least = max(least, U32(value))
             guess = least if wanted < depth else guess
@@ -321,17 +320,16 @@ def _find(
 
 
 @inner
-def _score_others(
+def _score_all(
     impacts: Impacts, terms: Array, weights: Array, count: Any, scratch: ImpactScratch
 ) -> None:
-    """Write the scores that are missing."""
+    """Write the scores of all documents found."""
     start: Any = U(0)
     while start < count:
         window, end = U(scratch.docs[start]) // U(WINDOW), start
         while end < count and U(scratch.docs[end]) // U(WINDOW) == window:
             end += U(1)
-        if scratch.scores[start] == _MISSING:
-            _score(impacts, terms, weights, start, end, scratch)
+        _score(impacts, terms, weights, start, end, scratch)
         start = end
 
 
@@ -379,7 +377,8 @@ def search(
             continue
         terms, slack = queries.terms[start:end], plan.slacks[query]
         weights = queries.weights[start:end]
-        asked = impacts, terms, plan.multipliers[start:end], weights, slack, depth
+        is_scored = slack >= 0 and depth * WINDOW >= _MANY * impacts.shape.documents
+        asked = impacts, terms, plan.multipliers[start:end], weights, slack, depth, is_scored
         count, is_sure = _find(*asked, True, scratch)
         if not is_sure:
             count, _ = _find(*asked, False, scratch)
@@ -387,8 +386,8 @@ def search(
         if slack < 0:
             for n in range(count):
                 scores[n] = found[n]
-        else:
-            _score_others(impacts, terms, weights, U(count), scratch)
+        elif not is_scored:
+            _score_all(impacts, terms, weights, U(count), scratch)
         depth = min(depth, np.int64(count))
         places, best = np.empty(depth, dtype=np.int32), out_scores[out : out + depth]
         order(scores, places, best)
