@@ -43,7 +43,6 @@ from adducir.indexes.settings import MemorySettings
 from adducir.indexes.vocabulary import bulk_analyser
 
 _BLANKS = bytes(range(33))
-_WEIGHTED_BLOCK = 2000
 _NOTHING = 2.0**-150  # what single precision rounds to 0
 
 
@@ -79,17 +78,14 @@ def _weights_of_terms(source: Path, analysis: Analysis) -> Iterator[tuple[str, d
         yield from documents
         return
     terms_of: dict[str, list[str]] = {}
-    while block := [
-        document for _, document in zip(range(_WEIGHTED_BLOCK), documents, strict=False)
-    ]:
-        new = list(dict.fromkeys(w for _, weights in block for w in weights if w not in terms_of))
-        terms_of.update(zip(new, analysis.terms(new), strict=True))
-        for docno, weights in block:
-            tokens: dict[str, float] = {}
-            for word, weight in weights.items():
-                for term in terms_of[word]:
-                    tokens[term] = tokens.get(term, 0) + weight
-            yield docno, tokens
+    for docno, weights in documents:
+        if new := [word for word in weights if word not in terms_of]:
+            terms_of.update(zip(new, analysis.terms(new), strict=True))
+        tokens: dict[str, float] = {}
+        for word, weight in weights.items():
+            for term in terms_of[word]:
+                tokens[term] = tokens.get(term, 0) + weight
+        yield docno, tokens
 
 
 class Arrived:

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from adducir.indexes.arrays import Array
-from adducir.indexes.compiled import inner
+from adducir.indexes.compiled import inner, kernel
 
 CHUNK_POSTINGS = 1 << 22
 """How many postings are taken into memory at a time."""
@@ -43,22 +43,14 @@ class Spooled:
         yield from pairwise(np.unique(cuts).tolist())
 
 
+@kernel
 def distinct(starts: Array, tokens: Array, counts: Array) -> tuple[Array, Array, Array]:
     """Starts, distinct terms in order of appearance and frequencies, for starts and tokens.
 
     ``counts`` are (V,) int32 zeros, left zero.
     """
     terms, tfs = np.empty(len(tokens), dtype=np.int32), np.empty(len(tokens), dtype=np.int32)
-    begins = np.zeros(len(starts), dtype=np.int64)
-    size = _distinct(starts, tokens, counts, begins, terms, tfs)
-    return begins, terms[:size], tfs[:size]
-
-
-@inner
-def _distinct(
-    starts: Array, tokens: Array, counts: Array, begins: Array, terms: Array, tfs: Array
-) -> int:
-    place = 0
+    begins, place = np.zeros(len(starts), dtype=np.int64), 0
     for document in range(len(starts) - 1):
         found = place
         for i in range(starts[document], starts[document + 1]):
@@ -72,7 +64,7 @@ def _distinct(
             counts[terms[i]] = 0
         place = found
         begins[document + 1] = place
-    return place
+    return begins, terms[:place], tfs[:place]
 
 
 @inner

@@ -33,9 +33,9 @@ class TextAnalyser:
     is_english: ClassVar[bool] = False
     stopwords: frozenset[str] = frozenset()
 
-    @cached_property
+    @property
     def tables(self) -> Tables:
-        return blank_tables()
+        return word_tables() if self.is_english else blank_tables()
 
     @cached_property
     def _bytes(self) -> tuple[bytes, bytes, bytes]:
@@ -97,10 +97,6 @@ class EnglishAnalyser(TextAnalyser):
 
     def __init__(self, *, stems: bool, stopwords: Collection[str] = STOPWORDS) -> None:
         self.stems, self.stopwords = stems, frozenset(stopwords)
-
-    @cached_property
-    def tables(self) -> Tables:
-        return word_tables()
 
     def stem(self, word: str) -> str:
         return porter(word) if self.stems else word
