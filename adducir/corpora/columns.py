@@ -46,12 +46,10 @@ QRELS = ColumnLayout(
     ("qid", "iteration", "docno", "grade"),
     *("grade", "an integer", GRADE, "qrels_columns"),
 )
-_RUN_NAMES = ("qid", "docno", "score", "rank", "tag")
 SUBTOPIC = "iteration"
 """The column of qrels in which diversity tracks name a subtopic."""
 SUBTOPICS = ("subtopic", "subtopic_id", SUBTOPIC)
 """What it is called in tables."""
-_QRELS_NAMES = ("qid", "docno", "grade", SUBTOPIC)
 
 
 def by_rank(layout: ColumnLayout) -> ColumnLayout:
@@ -64,7 +62,6 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
 
     A run needs a score or a rank, which is used where scores are missing; qrels a grade.
     """
-    names_known = _RUN_NAMES if base.kind == "run" else _QRELS_NAMES
     names = [SUBTOPIC if name in SUBTOPICS else name for name in names]
     if base.kind == "run" and "score" not in names:
         base = by_rank(base)
@@ -73,7 +70,7 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
         message = f"the columns {', '.join(names)} do not name {need}, once each."
         raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
-    columns = [name if name in names_known else f"-{at}" for at, name in enumerate(names)]
+    columns = [name if name in base.columns else f"-{at}" for at, name in enumerate(names)]
     return base._replace(columns=tuple(columns))
 
 

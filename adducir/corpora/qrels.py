@@ -140,11 +140,9 @@ def _of_subtopics(frame: pl.DataFrame, kept: str, source: str) -> Qrels:
     for row in rows.filter(rows.select(keys).is_duplicated()).head(1).rows(named=True):
         reason = "document {docno} of topic {qid} is judged twice for subtopic {subtopic}."
         raise InputError(reason.format(**row), path=source)
-    grade = pl.col("grade").first() if kept == "first" else pl.col("grade").max()
-    frame = rows.group_by("qid", "docno", maintain_order=True).agg(grade)
     message = f"read by subtopic; the {_KEPT[kept]} of a document counts where it needs one"
     progress().note_once(f"{source}: {message}")
-    return Qrels(frame, source, rows.select(*keys, "grade"))
+    return Qrels(_one_per_document(rows, kept), source, rows.select(*keys, "grade"))
 
 
 def _judgements(data: Any, *, repeats: bool = False) -> pl.DataFrame:
@@ -204,17 +202,15 @@ def load_qrels(
     for place, part in zip(places_, read, strict=True):
         if subtopics and SUBTOPIC not in part.frame.columns:
             raise InputError("it does not name subtopics, but measures need them.", path=place)
+    names = " + ".join(map(str, sources))
     frame = pl.concat([part.frame for part in read]).cast({"grade": pl.Int64})
     if subtopics:
-        kept = "first" if duplicates == "first" else "max"
-        return _of_subtopics(frame, kept, " + ".join(map(str, sources)))
+        return _of_subtopics(frame, "first" if duplicates == "first" else "max", names)
     again = repeated_rows(frame)
     if keeps and len(again):
-        grade = pl.col("grade").first() if duplicates == "first" else pl.col("grade").max()
-        frame = frame.group_by("qid", "docno", maintain_order=True).agg(grade)
         message = f"{counted(len(again), 'repeated judgement')}: the {_KEPT[duplicates]} counts"
-        progress().note_once(f"{' + '.join(map(str, sources))}: {message}")
-        return Qrels(frame, " + ".join(map(str, sources)))
+        progress().note_once(f"{names}: {message}")
+        return Qrels(_one_per_document(frame, duplicates), names)
     for row in again[:1]:  # repeats within one file were refused above
         qid, docno, _ = frame.row(int(row))
         is_it = (pl.col("qid") == qid) & (pl.col("docno") == docno)
@@ -226,7 +222,12 @@ def load_qrels(
         (earlier, before), (path, line) = places[:2]
         reason = f"document {docno} of topic {qid} is judged twice, first in {earlier}:{before}."
         raise InputError(reason, path=path, line=line, hint=_KEEP)
-    return Qrels(frame, " + ".join(map(str, sources)))
+    return Qrels(frame, names)
+
+
+def _one_per_document(frame: pl.DataFrame, kept: str) -> pl.DataFrame:
+    grade = pl.col("grade").first() if kept == "first" else pl.col("grade").max()
+    return frame.group_by("qid", "docno", maintain_order=True).agg(grade)
 
 
 def _read(

@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,12 +77,12 @@ def text_records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int
 def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:
     lines = read_lines(path)
     first = next((line for line in lines if line[1].strip()), (1, ""))
-    delimiter = delimiter_of(first[1])
-    names = [name.strip() for name in _header(first[1], delimiter, path)]
+    rows = cells_of(chain([first], lines), path, delimiter_of(first[1]), quotes)
+    names = [name.strip(' "') for name in next(rows, (1, [""]))[1]]
     if len(names) < 2 or len(set(names)) < len(names):
         message = f"the first line must name at least two different columns; it is {first[1]!r}."
         raise InputError(message, path=path, line=first[0])
-    for line, cells in cells_of(lines, path, delimiter, quotes):
+    for line, cells in rows:
         if len(cells) != len(names):
             has = counted(len(cells), "column")
             message = f"this line has {has}, but the header has {len(names)}."
@@ -165,14 +166,6 @@ def _quoting(path: Path, state: tuple[int, int]) -> tuple[bool, bool]:
             quoted = {at for at, cell in enumerate(cells) if cell[:1] == '"'}
             enclosed = quoted if enclosed is None else enclosed & quoted
     return is_shown or (rows > 1 and bool(enclosed)), begins
-
-
-def _header(line: str, delimiter: str, path: Path) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter), [])
-    except csv.Error as error:
-        hint = "Save it with the line ends of Unix or Windows."
-        raise InputError(f"this is not CSV: {error}.", path=path, line=1, hint=hint) from error
 
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -201,10 +201,3 @@ def test_pages_and_pdf_are_texts(tmp_path, monkeypatch):
     assert caught.value.path == broken
     monkeypatch.setitem(sys.modules, "pypdf", None)
     assert docnos(open_corpus(tmp_path)) == ["0.txt", "a.html", "b.htm"]
-
-
-@pytest.mark.parametrize("grade", ["9007199254740992", "1e400", "99999999999999999999", "1.5"])
-def test_a_grade_that_is_too_large_is_not_called_a_fraction(tmp_path, grade):
-    path = write(tmp_path, {"q.txt": f"1 0 d1 {grade}\n"})
-    with pytest.raises(InputError, match="too large" if grade.isdigit() else "not an integer"):
-        load_qrels(path)

@@ -68,12 +68,6 @@ def test_topics(tmp_path, name):
     assert (topics.qids, topics.queries) == (["1", "2"], ["cats", "dogs, too"])
 
 
-def test_ranks_of_ms_marco_are_an_order(tmp_path):
-    (tmp_path / "run.tsv").write_text("1\ta\t1\n1\tb\t2\n2\tc\t1\n")
-    ranked = read_run(tmp_path / "run.tsv").to_polars()
-    assert ranked["docno"].to_list() == ["a", "b", "c"]
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [

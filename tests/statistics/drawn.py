@@ -7,6 +7,7 @@ import numpy as np
 
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import Comparison, compare
+from adducir.statistics.settings import CORRECTIONS
 
 
 def scores_of(values: Any, measures: str = "AP P@5", names: Sequence[str] = ()) -> list[Scores]:
@@ -41,3 +42,7 @@ def of_runs(runs: Sequence[np.ndarray], measures: str = "AP") -> list[Scores]:
         for k, each in enumerate(runs)
         for n, run in enumerate(each)
     ]
+
+
+def holm(p: Any) -> np.ndarray:
+    return CORRECTIONS.make("holm").adjusted(np.array(p, dtype=float))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from drawn import compared, scores_of
+from drawn import compared, holm, scores_of
 from scipy import stats
 
 from adducir.core.errors import UsageError
@@ -14,7 +14,7 @@ from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.statistics.comparison import Comparison, compare
 from adducir.statistics.equivalence import tost
-from adducir.statistics.settings import CORRECTIONS, TESTS
+from adducir.statistics.settings import TESTS
 
 TOPICS = 60
 NAMES = ("bm25", "qld", "bm25+rm3", "qld+rm3")
@@ -48,10 +48,6 @@ def row_of(found: Comparison, system: str, measure: str, **where: str) -> dict[s
         ),
         named=True,
     )
-
-
-def holm(p: object) -> np.ndarray:
-    return CORRECTIONS.make("holm").adjusted(np.array(p, dtype=float))
 
 
 def test_each_measure_is_a_family_by_default(systems: list[Scores], values: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from drawn import of_runs
+from drawn import holm, of_runs
 from scipy import stats
 from scipy.optimize import brentq
 
@@ -13,11 +13,6 @@ from adducir.core.errors import UsageError
 from adducir.evaluation.scores import Scores, system_of
 from adducir.statistics.comparison import compare
 from adducir.statistics.equivalence import TwoLevel, tost, tost_of_runs, two_level
-from adducir.statistics.settings import CORRECTIONS
-
-
-def holm(p: object) -> np.ndarray:
-    return CORRECTIONS.make("holm").adjusted(np.array(p, dtype=float))
 
 
 def drawn(
