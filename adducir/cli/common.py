@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
@@ -10,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import readable_name
 from adducir.models.machine import Precision
@@ -17,7 +19,9 @@ from adducir.runs.kinds import Depth as Depth
 
 if TYPE_CHECKING:
     from adducir.core.executors import Execution
-    from adducir.judges.answers import Answering
+    from adducir.judges.answers import Answering, Asked, Talk
+    from adducir.judges.exchange import Request
+    from adducir.judges.llm import Answerer
     from adducir.models.running import Running
 
 T = TypeVar("T")
@@ -25,6 +29,7 @@ METADATA_ENDING = ".ir-metadata.yml"
 _ENDINGS = (".gz", ".trec", ".txt", ".run", ".res", ".csv", ".tsv", ".json", ".jsonl", ".parquet")
 FOLDER = Writes("folder")
 LLM = "The language model's file, or the folder or GGUF file with its weights."
+WRITE_ANYWAY = ", or write what there is with --failures"
 LINES = Writes("file", (".jsonl", ".ndjson", ".json"))
 
 
@@ -186,6 +191,23 @@ class Asking(Recipe):
         from adducir.judges.answers import Answering
 
         return Answering(self.cache, self.offline, dry=self.dry_run)
+
+    def asked(
+        self,
+        model: "Answerer",
+        talks: "Sequence[Talk]",
+        output: Path,
+        bounds: "Sequence[Sequence[Request]]" = (),
+    ) -> "tuple[list[Any], Asked] | None":
+        """What talks with a model come to; None after saying what they would take."""
+        from adducir.judges.answers import converse, plan
+
+        with closing(self.answering().opened(model, output)) as cache:
+            if not self.dry_run:
+                return converse(model, talks, cache)
+            needed = plan(model, talks, cache, bounds)
+            progress().note(f"At most {needed}" if bounds else needed)
+        return None
 
 
 class Workers(Recipe):

@@ -1,15 +1,13 @@
 """``adducir judge``."""
 
-from contextlib import closing
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.common import LLM, Asking
+from adducir.cli.common import LLM, WRITE_ANYWAY, Asking
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
@@ -89,52 +87,47 @@ def judge(settings: JudgeOptions) -> None:
     settings.check_source()
 
     from adducir.cli.console import near, open_progress
-    from adducir.judges.answers import plan
     from adducir.judges.exchange import refuse_unreadable, told
-    from adducir.judges.grading import judge as judge_pairs
-    from adducir.judges.grading import pooled, questions_for
+    from adducir.judges.grading import ModelJudgements, judging
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import Prompt, open_prompt, refuse_empty_queries
+    from adducir.judges.sampling import pooled
 
     if settings.llm is None or settings.topics is None:
         return  # refused by the recipe
     model, prompt = open_llm(settings.llm), open_prompt(settings.prompt, Prompt)
-    answering = settings.answering()
-    with (
-        open_progress() as progress,
-        TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(answering.opened(model, settings.output)) as cache,
-    ):
+    with open_progress() as progress:
         runs = [settings.read_run(path) for path in settings.runs]
-        topics = settings.read_topics(settings.topics)
-        queries = {
-            qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
-        }
-        for qid, more_text in settings.about(settings.topics).items():
-            queries[qid] |= more_text
-        pairs = pooled(runs, topics.qids, settings.depth)
-        asked_about = pairs["qid"].unique(maintain_order=True)
-        refuse_empty_queries({qid: queries[qid]["query"] for qid in asked_about})
-        docnos = pairs["docno"].unique(maintain_order=True).to_list()
-        texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
+        topics = settings.read_about(settings.topics)
+        pairs = pooled(runs, settings.depth, topics)
+        refuse_empty_queries(
+            {qid: topics[qid]["query"] for qid in pairs["qid"].unique(maintain_order=True)}
+        )
+        texts = settings.by_docno(pairs["docno"])
+        talk = judging(pairs, topics, texts, model, prompt, settings.repeat)
         if settings.dry_run:
-            questions = questions_for(pairs, queries, texts, model, prompt, repeat=settings.repeat)
-            requests = [request(prompt.words) for request in questions]
             long = [len(texts[docno].split()) > prompt.words for docno in pairs["docno"]]
-            progress.note(f"{plan(model, requests, cache)}; {counted(sum(long), 'text')} cut")
+            progress.note(f"{counted(sum(long), 'text')} cut")
+        if (asked := settings.asked(model, [talk], settings.output)) is None:
             return
-        judged = judge_pairs(pairs, queries, texts, model, prompt, cache, repeat=settings.repeat)
+        (frame,), record = asked
+        judged = ModelJudgements(frame, model, prompt, record)
         statuses = counts = told(judged.statuses)
         if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
             counts += f", such as {shortened(unparsed[0])!r}"
-        help_ = ", or write what there is with --failures"
-        what, most = "pairs have no grade", settings.failures
-        refuse_unreadable(judged.ungraded, most, what, counts, cache.path, help_)
+        refuse_unreadable(
+            judged.ungraded,
+            settings.failures,
+            "pairs have no grade",
+            counts,
+            record.path,
+            WRITE_ANYWAY,
+        )
         more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
-        judged.write(settings.output, judgements_for(settings.output), more)
+        judged.write(settings.output, more)
         progress.note(
             f"{near(settings.output)}: {counted(len(pairs), 'pair')} by {model.name}: {statuses}; "
-            f"{judged.asked.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
+            f"{record.cached:,} cached, {counted(int(judged.frame['cut'].sum()), 'text')} cut"
         )
 
 

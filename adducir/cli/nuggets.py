@@ -1,29 +1,26 @@
 """``adducir nuggets``: create, assign, score."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
+from adducir.cli.common import LLM, WRITE_ANYWAY, Asking
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
-from adducir.core.texts import counted, shortened
+from adducir.core.texts import counted
 from adducir.corpora.reading import QueryReading
 from adducir.judges.files import design_for
 from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
+    from adducir.judges.answers import Asked
     from adducir.judges.nuggets import Assigned, Bank, Nugget
-
-from adducir.cli.common import LLM, Asking
 
 LINES = Writes("file", (".jsonl",))
 OWN_PROMPTS = option(
@@ -126,8 +123,6 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
     import polars as pl
 
     from adducir.cli.console import near, open_progress
-    from adducir.judges.answers import plan
-    from adducir.judges.exchange import told
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import write_banks
     from adducir.judges.nuggets import PROMPTS, NuggetWriter
@@ -135,38 +130,32 @@ def nuggets_create(settings: NuggetsCreateOptions) -> None:
 
     model = open_llm(settings.llm)
     writer = NuggetWriter(model, settings.prompts or PROMPTS, settings.window, settings.max_nuggets)
-    with (
-        open_progress() as progress,
-        TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(settings.answering().opened(model, settings.output)) as cache,
-    ):
+    with open_progress() as progress:
         runs = [settings.read_run(path) for path in settings.runs]
-        topics = settings.read_topics(settings.topics)
-        about = settings.about(settings.topics)
-        queries = {
-            qid: {"query": query} | about.get(qid, {})
-            for qid, query in zip(topics.qids, topics.queries, strict=True)
-        }
+        topics = settings.read_about(settings.topics)
         tops = [run.top(settings.depth).to_polars().select("qid", "docno", "rank") for run in runs]
         pairs = pl.concat(tops).group_by("qid", "docno").agg(pl.col("rank").min())
         pairs = pairs.sort("qid", "rank", "docno")
-        docnos = pairs["docno"].unique(maintain_order=True).to_list()
-        by_docno = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
-        texts = {qid: list[str]() for qid in topics.qids if qid in set(pairs["qid"])}
-        for qid, docno, _ in pairs.iter_rows():
-            if qid in texts:
-                texts[qid].append(by_docno[docno])
-        refuse_empty_queries({qid: queries[qid]["query"] for qid in texts})
-        if settings.dry_run:
-            progress.note(f"At most {plan(model, writer.most_requests(queries, texts), cache)}")
+        by_docno = settings.by_docno(pairs["docno"])
+        by_qid = pairs.partition_by("qid", as_dict=True)
+        texts = {
+            qid: [by_docno[docno] for docno in by_qid[qid,]["docno"]]
+            for qid in topics
+            if (qid,) in by_qid
+        }
+        refuse_empty_queries({qid: topics[qid]["query"] for qid in texts})
+        statuses = Counter[str]()
+        talks = [writer.talk(qid, topics[qid], some, statuses) for qid, some in texts.items()]
+        bounds = [writer.bound(topics[qid], some) for qid, some in texts.items()]
+        if (asked := settings.asked(model, talks, settings.output, bounds)) is None:
             return
-        banks, statuses, asked = writer.create(queries, texts, cache)
-        _refuse_above(statuses, settings.failures, cache.path)
+        banks, record = asked
+        said = _readable(statuses, settings.failures, record)
         write_banks(banks, settings.output)
         total = sum(len(bank.nuggets) for bank in banks)
         progress.note(
             f"{near(settings.output)}: {counted(total, 'nugget')} of {counted(len(banks), 'topic')}"
-            f" by {model.name}: {told(statuses)}; {asked.cached:,} cached"
+            f" by {model.name}: {said}"
         )
 
 
@@ -180,69 +169,51 @@ def nuggets_assign(settings: NuggetsAssignOptions) -> None:
         adducir nuggets assign responses.jsonl -n nuggets.jsonl -l llm/qwen.yaml -o assigned.jsonl
     """
     from adducir.cli.console import near, open_progress
-    from adducir.judges.answers import plan
-    from adducir.judges.exchange import told
     from adducir.judges.llm import open_llm
     from adducir.judges.nugget_files import read_banks, write_assigned
-    from adducir.judges.nuggets import PROMPTS, assign_nuggets, assignment_requests
+    from adducir.judges.nuggets import PROMPTS, assigning
     from adducir.judges.prompting import Prompt, open_prompt
 
     model = open_llm(settings.llm)
     prompt = open_prompt("assign.yaml", Prompt, settings.prompts or PROMPTS)
-    with (
-        open_progress() as progress,
-        TemporaryDirectory(prefix="adducir-") as scratch,
-        closing(settings.answering().opened(model, settings.output)) as cache,
-    ):
+    with open_progress() as progress:
         banks = {bank.qid: bank for bank in read_banks(settings.nuggets)}
-        items = list(_texts(settings, banks, Path(scratch)))
+        items = list(_texts(settings, banks))
         if not items:
             raise UsageError("none of the texts belongs to a topic with nuggets.")
-        if settings.dry_run:
-            requests = [
-                build(prompt.words)
-                for item in items
-                for build in assignment_requests(item, model, prompt)
-            ]
-            progress.note(plan(model, requests, cache))
+        statuses = Counter[str]()
+        talks = [assigning(item, model, prompt, statuses) for item in items]
+        if (asked := settings.asked(model, talks, settings.output)) is None:
             return
-        assigned, statuses, asked = assign_nuggets(items, model, prompt, cache)
-        _refuse_above(statuses, settings.failures, cache.path)
+        assigned, record = asked
+        said = _readable(statuses, settings.failures, record)
         write_assigned(assigned, settings.output)
         progress.note(
-            f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: "
-            f"{told(statuses)}; {asked.cached:,} cached"
+            f"{near(settings.output)}: {counted(len(items), 'text')} by {model.name}: {said}"
         )
 
 
-def _texts(
-    settings: NuggetsAssignOptions, banks: "Mapping[str, Bank]", scratch: Path
-) -> "Iterator[Assigned]":
+def _texts(settings: NuggetsAssignOptions, banks: "Mapping[str, Bank]") -> "Iterator[Assigned]":
     """Each text with the nuggets of its topic: responses by system, or documents once."""
     from adducir.cli.console import note
-    from adducir.judges.grading import pooled
     from adducir.judges.nugget_files import read_responses
     from adducir.judges.nuggets import Assigned
+    from adducir.judges.sampling import pooled
 
     if settings.index is None and settings.corpus is None:
-        absent = 0
-        for path, name in common.system_names(settings.texts_of).items():
-            for system, qid, text in read_responses(path, name):
-                absent += qid not in banks
-                if qid in banks:
-                    bank = banks[qid]
-                    yield Assigned(qid, bank.query, text, bank.nuggets, system)
-        if absent:
+        responses = read_responses(common.system_names(settings.texts_of))
+        for system, qid, text in responses:
+            if qid in banks:
+                yield Assigned(qid, banks[qid].query, text, banks[qid].nuggets, system)
+        if absent := sum(qid not in banks for _, qid, _ in responses):
             note(f"{counted(absent, 'response')} to topics without nuggets left out")
         return
     settings.check_source()
     runs = [settings.read_run(path) for path in settings.texts_of]
-    pairs = pooled(runs, list(banks), settings.depth)
-    docnos = pairs["docno"].unique(maintain_order=True).to_list()
-    texts = dict(zip(docnos, settings.texts(docnos, scratch).get(docnos), strict=True))
+    pairs = pooled(runs, settings.depth, banks)
+    texts = settings.by_docno(pairs["docno"])
     for qid, docno in pairs.iter_rows():
-        bank = banks[qid]
-        yield Assigned(qid, bank.query, texts[docno], bank.nuggets, docno=docno)
+        yield Assigned(qid, banks[qid].query, texts[docno], banks[qid].nuggets, docno=docno)
 
 
 def nuggets_responses(settings: NuggetsResponsesOptions) -> None:
@@ -254,26 +225,15 @@ def nuggets_responses(settings: NuggetsResponsesOptions) -> None:
     Examples:
         adducir nuggets responses answers.jsonl --team owls -o reports.jsonl
     """
-    import json
-
     from adducir.cli.console import near, note
-    from adducir.core.files import writing_text
+    from adducir.judges.files import write_lines
     from adducir.judges.nugget_files import read_reports
 
-    seen, lines = set[tuple[str, str]](), list[str]()
-    for path, name in common.system_names(settings.files).items():
-        for report in read_reports(path, name):
-            report["metadata"] = {"team_id": settings.team} | report["metadata"]
-            key = report["metadata"]["run_id"], report["metadata"]["topic_id"]
-            if key in seen:
-                raise InputError(
-                    f"{key[0]} answers topic {key[1]} in another file, too.", path=path
-                )
-            seen.add(key)
-            lines.append(f"{json.dumps(report, ensure_ascii=False)}\n")
-    with writing_text(settings.output) as file:
-        file.writelines(lines)
-    note(f"{near(settings.output)}: {counted(len(lines), 'report')}")
+    reports = read_reports(common.system_names(settings.files))
+    for report in reports:
+        report["metadata"] = {"team_id": settings.team} | report["metadata"]
+    write_lines(reports, settings.output)
+    note(f"{near(settings.output)}: {counted(len(reports), 'report')}")
 
 
 def nuggets_sample(settings: NuggetsSampleOptions) -> None:
@@ -287,13 +247,16 @@ def nuggets_sample(settings: NuggetsSampleOptions) -> None:
         adducir nuggets sample assigned.jsonl -n 200 -o people.csv
     """
     from adducir.cli.console import near, note
-    from adducir.judges.nugget_samples import nugget_pairs, write_nugget_sheet
-    from adducir.judges.sheets import Design
+    from adducir.judges.nugget_files import read_assigned
+    from adducir.judges.nugget_samples import nugget_pairs, sheet_of_nuggets
+    from adducir.judges.sampling import draw_documents
+    from adducir.judges.sheets import Design, write_sheet
 
-    items, _ = _assigned(settings.assigned, None)
+    items, _ = read_assigned(common.system_names(settings.assigned))
     pairs = nugget_pairs(items)
-    design = Design.drawn_from(pairs.select("qid", "docno"), settings.size, seed=settings.seed)
-    write_nugget_sheet(design, pairs, settings.output)
+    drawn = draw_documents(pairs.select("qid", "docno"), settings.size, settings.seed)
+    design = Design(drawn, settings.seed)
+    write_sheet(design, settings.output, sheet_of_nuggets(pairs.filter(drawn["drawn"])))
     note(
         f"{near(settings.output)}: {counted(settings.size, 'nugget')} of {len(pairs):,} in answers "
         f"of {counted(pairs['system'].n_unique(), 'system')}, "
@@ -317,11 +280,13 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
     from adducir.cli.console import near, note
     from adducir.core.csv_files import CsvWriter
     from adducir.core.files import writing_text
+    from adducir.judges.nugget_files import read_assigned, read_banks
     from adducir.judges.nugget_samples import corrected_scores
     from adducir.judges.nuggets import scored
     from adducir.judges.sheets import read_sheet
 
-    items, banks = _assigned(settings.assigned, settings.nuggets)
+    stated = read_banks(settings.nuggets) if settings.nuggets else ()
+    items, banks = read_assigned(common.system_names(settings.assigned), stated)
     if settings.people:
         design, grades = read_sheet(*settings.people)
         rows, left_out = corrected_scores(items, banks, design, grades)
@@ -348,50 +313,11 @@ def nuggets_score(settings: NuggetsScoreOptions) -> None:
     )
 
 
-def _assigned(
-    paths: Sequence[Path], nuggets: Path | None
-) -> "tuple[list[Assigned], dict[str, Sequence[Nugget]]]":
-    """Assignments, each of its bank's nuggets in their order, and the banks."""
-    from adducir.judges.nugget_files import read_assigned, read_banks
-    from adducir.judges.nuggets import Assigned
-
-    stated = read_banks(nuggets) if nuggets else ()
-    banks: dict[str, Sequence[Nugget]] = {bank.qid: bank.nuggets for bank in stated}
-    items, seen = list[Assigned](), set[tuple[str, str, str]]()
-    for path, name in common.system_names(paths).items():
-        for item in read_assigned(path, name):
-            if stated and item.qid not in banks:
-                raise InputError(f"topic {item.qid} has no nuggets in {nuggets}.", path=path)
-            key = (item.qid, item.system, item.docno)
-            if key in seen:
-                name = item.system or item.docno
-                message = f"{name} has assignments for topic {item.qid} in another file, too."
-                raise InputError(message, path=path, hint="Give each system's assignments once.")
-            seen.add(key)
-            bank = banks.setdefault(item.qid, item.nuggets)
-            items.append(replace(item, nuggets=_as_in_bank(item, bank, path)))
-    return items, banks
-
-
-def _as_in_bank(item: "Assigned", bank: "Sequence[Nugget]", path: Path) -> "tuple[Nugget, ...]":
-    """A text's nuggets in the bank's order; other ones would be scored on another scale."""
-    order = [(nugget.text, nugget.importance) for nugget in bank]
-    nuggets = {(nugget.text, nugget.importance): nugget for nugget in item.nuggets}
-    if Counter(order) != Counter((nugget.text, nugget.importance) for nugget in item.nuggets):
-        differing = sorted(set(order) ^ set(nuggets))
-        said = f", such as {shortened(differing[0][0])!r}" if differing else ""
-        raise InputError(
-            f"the nuggets of topic {item.qid} for {item.system or item.docno} are not those of the "
-            f"bank or of other texts{said}.",
-            path=path,
-            hint="Assign the same nuggets, of the same importance, to all texts.",
-        )
-    return tuple(nuggets[key] for key in order)
-
-
 def _of_runs(
     settings: NuggetsScoreOptions, items: "Sequence[Assigned]"
 ) -> "dict[str, dict[str, Sequence[Nugget]]]":
+    import polars as pl
+
     from adducir.judges.nuggets import of_documents
 
     if not settings.runs:
@@ -403,26 +329,24 @@ def _of_runs(
     qids = {qid for qid, _ in by_pair}
     systems = dict[str, Any]()
     for path, name in common.system_names(settings.runs).items():
-        documents = dict[str, list[Any]]()
+        documents: dict[str, list[Any]] = defaultdict(list)
         top = settings.read_run(path).top(settings.depth).frame
-        for qid, docno in top.select("qid", "docno").iter_rows():
-            if qid not in qids:
-                continue
+        for qid, docno in top.filter(pl.col("qid").is_in(qids)).select("qid", "docno").iter_rows():
             if (qid, docno) not in by_pair:
                 raise InputError(
                     f"document {docno} of topic {qid} has no assignments.",
                     path=path,
                     hint="Assign the nuggets to this run's documents, too: adducir nuggets assign.",
                 )
-            documents.setdefault(qid, []).append(by_pair[qid, docno])
+            documents[qid].append(by_pair[qid, docno])
         systems[name] = {qid: of_documents(some) for qid, some in documents.items()}
     return systems
 
 
-def _refuse_above(statuses: Counter[str], most: float, cache: Path) -> None:
-    from adducir.judges.exchange import EMPTY, SHORTENED, refuse_unreadable, told
+def _readable(statuses: "Counter[str]", most: float, record: "Asked") -> str:
+    """How answers ended, in words; more than a share that cannot be read are refused."""
+    from adducir.judges.exchange import refuse_unreadable, told, unreadable_share
 
-    total = statuses.total() - statuses[SHORTENED] - statuses[EMPTY]
-    share = (total - statuses["ok"]) / max(1, total)
-    more = ", or write what there is with --failures"
-    refuse_unreadable(share, most, "answers are not readable", told(statuses), cache, more)
+    share, counts = unreadable_share(statuses), told(statuses)
+    refuse_unreadable(share, most, "answers are not readable", counts, record.path, WRITE_ANYWAY)
+    return f"{counts}; {record.cached:,} cached"

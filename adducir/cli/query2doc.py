@@ -32,34 +32,22 @@ def query2doc(settings: Query2docOptions) -> None:
     Examples:
         adducir query2doc -t bundled:topics -l llm/qwen.yaml -o topics.query2doc.tsv
     """
-    from contextlib import closing
-
     from adducir.cli.console import near, open_progress
     from adducir.core.files import publishing, writing_text
-    from adducir.judges.answers import plan
     from adducir.judges.llm import open_llm
     from adducir.judges.prompting import QueryPrompt, open_prompt
-    from adducir.judges.query2doc import expand, expansions
+    from adducir.judges.query2doc import Expansion
     from adducir.runs.write import metadata_for, metadata_text
 
-    model, answering = open_llm(settings.llm), settings.answering()
     prompt = open_prompt(settings.prompt, QueryPrompt)
+    form = settings.model_dump(include={"repeats", "failures"})
+    expansion = Expansion(open_llm(settings.llm), prompt, is_dense=settings.dense, **form)
     with open_progress() as progress:
         topics = settings.read_topics(settings.topics)
-        if settings.dry_run:
-            with closing(answering.opened(model, settings.output)) as cache:
-                progress.note(plan(model, expansions(topics, prompt), cache))
+        asked = settings.asked(expansion.model, [expansion.talk(topics)], settings.output)
+        if asked is None:
             return
-        expanded = expand(
-            topics,
-            model,
-            prompt,
-            answering,
-            is_dense=settings.dense,
-            repeats=settings.repeats,
-            failures=settings.failures,
-            beside=settings.output,
-        )
+        expanded = expansion.expanded(topics, *asked)
         with publishing(metadata_for(settings.output)) as hidden:
             hidden.write_text(metadata_text({"query2doc": expanded.facts}), encoding="utf-8")
         with writing_text(settings.output) as file:

@@ -53,7 +53,7 @@ def rerank(settings: RerankOptions) -> None:
     from adducir.cli.console import near, open_progress, shown_rate
     from adducir.core.chunks import Chunking
     from adducir.core.files import is_stream, scratch_folder
-    from adducir.judges.costs import write_costs
+    from adducir.judges.files import write_lines
     from adducir.judges.prompting import refuse_empty_queries
     from adducir.rerankers.asked import AskedReranker
     from adducir.rerankers.recipe import open_reranker
@@ -105,7 +105,7 @@ def rerank(settings: RerankOptions) -> None:
             metadata["data"] = {"topics": facts["data"]["topics"]}
         write_run(reranked.run, output, metadata, topics=topics.qids)
         if settings.costs is not None:
-            write_costs(reranked.costs, settings.costs)
+            write_lines(reranked.costs, settings.costs)
         rate = reranked.pairs / reranked.work_seconds if reranked.work_seconds else 0.0
         progress.note(
             f"{near(output)}: {counted(len(reranked.run.qids), 'topic')}, "

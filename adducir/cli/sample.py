@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import model_validator
@@ -94,42 +93,37 @@ def sample(settings: SampleOptions) -> None:
 
     from adducir.cli.console import near, open_progress, show
     from adducir.core.files import file_digest
-    from adducir.judges.sheets import Design, write_sheet
+    from adducir.judges.sheets import Design, rows_for, write_sheet
 
     for name in settings.between:
         if name not in names.values():
             near_names = nearest(name, names.values()) or f" ({', '.join(names.values())})."
             raise UsageError(f"--between: {name!r} is not one of the systems{near_names}")
-    with open_progress() as progress, TemporaryDirectory(prefix="adducir-") as scratch:
+    with open_progress() as progress:
         runs = {name: settings.read_run(path) for path, name in names.items()}
         if settings.widths is not None or settings.output is None or settings.topics is None:
             show("\n".join(_widths(settings, runs)))
             return
-        topics = settings.read_topics(settings.topics)
+        topics = settings.read_about(settings.topics)
         digests = {name: file_digest(path) for path, name in names.items()}
-        rows = None
+        size = settings.documents or settings.whole_topics or 0
         if settings.extend is None:
             design = Design.of(
                 runs,
-                settings.documents or settings.whole_topics or 0,
+                size,
                 depth=settings.depth,
                 seed=settings.seed,
                 between=settings.between,
                 digests=digests,
                 whole_topics=settings.whole_topics is not None,
             )
+            drawn = design.drawn
         else:
             old = Design.read(settings.extend)
             _check_extension(settings, old)
-            size = settings.documents or 0
-            design, new = old.with_runs(runs, size, seed=settings.seed, digests=digests)
-            rows = new.drawn
-        drawn = design.drawn if rows is None else rows
-        docnos = drawn["docno"].unique(maintain_order=True).to_list()
-        texts = dict(zip(docnos, settings.texts(docnos, Path(scratch)).get(docnos), strict=True))
-        queries = dict(zip(topics.qids, topics.queries, strict=True))
-        about = settings.about(settings.topics)
-        write_sheet(design, settings.output, queries, texts, about=about, rows=rows)
+            design, drawn = old.with_runs(runs, size, seed=settings.seed, digests=digests)
+        texts = settings.by_docno(drawn["docno"])
+        write_sheet(design, settings.output, rows_for(drawn, topics, texts))
         progress.note(
             f"{near(settings.output)}: {counted(len(drawn), 'document')} of "
             f"{len(design.pairs):,} in the top {design.depth} of {counted(len(design.runs), 'run')}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from adducir.cli import common
@@ -11,6 +12,8 @@ from adducir.core.recipe import needs
 from adducir.corpora.reading import DocnoReading
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from adducir.corpora.documents import Corpus
     from adducir.rerankers.rerank import Texts
 
@@ -57,3 +60,9 @@ class TextSources(DocnoReading):
 
         source = self.opened(self.corpus) if self.corpus else open_index(self.index or "")
         return texts_for(source, docnos, self.fields, usual_fields, folder)
+
+    def by_docno(self, docnos: "pl.Series") -> dict[str, str]:
+        """The documents' texts in memory."""
+        names = docnos.unique(maintain_order=True).to_list()
+        with TemporaryDirectory(prefix="adducir-") as scratch:
+            return dict(zip(names, self.texts(names, Path(scratch)).get(names), strict=True))

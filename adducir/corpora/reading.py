@@ -99,14 +99,17 @@ class QueryReading(TopicReading):
     def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
         return super().read_topics(source, field or self.query_field)
 
-    def about(self, source: str | Path) -> dict[str, dict[str, str]]:
-        """Descriptions and narratives by qid, as far as topics have them."""
-        texts: dict[str, dict[str, str]] = {}
+    def read_about(self, source: str | Path) -> dict[str, dict[str, str]]:
+        """The query of each topic, its description and its narrative, as far as it has them."""
+        topics = self.read_topics(source)
+        texts = {
+            qid: {"query": query} for qid, query in zip(topics.qids, topics.queries, strict=True)
+        }
         for name in ("description", "narrative"):
             with suppress(AdducirError):
                 more = self.read_topics(source, name)
                 for qid, text in zip(more.qids, more.queries, strict=True):
-                    texts.setdefault(qid, {})[name] = text
+                    texts[qid][name] = text
         return texts
 
 

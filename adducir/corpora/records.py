@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 import orjson
 from pydantic import AfterValidator, TypeAdapter, ValidationError
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, in_files, speaking
 from adducir.core.files import writing_text
 from adducir.core.json_lines import json_values
 from adducir.core.recipe import told
@@ -94,6 +94,7 @@ def parsed_as(kind: type[T]) -> Callable[[Any], T]:
         try:
             return validate(value)
         except ValidationError as error:
-            raise UsageError(f"{told(error)}.") from None
+            with speaking(in_files):  # keys of data are no options
+                raise UsageError(f"{told(error)}.") from None
 
     return parse

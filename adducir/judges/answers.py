@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,33 +158,33 @@ class Answering:
     dry: bool = False
 
     def opened(self, model: "Answerer", beside: Path | None) -> AnswerCache:
-        beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
         path = self.cache or model.cache_path
         if (shared := _shared.get()) is not None:
             study, cache = shared
             is_inside = path is not None and path.resolve().is_relative_to(study)
             return AnswerCache(path if path and is_inside else cache, writes=False)
+        beside_it = Path(CACHE) if beside is None else beside.with_name(CACHE)
         writes = not (self.dry or self.offline or model.offline)
         return AnswerCache(path or beside_it, writes=writes)
 
 
 @dataclass
 class Asked:
-    """What asking brought: an answer per request, in order, and what it took.
+    """What asking brought, and took.
 
     Attributes:
-        answers: In the order of the requests.
+        path: The cache.
+        answers: To different requests; of :func:`ask`, to each in their order.
         cached: How many different requests were in the cache.
         sent: How many were sent now.
-        tokens_in: Tokens sent now.
-        tokens_out: Tokens received now.
+        tokens: Sent and received now.
     """
 
-    answers: list[Answer]
+    path: Path
+    answers: list[Answer] = field(default_factory=list)
     cached: int = 0
     sent: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
+    tokens: int = 0
 
     @property
     def statuses(self) -> Counter[str]:
@@ -222,19 +222,19 @@ class Conversation:
     Attributes:
         waiting: Requests that nobody has been asked yet, with their keys.
         results: What each talk returned.
-        record: The answers to different requests, in the order in which they were first needed.
+        record: What was asked so far.
     """
 
     def __init__(self, model: "Answerer", talks: Sequence[Talk], cache: AnswerCache) -> None:
         self.model, self.cache, self._talks = model, cache, talks
         self.waiting = deque[tuple[str, Request]]()
         self.results: list[Any] = [None] * len(talks)
-        self.record = Asked([])
-        self.held = [0] * len(talks)  # requests that were answered
-        self._answers: dict[str, Answer | None] = {}
-        self._needed: dict[int, list[str]] = {}
-        self._missing = [0] * len(talks)
-        self._asking = dict[str, list[int]]()
+        self.record = Asked(cache.path)
+        self._made = [0] * len(talks)  # requests, by talk
+        self._answers: dict[str, Answer] = {}
+        self._needed: dict[int, list[str]] = {}  # keys, by talk that waits
+        self._missing = [0] * len(talks)  # of these without an answer
+        self._asking = dict[str, list[int]]()  # talks, by key
         for number in range(len(talks)):
             self._advance(number, None)
 
@@ -250,16 +250,16 @@ class Conversation:
                 hint="Limit the `requests` instead.",
             )
         record.sent += 1
-        record.tokens_in += answer.tokens_in
-        record.tokens_out += answer.tokens_out
+        record.tokens += answer.tokens_in + answer.tokens_out
         self._answers[key] = answer
         progress().advance(1)
         for number in self._asking.pop(key):
             self._missing[number] -= 1
             if not self._missing[number]:
-                self._advance(number, self._needed.pop(number))
+                keys = self._needed.pop(number)
+                self._advance(number, [self._answers[key] for key in keys])
         for name, most, count in (
-            ("tokens", limits.tokens, record.tokens_in + record.tokens_out),
+            ("tokens", limits.tokens, record.tokens),
             ("requests", limits.requests, record.sent + len(self.waiting)),
         ):
             if most is not None and count > most:
@@ -268,61 +268,47 @@ class Conversation:
                     hint="What was answered is kept. Raise the limit, and run it again.",
                 )
 
-    def answers_to(self, keys: Sequence[str]) -> list[Answer]:
-        return [answer for key in keys if (answer := self._answers[key]) is not None]
-
     def stalled(self) -> dict[int, int]:
         """Talks that wait for an answer, and how many requests they have made."""
-        return {number: self.held[number] + len(keys) for number, keys in self._needed.items()}
+        return {number: self._made[number] for number in self._needed}
 
     def finished(self) -> Asked:
-        self.record.answers = self.answers_to(list(self._answers))
+        self.record.answers = [*self._answers.values()]
         return self.record
 
-    def _advance(self, number: int, keys: list[str] | None) -> None:
+    def _advance(self, number: int, answers: Sequence[Answer] | None) -> None:
+        """Let a talk go on as far as the answers that are there allow."""
+        talk = self._talks[number]
         while True:
             try:
-                if keys is None:
-                    requests = next(self._talks[number])
-                else:
-                    requests = self._talks[number].send(self.answers_to(keys))
+                requests = next(talk) if answers is None else talk.send(answers)
             except StopIteration as end:
                 self.results[number] = end.value
                 return
-            self.held[number] += len(keys or ())
+            self._made[number] += len(requests)
             keys = [request.key(self.model) for request in requests]
-            stored = self.cache.find([key for key in keys if key not in self._answers])
+            by_key = dict(zip(keys, requests, strict=True))
+            stored = self.cache.find([key for key in by_key if key not in self._answers])
             self.record.cached += len(stored)
-            missing = dict[str, Request]()
-            for key, request in zip(keys, requests, strict=True):
-                if self._answers.setdefault(key, stored.get(key)) is None:
-                    missing[key] = request
+            self._answers |= stored
+            missing = [key for key in by_key if key not in self._answers]
             if missing:
                 break
+            answers = [self._answers[key] for key in keys]
         self._needed[number], self._missing[number] = keys, len(missing)
-        for key, request in missing.items():
+        for key in missing:
             if key not in self._asking:
-                self._asking[key] = []
-                self.waiting.append((key, request))
-            self._asking[key].append(number)
+                self.waiting.append((key, by_key[key]))
+            self._asking.setdefault(key, []).append(number)
 
 
 def converse(
-    model: "Answerer",
-    talks: Sequence[Talk],
-    cache: AnswerCache,
-    *,
-    transport: Any = None,
+    model: "Answerer", talks: Sequence[Talk], cache: AnswerCache, *, transport: Any = None
 ) -> tuple[list[Any], Asked]:
     """Hold talks with a model, all at the same time, and return what each came to.
 
-    Answers are kept as they come, so that a killed run goes on where it stopped.
-
-    Args:
-        model: Whom to ask.
-        talks: What to ask.
-        cache: Where answers are kept; nobody is asked if none may be written.
-        transport: An httpx2 transport, for tests.
+    Answers are kept as they come, so that a killed run goes on where it stopped. Nobody is asked if
+    none may be written.
 
     Raises:
         UsageError: An answer is not in a read-only cache; or the server refuses a parameter.
@@ -357,19 +343,16 @@ def converse(
     return conversation.results, record
 
 
-def _talk(requests: Sequence[Request]) -> Talk:
+def one_round(requests: Sequence[Request]) -> Talk:
+    """A talk of requests that do not depend on each other's answers, which it returns."""
     return (yield requests)
 
 
 def ask(
-    model: "Answerer",
-    requests: Sequence[Request],
-    cache: AnswerCache,
-    *,
-    transport: Any = None,
+    model: "Answerer", requests: Sequence[Request], cache: AnswerCache, *, transport: Any = None
 ) -> Asked:
-    """Answer requests, which do not depend on each other's answers; see :func:`converse`."""
-    (answers,), record = converse(model, [_talk(requests)], cache, transport=transport)
+    """Answer requests in one round; see :func:`converse`."""
+    (answers,), record = converse(model, [one_round(requests)], cache, transport=transport)
     record.answers = list(answers)
     return record
 
@@ -401,29 +384,21 @@ def fitted(
     return [answers[number] for number in range(len(builders))]
 
 
-def plan(model: "Answerer", requests: Sequence[Request], cache: AnswerCache) -> str:
-    """What asking would take, in a sentence, before anything is sent."""
-    return plan_talks(model, [_talk(requests)], [requests], cache)
-
-
-def plan_talks(
+def plan(
     model: "Answerer",
     talks: Sequence[Talk],
-    bounds: Sequence[Sequence[Request]],
     cache: AnswerCache,
+    bounds: Sequence[Sequence[Request]] = (),
 ) -> str:
-    """The same of talks, whose later requests depend on answers.
+    """What asking would take, in a sentence, before anything is sent.
 
-    Args:
-        model: Whom to ask.
-        talks: They are held as far as the cache goes.
-        bounds: For each talk, as many and as long requests as it may take.
-        cache: Where answers are kept.
+    Talks are held as far as the cache goes. Where later requests depend on answers, ``bounds`` has,
+    for each talk, as many and as long requests as it may take.
     """
     conversation = Conversation(model, talks, cache)
     missing = [request for _, request in conversation.waiting]
-    for number, held in conversation.stalled().items():
-        missing += bounds[number][held:]
+    for number, made in conversation.stalled().items() if bounds else ():
+        missing += bounds[number][made:]
     # At least two characters a token in English; other scripts may take one or more a character.
     tokens_in = sum(request.characters for request in missing) // 2
     tokens_out = sum(model.longest_answer(request.parameters) for request in missing)

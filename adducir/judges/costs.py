@@ -1,21 +1,35 @@
 """What language models took, per topic: JSON lines beside a run, ``NAME.costs.jsonl``."""
 
-import json
-from collections.abc import Iterable, Mapping
-from math import isfinite
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from adducir.core.errors import InputError
-from adducir.core.files import writing_text
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
 from adducir.core.json_lines import read_objects
+from adducir.corpora.records import parsed_as, read_records
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
 
 Cost = Literal["requests", "tokens", "tokens_in", "tokens_out", "seconds", "cost"]
 """``tokens`` are in and out; ``cost`` is known only if the language model's file states prices."""
-_KEPT = ("requests", "tokens_in", "tokens_out", "seconds", "cost")
+_Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+
+
+@dataclass
+class _TopicCosts:
+    qid: str
+    requests: _Amount
+    tokens_in: _Amount
+    tokens_out: _Amount
+    seconds: _Amount
+    cost: _Amount | None = None
+
+    @property
+    def id(self) -> str:
+        return self.qid
 
 
 def cost_row(
@@ -31,31 +45,11 @@ def cost_row(
     return row if cost is None else row | {"cost": cost}
 
 
-def write_costs(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    with writing_text(path) as file:
-        file.writelines(f"{json.dumps(row)}\n" for row in rows)
-
-
 def read_costs(path: Path) -> dict[str, dict[str, float]]:
     """Each topic's costs by name; without ``cost`` if there was no price."""
-    rows = dict[str, dict[str, float]]()
-    for line, record in read_objects(path):
-        row = {name: record[name] for name in _KEPT if name in record}
-        is_row = isinstance(record.get("qid"), str) and {*_KEPT[:-1]} <= row.keys()
-        if not is_row or not all(_is_amount(value) for value in row.values()):
-            raise InputError(
-                "this line is not what a topic took: it needs qid, requests, tokens_in, tokens_out "
-                "and seconds.",
-                path=path,
-                line=line,
-                hint="adducir rerank --costs writes it; move it away if it is another file.",
-            )
-        if record["qid"] in rows:
-            raise InputError(f"topic {record['qid']} is repeated.", path=path, line=line)
-        rows[record["qid"]] = row | {"tokens": row["tokens_in"] + row["tokens_out"]}
-    return rows
-
-
-def _is_amount(value: Any) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and isfinite(value) and value >= 0
+    hint = "adducir rerank --costs writes it; move it away if it is another file."
+    costs = dict[str, dict[str, float]]()
+    for topic in read_records(path, parsed_as(_TopicCosts), hint, read_objects(path)):
+        row = {name: value for name, value in asdict(topic).items() if value is not None}
+        costs[row.pop("qid")] = row | {"tokens": topic.tokens_in + topic.tokens_out}
+    return costs

@@ -92,6 +92,12 @@ def told(counts: Counter[str]) -> str:
     return ", ".join(f"{count:,} {name}" for name, count in counts.most_common() if count)
 
 
+def unreadable_share(statuses: Counter[str]) -> float:
+    """The share of answers that cannot be read."""
+    total = statuses.total() - statuses[SHORTENED] - statuses[EMPTY]
+    return (total - statuses["ok"]) / max(1, total)
+
+
 def refuse_unreadable(
     share: float, most: float, what: str, counts: str, cache: Path, more: str = ""
 ) -> None:

@@ -4,11 +4,9 @@ A pair without a readable answer has no grade, which is unjudged, never 0: peers
 pair or keep it in the denominator, and each of these moves figures unseen.
 """
 
-import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +14,11 @@ import polars as pl
 
 from adducir.core.files import publishing, writing_text
 from adducir.corpora.qrels import Qrels
-from adducir.judges.answers import AnswerCache, Asked, converse, fitted
-from adducir.judges.exchange import EMPTY, Request
+from adducir.judges.answers import Asked, Talk
+from adducir.judges.exchange import EMPTY, unreadable_share
+from adducir.judges.files import judgements_for, write_lines
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import Prompt, masses
-from adducir.runs.run import Run
 from adducir.runs.write import metadata_for, metadata_text
 
 SCHEMA = {
@@ -60,80 +58,42 @@ class ModelJudgements:
     @property
     def ungraded(self) -> float:
         """The share of pairs asked about that have no grade."""
-        asked = self.frame.filter(pl.col("status") != EMPTY)["grade"]
-        return asked.null_count() / max(1, len(asked))
+        return unreadable_share(self.statuses)
 
     @property
     def qrels(self) -> Qrels:
         graded = self.frame.filter(pl.col("grade").is_not_null()).select("qid", "docno", "grade")
         return Qrels(graded, self.model.name)
 
-    def write(self, path: Path, judgements: Path, more: Mapping[str, Any]) -> None:
-        """Write the qrels, the judgements as JSON lines, and who judged."""
-        with writing_text(judgements) as file:
-            for row in self.frame.iter_rows(named=True):
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        facts = {"judge": self.facts() | dict(more)}
+    def write(self, path: Path, more: Mapping[str, Any]) -> None:
+        """Write the qrels, beside them the judgements as JSON lines, and who judged."""
+        write_lines(self.frame.iter_rows(named=True), judgements_for(path))
+        facts = {
+            **self.model.facts(),
+            "prompt": self.prompt.facts,
+            "answers": dict(self.statuses),
+            "texts cut": int(self.frame["cut"].sum()),
+            **self.asked.usage(self.model),
+            **more,
+        }
         with publishing(metadata_for(path)) as hidden:
-            hidden.write_text(metadata_text(facts), encoding="utf-8")
+            hidden.write_text(metadata_text({"judge": facts}), encoding="utf-8")
         with writing_text(path) as file:
             for qid, docno, grade in self.qrels.frame.iter_rows():
                 file.write(f"{qid} 0 {docno} {grade}\n")
 
-    def facts(self) -> dict[str, Any]:
-        """For the metadata: everything that decides or explains the grades, but no key."""
-        return {
-            **self.model.facts(),
-            "prompt": {"digest": self.prompt.identity, **self.prompt.model_dump(mode="json")},
-            "answers": dict(self.statuses),
-            "texts cut": int(self.frame["cut"].sum()),
-            **self.asked.usage(self.model),
-        }
 
-
-def pooled(runs: Sequence[Run], qids: Sequence[str], depth: int) -> pl.DataFrame:
-    """Columns qid and docno: the top documents of any run for these topics, in a fixed order."""
-    tops = [run.top(depth).frame.select("qid", "docno") for run in runs]
-    asked_qids = pl.Series("qid", list(qids), dtype=pl.String)
-    pairs = pl.concat(tops).unique().filter(pl.col("qid").is_in(asked_qids.implode()))
-    return pairs.sort("qid", "docno")
-
-
-def with_text(pairs: pl.DataFrame, texts: Mapping[str, str]) -> pl.DataFrame:
-    """The pairs whose documents say something; nobody is asked about the others."""
-    return pairs.filter([bool(texts[docno].strip()) for docno in pairs["docno"]])
-
-
-def questions_for(
+def judging(
     pairs: pl.DataFrame,
     topics: Mapping[str, Mapping[str, str]],
     texts: Mapping[str, str],
     model: Answerer,
     prompt: Prompt,
-    *,
     repeat: int = 0,
-) -> list[Callable[[int], Request]]:
-    """Of each pair whose document says something, what makes its request for a number of words."""
+) -> Talk:
+    """Ask for the grade of each pair; returns the frame of :class:`ModelJudgements`.
 
-    def request(qid: str, docno: str, words: int) -> Request:
-        messages = prompt.messages(topics[qid], texts[docno], words)
-        return Request(messages, prompt.constraint(model), repeat)
-
-    return [partial(request, *pair) for pair in with_text(pairs, texts).iter_rows()]
-
-
-def judge(
-    pairs: pl.DataFrame,
-    topics: Mapping[str, Mapping[str, str]],
-    texts: Mapping[str, str],
-    model: Answerer,
-    prompt: Prompt,
-    cache: AnswerCache,
-    *,
-    repeat: int = 0,
-    transport: Any = None,
-) -> ModelJudgements:
-    """Ask a model for the grade of each pair.
+    Nobody is asked about a document that says nothing.
 
     Args:
         pairs: Columns qid and docno.
@@ -141,29 +101,19 @@ def judge(
         texts: By docno.
         model: Who judges.
         prompt: What is asked.
-        cache: Where answers are kept.
         repeat: The number of the repeat, to measure the judge's own noise.
-        transport: For tests.
     """
-    questions = questions_for(pairs, topics, texts, model, prompt, repeat=repeat)
-    talk = fitted(questions, prompt.words, Counter())
-    (answers,), record = converse(model, [talk], cache, transport=transport)
-    rows = []
-    asked_pairs = with_text(pairs, texts).iter_rows()
-    for (qid, docno), (answer, words) in zip(asked_pairs, answers, strict=True):
-        cut = len(texts[docno].split()) > words
-        grade, status = prompt.read(answer)
+    asked = [(qid, docno) for qid, docno in pairs.iter_rows() if texts[docno].strip()]
+    about = [(topics[qid], texts[docno]) for qid, docno in asked]
+    readings = yield from prompt.grades(model, about, Counter(), repeat)
+    rows = dict[tuple[str, str], tuple[Any, ...]]()
+    for pair, (grade, status, answer, words) in zip(asked, readings, strict=True):
+        is_cut = len(texts[pair[1]].split()) > words
         mass, expected = _expected(prompt, answer.top)
-        rows.append((qid, docno, grade, status, mass, expected, cut, answer.text))
-    frame = pairs.join(
-        pl.DataFrame(rows, schema=SCHEMA, orient="row"),
-        on=["qid", "docno"],
-        how="left",
-        maintain_order="left",
-    )
-    empty = {"status": EMPTY, "cut": False, "answer": ""}
-    frame = frame.with_columns(pl.col(name).fill_null(value) for name, value in empty.items())
-    return ModelJudgements(frame, model, prompt, record)
+        rows[pair] = (*pair, grade, status, mass, expected, is_cut, answer.text)
+    absent = (None, EMPTY, None, None, False, "")
+    whole = [rows.get(pair, (*pair, *absent)) for pair in pairs.iter_rows()]
+    return pl.DataFrame(whole, schema=SCHEMA, orient="row")
 
 
 def _expected(prompt: Prompt, top: Mapping[str, float]) -> tuple[float | None, float | None]:

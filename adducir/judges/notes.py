@@ -4,17 +4,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adducir.core.progress import progress
-from adducir.core.texts import counted
 from adducir.runs.write import metadata_for, part_of, read_metadata
-
-if TYPE_CHECKING:
-    from adducir.judges.agreement import Agreement
-    from adducir.judges.corrected import CorrectedEvaluator
-    from adducir.judges.sheets import Design
-    from adducir.tables.style import Style
 
 _UMBRELA = re.compile(r".+?_(?P<model>[^/]+)_(?P<grades>0?1?2?3?)_[0-9]+_[0-9]+\.txt")
 """``QRELS_MODEL_GRADES_SHOTS_SAMPLES.txt``, in umbrela's folder of modified qrels."""
@@ -117,49 +110,3 @@ def alone_note(judge: str, *, tested: bool) -> str:
         else "Differences are not tested"
     )
     return f"All grades are by {judge}. {claim}; people's grades of a random sample correct them."
-
-
-def corrected_notes(
-    evaluator: "CorrectedEvaluator",
-    judge: str,
-    by_model: Mapping[str, Mapping[str, float]],
-    agreement: "Agreement",
-    names: Mapping[str, str],
-    style: "Style",
-) -> Iterator[str]:
-    """How a table was corrected, and what the model alone would say; ``by_model`` by system."""
-    drawn, pairs = len(evaluator.design.drawn), len(evaluator.design.pairs)
-    sentence = (
-        f"Grades of {counted(pairs, 'document')} by {judge}, corrected by {drawn:,} that people "
-        "judged, drawn at random within topics. Values of topics may be below 0 or above 1."
-    )
-    if evaluator.ungraded:
-        sentence += f" {judge} did not grade {counted(evaluator.ungraded, 'document')}."
-    yield sentence
-    for measure in map(str, evaluator.measures):
-        means = "; ".join(
-            f"{names.get(system, system)} {style.number(values[measure])}"
-            for system, values in by_model.items()
-        )
-        yield f"{measure} by {judge} alone: {means}."
-    yield agreement.sentence(judge, style)
-    first = evaluator.measures[0]
-    if widths := evaluator.widths(first):
-        (now, reach), *more = widths.items()
-        sentence = f"The widest 95% interval of a difference in {first}: {style.number(reach)}"
-        sizes = [
-            f"{style.number(one)} with {'all ' if size == pairs else ''}{size:,}"
-            for size, one in more
-        ]
-        told = f"; about {', '.join(sizes)}" if sizes else ""
-        yield f"{sentence} with {counted(now, 'document')} by people{told}."
-
-
-def whole_topics_note(design: "Design", judge: str) -> str:
-    """What a table of topics that people judged completely rests on."""
-    topics = design.pairs["qid"].n_unique()
-    return (
-        f"People judged the pools (top {design.depth}) of {counted(design.topics or 0, 'topic')}, "
-        f"drawn at random from {topics:,}; {judge} judged all. Documents outside the pools count "
-        "as not relevant."
-    )

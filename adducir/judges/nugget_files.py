@@ -7,28 +7,23 @@ lines (the first output), or lines with ``qid`` (or ``topic_id``) and ``answer``
 Written are nuggetizer's forms.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from adducir.core.errors import InputError
-from adducir.core.files import writing_text
+from adducir.core.errors import InputError, UsageError
 from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, listed
-from adducir.judges.nuggets import (
-    ASSIGNMENTS,
-    FAILED,
-    OKAY,
-    VITAL,
-    Assigned,
-    Bank,
-    Nugget,
-)
+from adducir.core.texts import counted, listed, shortened
+from adducir.corpora.records import parsed_as
+from adducir.judges.files import write_lines
+from adducir.judges.nuggets import ASSIGNMENTS, FAILED, Assigned, Bank, Nugget
 
+T = TypeVar("T")
+Record = Mapping[str, Any]
 _TOPIC_FILE = re.compile(r"nuggets_(.+)\.json")
 _BANKS = (
     "Read are nuggetizer's lines (qid, query, nuggets with text and importance) and AutoJudge's "
@@ -39,79 +34,85 @@ _RESPONSES = (
     "qid and answer."
 )
 _ASSIGNED = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
+_bank_of, _assigned_of = parsed_as(Bank), parsed_as(Assigned)
 _QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id", "id")
+
+
+def _records(
+    paths: Iterable[Path],
+    parse: Callable[[Path, Record], tuple[str, str, T]],
+    kind: str,
+    hint: str,
+) -> list[T]:
+    """What records hold, each of a topic (qid) and a name; errors name the line."""
+    values = dict[tuple[str, str], T]()
+    path = Path()
+    for path in paths:
+        for line, record in read_objects(path):
+            try:
+                qid, name, value = parse(path, record)
+            except (LookupError, TypeError, AttributeError):
+                message = f"this is not {kind}, or lacks a topic or a text."
+                raise InputError(message, path=path, line=line, hint=hint) from None
+            except UsageError as error:
+                raise InputError(
+                    error.what, path=path, line=line, hint=error.hint or hint
+                ) from None
+            if (qid, name) in values:
+                message = f"topic {qid}{name and f' of {name}'} is repeated."
+                raise InputError(message, path=path, line=line, hint="Each may be there once.")
+            values[qid, name] = value
+    if not values:
+        raise InputError(f"it does not contain {kind}.", path=path)
+    return [*values.values()]
 
 
 def read_banks(path: Path) -> list[Bank]:
     """Banks of a file, or of a folder with a file per topic; says in a line how it was read."""
-    banks = dict[str, Bank]()
+    kinds = dict[str, None]()
+
+    def parse(file: Path, record: Record) -> tuple[str, str, Bank]:
+        bank, kind = _bank(file, record)
+        kinds[kind] = None
+        return bank.qid, "", bank
+
     files = sorted(path.glob("*.json*")) if path.is_dir() else [path]
-    kinds, empty = dict[str, None](), 0
-    for file in files:
-        for line, record in read_objects(file):
-            bank, kind = _bank(file, line, record)
-            kinds[kind] = None
-            if not bank.nuggets:
-                empty += 1
-                continue
-            if bank.qid in banks:
-                raise InputError(f"topic {bank.qid} has two banks.", path=file, line=line)
-            banks[bank.qid] = bank
-    if not banks:
+    banks = _records(files, parse, "a nugget bank", _BANKS)
+    filled = [bank for bank in banks if bank.nuggets]
+    if not filled:
         raise InputError("it does not contain any nuggets.", path=path)
+    empty = len(banks) - len(filled)
     without = f"; {counted(empty, 'topic')} without nuggets left out" if empty else ""
-    read = f"{path}: {' and '.join(kinds)}, {counted(len(banks), 'topic')}"
+    read = f"{path}: {' and '.join(kinds)}, {counted(len(filled), 'topic')}"
     progress().note_once(f"{read}{without}")
-    return [*banks.values()]
+    return filled
 
 
-def _bank(path: Path, line: int, record: Mapping[str, Any]) -> tuple[Bank, str]:
-    topic = _TOPIC_FILE.fullmatch(path.name)
-    with _read(path, line, "this is not a nugget bank, or a nugget lacks its text", _BANKS):
-        if topic and not {"nuggets", "nugget_bank"} & record.keys():
-            texts = [(str(question), None) for question in record]
-            return _made(topic[1], "", texts), "AutoJudge's nugget documents"
-        if "nuggets" in record:
-            texts = [(_string(one["text"]), one.get("importance")) for one in record["nuggets"]]
-            query = str(record.get("query") or record.get("text") or "")
-            return _made(_qid(record), query, texts), "nuggetizer's nuggets"
-        if "nugget_bank" in record or "claim_bank" in record:
-            texts = [*_questions(record.get("nugget_bank")), *_questions(record.get("claim_bank"))]
-            facts = record if "query_id" in record else record["metadata"]
-            query = str(record.get("title_query") or "")
-            return _made(_qid(facts), query, texts), "AutoJudge's nugget bank"
-        raise ValueError(f"{', '.join(map(str, [*record][:6]))} are not the keys of a nugget bank")
+def _bank(path: Path, record: Record) -> tuple[Bank, str]:
+    """A topic's bank, and what kind of record has it."""
+    nuggets: list[Any]
+    if (topic := _TOPIC_FILE.fullmatch(path.name)) and not {"nuggets", "nugget_bank"} & {*record}:
+        nuggets, kind = [{"text": str(question)} for question in record], "nugget documents"
+        return _bank_of({"qid": topic[1], "query": "", "nuggets": nuggets}), f"AutoJudge's {kind}"
+    if "nuggets" in record:
+        facts, nuggets, kind = record, record["nuggets"], "nuggetizer's nuggets"
+        query = record.get("query") or record.get("text")
+    elif "nugget_bank" in record or "claim_bank" in record:
+        facts = record if "query_id" in record else record["metadata"]
+        nuggets = [*_questions(record.get("nugget_bank")), *_questions(record.get("claim_bank"))]
+        query, kind = record.get("title_query"), "AutoJudge's nugget bank"
+    else:
+        names = ", ".join(map(str, [*record][:6]))
+        raise UsageError(f"{names} are not the keys of a nugget bank.")
+    return _bank_of({"qid": _qid(facts), "query": str(query or ""), "nuggets": nuggets}), kind
 
 
-@contextmanager
-def _read(path: Path, line: int, wrong: str, hint: str) -> Iterator[None]:
-    """Name the line of a record that is not of its form, or has a wrong value."""
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError):
-        raise InputError(f"{wrong}.", path=path, line=line, hint=hint) from None
-    except ValueError as error:
-        raise InputError(f"{error}.", path=path, line=line, hint=hint) from None
-
-
-def _questions(bank: Any) -> Iterator[tuple[str, Any]]:
-    """Text and importance of questions and claims, in a mapping or a list, with those inside."""
+def _questions(bank: Any) -> Iterator[dict[str, Any]]:
+    """Questions and claims, in a mapping or a list, with those inside, as nuggets."""
     for one in bank.values() if isinstance(bank, Mapping) else bank or ():
         text = one["question"] if "question" in one else one["claim"]
-        yield _string(text), one.get("importance")
+        yield {"text": text, "importance": one.get("importance")}
         yield from _questions(one.get("sub_nuggets"))
-
-
-def _made(qid: str, query: str, texts: Iterable[tuple[str, Any]]) -> Bank:
-    """A bank; nuggets without an importance are vital, as nothing says that they are less."""
-    return Bank(qid, query, tuple(Nugget(text, _importance(stated)) for text, stated in texts))
-
-
-def _importance(stated: Any) -> str:
-    value = VITAL if stated is None else str(stated).lower()
-    if value not in (VITAL, OKAY, FAILED):
-        raise ValueError(f"{stated!r} is not an importance: {VITAL}, {OKAY} or {FAILED}")
-    return value
 
 
 def _string(value: Any) -> str:
@@ -127,38 +128,35 @@ def _qid(record: Mapping[str, Any]) -> str:
     return str(value)
 
 
-def read_responses(path: Path, system: str) -> list[tuple[str, str, str]]:
-    """System, qid and text of each response; ``system`` names those that do not say it."""
-    rows = read_reports(path, system)
-    systems = sorted({report["metadata"]["run_id"] for report in rows})
-    progress().note_once(f"{path}: {counted(len(rows), 'response')} by {listed(systems)}")
+def read_responses(names: Mapping[Path, str]) -> list[tuple[str, str, str]]:
+    """System, qid and text of each response; ``names`` are of systems that files do not say."""
+    reports = read_reports(names)
+    systems = sorted({report["metadata"]["run_id"] for report in reports})
+    files = ", ".join(map(str, names))
+    progress().note_once(f"{files}: {counted(len(reports), 'response')} by {listed(systems)}")
     return [
         (
             report["metadata"]["run_id"],
             report["metadata"]["topic_id"],
             " ".join(part["text"] for part in report["responses"]),
         )
-        for report in rows
+        for report in reports
     ]
 
 
-def read_reports(path: Path, system: str) -> list[dict[str, Any]]:
+def read_reports(names: Mapping[Path, str]) -> list[dict[str, Any]]:
     """Responses as AutoJudge's reports, whose sentences cite documents by docno, best first."""
-    reports = dict[tuple[str, str], dict[str, Any]]()
-    for line, record in read_objects(path):
-        with _read(path, line, "this is not a response: it needs a topic and a text", _RESPONSES):
-            stated = record.get("metadata") or record
-            key = str(stated.get("run_id") or record.get("run_id") or system), _qid(stated)
-            parts = [{"text": text, "citations": cited} for text, cited in _sentences(record)]
-        if key in reports:
-            raise InputError(f"{key[0]} answers topic {key[1]} twice.", path=path, line=line)
+
+    def parse(path: Path, record: Record) -> tuple[str, str, dict[str, Any]]:
+        stated = record.get("metadata") or record
+        run, qid = str(stated.get("run_id") or record.get("run_id") or names[path]), _qid(stated)
+        parts = [{"text": text, "citations": cited} for text, cited in _sentences(record)]
         facts = dict(stated) if "metadata" in record else {}
-        facts |= {"run_id": key[0], "topic_id": key[1]}
+        facts |= {"run_id": run, "topic_id": qid}
         cited = dict.fromkeys(docno for part in parts for docno in part["citations"])
-        reports[key] = {"metadata": facts, "responses": parts, "references": [*cited]}
-    if not reports:
-        raise InputError("it does not contain any responses.", path=path)
-    return [*reports.values()]
+        return qid, run, {"metadata": facts, "responses": parts, "references": [*cited]}
+
+    return _records(names, parse, "a response", _RESPONSES)
 
 
 def _sentences(record: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
@@ -193,53 +191,71 @@ def _cited(citations: Any, references: Sequence[Any]) -> list[str]:
 
 
 def write_banks(banks: Iterable[Bank], path: Path) -> None:
-    with writing_text(path) as file:
-        for bank in banks:
-            nuggets = [{"text": n.text, "importance": n.importance} for n in bank.nuggets]
-            record = {"query": bank.query, "qid": bank.qid, "nuggets": nuggets}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    lines = (
+        {
+            "query": bank.query,
+            "qid": bank.qid,
+            "nuggets": [{"text": one.text, "importance": one.importance} for one in bank.nuggets],
+        }
+        for bank in banks
+    )
+    write_lines(lines, path)
 
 
 def write_assigned(items: Iterable[Assigned], path: Path) -> None:
-    with writing_text(path) as file:
-        for item in items:
-            nuggets = [
-                {"text": n.text, "importance": n.importance, "assignment": n.assignment}
-                for n in item.nuggets
-            ]
-            if item.docno:
-                about = {"text": item.query, "qid": item.qid, "candidate_text": item.text}
-                record: dict[str, Any] = {**about, "docid": item.docno, "nuggets": nuggets}
-            else:
-                about = {"query": item.query, "qid": item.qid, "answer_text": item.text}
-                length = len(item.text.split())
-                record = {**about, "response_length": length, "run_id": item.system}
-                record["nuggets"] = nuggets
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    write_lines(map(_assigned, items), path)
 
 
-def read_assigned(path: Path, system: str) -> list[Assigned]:
-    """Assignments of nuggetizer, of answers (``run_id``) or of documents (``docid``)."""
-    items = dict[tuple[str, str, str], Assigned]()
-    for line, record in read_objects(path):
-        with _read(path, line, "this has no assigned nuggets", _ASSIGNED):
-            nuggets = tuple(
-                Nugget(_string(n["text"]), _importance(n.get("importance")), n["assignment"])
-                for n in record["nuggets"]
-            )
-            qid, docno = _qid(record), str(record.get("docid") or "")
-            for nugget in nuggets:
-                if nugget.assignment not in (*ASSIGNMENTS, FAILED):
-                    raise ValueError(f"{nugget.assignment!r} is not an assignment")
-            if not nuggets:
-                raise LookupError
-        query = str(record.get("query") or record.get("text") or "")
-        text = str(record.get("answer_text") or record.get("candidate_text") or "")
-        name = "" if docno else str(record.get("run_id") or system)
-        if (qid, name, docno) in items:
-            wrong = f"{name or docno} has two assignments for topic {qid}."
-            raise InputError(wrong, path=path, line=line)
-        items[qid, name, docno] = Assigned(qid, query, text, nuggets, name, docno)
-    if not items:
-        raise InputError("it does not contain any assignments.", path=path)
-    return [*items.values()]
+def _assigned(item: Assigned) -> dict[str, Any]:
+    nuggets = [asdict(nugget) for nugget in item.nuggets]
+    if item.docno:
+        about = {"text": item.query, "qid": item.qid, "candidate_text": item.text}
+        return {**about, "docid": item.docno, "nuggets": nuggets}
+    about = {"query": item.query, "qid": item.qid, "answer_text": item.text}
+    length = len(item.text.split())
+    return {**about, "response_length": length, "run_id": item.system, "nuggets": nuggets}
+
+
+def read_assigned(
+    names: Mapping[Path, str], stated: Sequence[Bank] = ()
+) -> tuple[list[Assigned], dict[str, tuple[Nugget, ...]]]:
+    """Assignments of nuggetizer, of answers (``run_id``) or of documents (``docid``), and banks.
+
+    The nuggets of a topic must be those of its bank, of which they have the order, if any are
+    stated, and the same for all texts: others would be scored on another scale.
+    """
+    banks = {bank.qid: bank.nuggets for bank in stated}
+
+    def parse(path: Path, record: Record) -> tuple[str, str, Assigned]:
+        docno = str(record.get("docid") or "")
+        values = {
+            "qid": _qid(record),
+            "query": str(record.get("query") or record.get("text") or ""),
+            "text": str(record.get("answer_text") or record.get("candidate_text") or ""),
+            "nuggets": record["nuggets"],
+            "system": "" if docno else str(record.get("run_id") or names[path]),
+            "docno": docno,
+        }
+        item = _assigned_of(values)
+        if not item.nuggets or not all(nugget.assignment for nugget in item.nuggets):
+            raise LookupError
+        if stated and item.qid not in banks:
+            raise UsageError(f"topic {item.qid} has no nuggets in the bank.")
+        bank = banks.setdefault(item.qid, item.nuggets)
+        return item.qid, item.name, replace(item, nuggets=_as_in_bank(item, bank))
+
+    return _records(names, parse, "an answer with assigned nuggets", _ASSIGNED), banks
+
+
+def _as_in_bank(item: Assigned, bank: Sequence[Nugget]) -> tuple[Nugget, ...]:
+    order = [(nugget.text, nugget.importance) for nugget in bank]
+    nuggets = {(nugget.text, nugget.importance): nugget for nugget in item.nuggets}
+    if Counter(order) != Counter((nugget.text, nugget.importance) for nugget in item.nuggets):
+        differing = sorted(set(order) ^ set(nuggets))
+        said = f", such as {shortened(differing[0][0])!r}" if differing else ""
+        raise UsageError(
+            f"the nuggets of topic {item.qid} for {item.name} are not those of the bank or of "
+            f"other texts{said}.",
+            hint="Assign the same nuggets, of the same importance, to all texts.",
+        )
+    return tuple(nuggets[key] for key in order)

@@ -7,7 +7,6 @@ place of a document. Of a ranking the best document counts, which is not a sum.
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,7 +16,7 @@ from adducir.corpora.frames import topic_numbers
 from adducir.judges.by_hand import FACT
 from adducir.judges.correction import Sampled
 from adducir.judges.nuggets import ASSIGNMENTS, FAILED, SCORES, VITAL, Assigned, Nugget
-from adducir.judges.sheets import Design, write_rows
+from adducir.judges.sheets import Design
 
 _AGAIN = "Draw a sample of these assignments: adducir nuggets sample."
 
@@ -57,11 +56,9 @@ def nugget_pairs(items: Sequence[Assigned]) -> pl.DataFrame:
     return frame
 
 
-def write_nugget_sheet(design: Design, pairs: pl.DataFrame, sheet: Path) -> None:
-    """Write the drawn pairs, in random order, and the design; a page shows facts above texts."""
-    names = ("qid", FACT, "description", "docno", "text")
-    drawn = pairs.filter(design.pairs["drawn"]).select("qid", "fact", "query", "docno", "text")
-    write_rows(design, sheet, names, drawn.rows())
+def sheet_of_nuggets(pairs: pl.DataFrame) -> pl.DataFrame:
+    """What people see; a page shows facts above texts."""
+    return pairs.select("qid", FACT, pl.col("query").alias("description"), "docno", "text")
 
 
 def corrected_scores(

@@ -9,22 +9,29 @@ it as not supported; a nugget without a readable importance is not vital.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass as plain_dataclass
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
+from pydantic.dataclasses import dataclass
 
 from adducir.core.errors import UsageError
-from adducir.judges.answers import AnswerCache, Asked, Talk, converse, fitted
+from adducir.judges.answers import Talk, fitted
 from adducir.judges.exchange import EMPTY, Request
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import NuggetPrompt, Prompt, open_prompt
 
 PROMPTS = Path(__file__).with_name("prompts") / "nuggets"
 """create.yaml, importance.yaml and assign.yaml."""
-VITAL, OKAY, FAILED = "vital", "okay", "failed"
-ASSIGNMENTS = ("not_support", "partial_support", "support")
+VITAL: Literal["vital"] = "vital"
+OKAY: Literal["okay"] = "okay"
+FAILED: Literal["failed"] = "failed"
+Support = Literal["not_support", "partial_support", "support"]
+ASSIGNMENTS: tuple[Support, ...] = ("not_support", "partial_support", "support")
 SCORES = {
     "strict_vital_score": (True, (0.0, 0.0, 1.0)),
     "strict_all_score": (False, (0.0, 0.0, 1.0)),
@@ -36,13 +43,21 @@ SCORES = {
 only vital nuggets count, and what each assignment does."""
 
 
+def _worded(stated: Any) -> Any:
+    """Nuggets without an importance are vital, as nothing says that they are less."""
+    return VITAL if stated is None else str(stated).lower()
+
+
+Importance = Annotated[Literal["vital", "okay", "failed"], BeforeValidator(_worded)]
+
+
 @dataclass(frozen=True)
 class Nugget:
-    """A fact, its importance (vital, okay, failed), and perhaps whether a text contains it."""
+    """A fact, its importance, and perhaps whether a text contains it."""
 
     text: str
-    importance: str
-    assignment: str = ""
+    importance: Importance = VITAL
+    assignment: Support | Literal["", "failed"] = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,10 @@ class Assigned:
     system: str = ""
     docno: str = ""
 
+    @property
+    def name(self) -> str:
+        return f"document {self.docno}" if self.docno else self.system
+
 
 def parsed_nuggets(answer: str, most: int) -> list[str] | None:
     """The nuggets of an answer that is, whole, a JSON array of texts; None if it is not."""
@@ -77,7 +96,7 @@ def parsed_nuggets(answer: str, most: int) -> list[str] | None:
     return [*dict.fromkeys(text for one in listed if (text := " ".join(one.split())))][:most]
 
 
-@dataclass(frozen=True)
+@plain_dataclass(frozen=True)
 class NuggetWriter:
     """Asks a model for the nuggets of topics.
 
@@ -101,120 +120,63 @@ class NuggetWriter:
     def importance(self) -> Prompt:
         return open_prompt("importance.yaml", Prompt, self.folder)
 
-    def listing(
+    def talk(
+        self, qid: str, topic: Mapping[str, str], texts: Sequence[str], statuses: Counter[str]
+    ) -> Talk:
+        """List the nuggets of a topic from its best texts, and say which are vital: a bank.
+
+        ``topic`` has ``query``, ``description`` and ``narrative``; ``statuses`` counts how answers
+        ended.
+        """
+        nuggets = list[str]()
+        if empty := sum(not text.strip() for text in texts):
+            statuses[EMPTY] += empty
+        for window in self._windows(texts):
+            builder = partial(self._listing, topic, window, nuggets)
+            ((answer, _),) = yield from fitted([builder], self.lists.words, statuses)
+            new = parsed_nuggets(answer.text, self.most) if answer.status == "ok" else None
+            statuses["unparsed" if new is None and answer.status == "ok" else answer.status] += 1
+            nuggets = nuggets if new is None else new
+        rows = [(topic, nugget) for nugget in nuggets]
+        readings = yield from self.importance.grades(self.model, rows, statuses)
+        named: dict[int | None, Importance] = {1: VITAL, 0: OKAY, None: FAILED}
+        weighed = zip(nuggets, readings, strict=True)
+        listed = tuple(Nugget(nugget, named[reading.grade]) for nugget, reading in weighed)
+        return Bank(qid, topic["query"], listed)
+
+    def bound(self, topic: Mapping[str, str], texts: Sequence[str]) -> list[Request]:
+        """As many requests as a topic takes at most, of about their lengths."""
+        longest = [f"{number} " + "fact " * 11 for number in range(self.most)]
+        windows, words = self._windows(texts), self.importance.words
+        listings = [self._listing(topic, some, longest, self.lists.words) for some in windows]
+        weighings = [Request(self.importance.messages(topic, text, words)) for text in longest]
+        return listings + weighings
+
+    def _listing(
         self, topic: Mapping[str, str], texts: Sequence[str], nuggets: Sequence[str], words: int
     ) -> Request:
         shown = json.dumps(list(nuggets), ensure_ascii=False)
         return Request(self.lists.messages(topic, texts, shown, words))
 
-    def weighing(self, topic: Mapping[str, str], nugget: str, words: int) -> Request:
-        messages = self.importance.messages(topic, nugget, words)
-        return Request(messages, self.importance.constraint(self.model))
-
-    def windows(self, texts: Sequence[str]) -> list[Sequence[str]]:
+    def _windows(self, texts: Sequence[str]) -> list[Sequence[str]]:
         some = [*filter(str.strip, texts)]
         return [some[at : at + self.window] for at in range(0, len(some), self.window)]
 
-    def most_requests(
-        self, topics: Mapping[str, Mapping[str, str]], texts: Mapping[str, Sequence[str]]
-    ) -> list[Request]:
-        """As many requests as creating nuggets takes at most, of about their lengths."""
-        longest = [f"{number} " + "fact " * 11 for number in range(self.most)]
-        words, weighed = self.lists.words, self.importance.words
-        listings = [
-            self.listing(topics[qid], window, longest, words)
-            for qid, some in texts.items()
-            for window in self.windows(some)
-        ]
-        weighings = [self.weighing(topics[qid], one, weighed) for qid in texts for one in longest]
-        return listings + weighings
 
-    def create(
-        self,
-        topics: Mapping[str, Mapping[str, str]],
-        texts: Mapping[str, Sequence[str]],
-        cache: AnswerCache,
-        **asking: Any,
-    ) -> tuple[list[Bank], Counter[str], Asked]:
-        """List the nuggets of each topic, and say which are vital.
-
-        Args:
-            topics: ``query``, ``description`` and ``narrative`` by qid.
-            texts: The texts to look at by qid, the best first.
-            cache: Where answers are kept.
-            asking: As of :func:`adducir.judges.answers.converse`.
-
-        Returns:
-            The banks, how often answers had each status, and what it took.
-        """
-        statuses = Counter[str]()
-        talks = [self._talk(topics[qid], texts[qid], statuses) for qid in texts]
-        results, record = converse(self.model, talks, cache, **asking)
-        banks = [
-            Bank(qid, topics[qid]["query"], nuggets)
-            for qid, nuggets in zip(texts, results, strict=True)
-        ]
-        return banks, statuses, record
-
-    def _talk(self, topic: Mapping[str, str], texts: Sequence[str], statuses: Counter[str]) -> Talk:
-        nuggets = list[str]()
-        if empty := sum(not text.strip() for text in texts):
-            statuses[EMPTY] += empty
-        for window in self.windows(texts):
-            builder = partial(self.listing, topic, window, nuggets)
-            ((answer, _),) = yield from fitted([builder], self.lists.words, statuses)
-            new = parsed_nuggets(answer.text, self.most) if answer.status == "ok" else None
-            statuses["unparsed" if new is None and answer.status == "ok" else answer.status] += 1
-            nuggets = nuggets if new is None else new
-        builders = [partial(self.weighing, topic, nugget) for nugget in nuggets]
-        answers = yield from fitted(builders, self.importance.words, statuses)
-        weighed = list[Nugget]()
-        for nugget, (answer, _) in zip(nuggets, answers, strict=True):
-            grade, status = self.importance.read(answer)
-            statuses[status] += 1
-            weighed.append(Nugget(nugget, {1: VITAL, 0: OKAY, None: FAILED}[grade]))
-        return tuple(weighed)
-
-
-def assignment_requests(
-    item: Assigned, model: Answerer, prompt: Prompt
-) -> list[Callable[[int], Request]]:
-    """What makes the request for each nugget of a text, given a number of words."""
-
-    def asked(nugget: str, words: int) -> Request:
-        topic = {"query": item.query, "nugget": nugget}
-        return Request(prompt.messages(topic, item.text, words), prompt.constraint(model))
-
-    return [partial(asked, nugget.text) for nugget in item.nuggets]
-
-
-def assign_nuggets(
-    items: Sequence[Assigned],
-    model: Answerer,
-    prompt: Prompt,
-    cache: AnswerCache,
-    **asking: Any,
-) -> tuple[list[Assigned], Counter[str], Asked]:
-    """Say of each text which of its nuggets it contains; see :meth:`NuggetWriter.create`."""
-    statuses = Counter[str]()
-
-    def talk(item: Assigned) -> Talk:
-        if not item.text.strip():
-            statuses[EMPTY] += 1
-            absent = [replace(nugget, assignment=ASSIGNMENTS[0]) for nugget in item.nuggets]
-            return replace(item, nuggets=tuple(absent))
-        builders = assignment_requests(item, model, prompt)
-        answers = yield from fitted(builders, prompt.words, statuses)
-        nuggets = []
-        for nugget, (answer, _) in zip(item.nuggets, answers, strict=True):
-            grade, status = prompt.read(answer)
-            statuses[status] += 1
-            said = FAILED if grade is None else ASSIGNMENTS[grade]
-            nuggets.append(replace(nugget, assignment=said))
-        return replace(item, nuggets=tuple(nuggets))
-
-    results, record = converse(model, [talk(item) for item in items], cache, **asking)
-    return results, statuses, record
+def assigning(item: Assigned, model: Answerer, prompt: Prompt, statuses: Counter[str]) -> Talk:
+    """Say which of its nuggets a text contains: the item, with assignments."""
+    grades: list[int | None] = [0] * len(item.nuggets)
+    if item.text.strip():
+        rows = [({"query": item.query, "nugget": one.text}, item.text) for one in item.nuggets]
+        readings = yield from prompt.grades(model, rows, statuses)
+        grades = [reading.grade for reading in readings]
+    else:
+        statuses[EMPTY] += 1
+    assigned = [
+        replace(nugget, assignment=FAILED if grade is None else ASSIGNMENTS[grade])
+        for nugget, grade in zip(item.nuggets, grades, strict=True)
+    ]
+    return replace(item, nuggets=tuple(assigned))
 
 
 def nugget_scores(nuggets: Sequence[Nugget]) -> dict[str, float] | None:

@@ -18,7 +18,7 @@ from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import Linear
 from adducir.evaluation.lists import Floats
 from adducir.judges.correction import Sampled
-from adducir.judges.sampling import inclusion_probabilities
+from adducir.judges.sampling import inclusion_probabilities, weights_of
 
 LEVEL = 0.95
 
@@ -28,29 +28,23 @@ def widths(sampled: Sampled, weight: Floats) -> dict[int, float]:
     drawn = ~np.isnan(sampled.gain)
     size, pairs = int(drawn.sum()), len(sampled.topic)
     values = sampled.values(weight)
-    if len(values) < 2 or not size:
+    topics = len(values)
+    if topics < 2 or not size:
         return {}
     squares = (weight * (sampled.gain - sampled.expected))[drawn] ** 2
     probability = sampled.probability[drawn]
-    topics = len(values)
 
     def sampling(factor: float) -> float:
         more = np.minimum(1.0, probability * factor)
         return float((squares / probability * (1 / more - 1)).sum()) / topics**2
 
     of_topics = max(0.0, float(values.var(ddof=1)) / topics - sampling(1.0))
-    sizes = [size, *(times * size for times in (2, 4) if times * size < pairs), pairs]
-    return {
-        one: width(of_topics + (sampling(one / size) if one < pairs else 0.0), topics - 1)
-        for one in sizes
+    by_size = {
+        many: width(of_topics + sampling(many / size), topics - 1)
+        for many in (size, 2 * size, 4 * size)
+        if many < pairs
     }
-
-
-def weights_of(pairs: pl.DataFrame, ranked: pl.DataFrame, kind: Linear) -> Floats:
-    """(J,) how much each pair's gain counts in a ranking (qid, docno, rank from 0)."""
-    ranks = pairs.join(ranked, on=["qid", "docno"], how="left", maintain_order="left")["rank"]
-    counts = (ranks < (kind.cutoff or 0)).fill_null(value=False).to_numpy()
-    return np.where(counts, kind.discounts(ranks.fill_null(0).to_numpy()), 0.0)
+    return by_size | {pairs: width(of_topics, topics - 1)}
 
 
 def width(variance: float, freedom: int) -> float:

@@ -7,10 +7,12 @@ only they are cut.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -19,7 +21,8 @@ from adducir.core.errors import UsageError, worded
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
 from adducir.core.texts import nearest
-from adducir.judges.exchange import Answer
+from adducir.judges.answers import fitted
+from adducir.judges.exchange import Answer, Request
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
@@ -60,9 +63,26 @@ class AnyPrompt(Recipe):
     def identity(self) -> str:
         return fingerprint(self.model_dump(mode="json"))
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """For metadata."""
+        return {"digest": self.identity, **self.model_dump(mode="json")}
+
     def spoken(self, *turns: tuple[str, str]) -> Messages:
         """Turns after the system's message."""
         return ((("system", self.system),) if self.system else ()) + turns
+
+
+class Reading(NamedTuple):
+    """A grade, if the answer is readable, how it ended, and the words that the text could have."""
+
+    grade: int | None
+    status: str
+    answer: Answer
+    words: int
+
+
+Readings = Generator[Sequence[Request], Sequence[Answer], list[Reading]]
 
 
 class Prompt(AnyPrompt):
@@ -105,10 +125,25 @@ class Prompt(AnyPrompt):
         grade = self.grade(answer.text)
         return grade, "unparsed" if grade is None else "ok"
 
-    def constraint(self, model: "Answerer") -> dict[str, Any]:
-        """The parameters that ask a model for one of the answers."""
+    def grades(
+        self,
+        model: "Answerer",
+        rows: Sequence[tuple[Mapping[str, str], str]],
+        statuses: Counter[str],
+        repeat: int = 0,
+    ) -> Readings:
+        """Ask for the grade of each topic and text; counts how answers ended."""
         numbers = all(text == str(grade) for text, grade in self.answers.items())
-        return one_of(list(self.answers.values() if numbers else self.answers), model)
+        limited = one_of(list(self.answers.values() if numbers else self.answers), model)
+
+        def request(topic: Mapping[str, str], text: str, words: int) -> Request:
+            return Request(self.messages(topic, text, words), limited, repeat)
+
+        builders = [partial(request, *row) for row in rows]
+        answers = yield from fitted(builders, self.words, statuses)
+        readings = [Reading(*self.read(answer), answer, words) for answer, words in answers]
+        statuses.update(reading.status for reading in readings)
+        return readings
 
 
 class ListPrompt(AnyPrompt):

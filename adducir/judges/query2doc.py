@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from adducir.corpora.topics import Topics
-from adducir.judges.answers import Answering, ask
+from adducir.judges.answers import Answering, Asked, Talk, converse, one_round
 from adducir.judges.costs import cost_row
-from adducir.judges.exchange import Request, refuse_unreadable, told
+from adducir.judges.exchange import Answer, Request, refuse_unreadable, told
 from adducir.judges.llm import Answerer
 from adducir.judges.prompting import QueryPrompt, refuse_empty_queries
 
 REPEATS = 5
+SEPARATOR = "[SEP]"
 _CONTROL = re.compile("[\x00-\x1f\x7f]")
 
 
@@ -40,66 +41,66 @@ class Expanded:
     costs: list[dict[str, Any]]
 
 
-def expansions(topics: Topics, prompt: QueryPrompt) -> list[Request]:
-    """A request per topic; an empty query is an error."""
-    refuse_empty_queries(dict(zip(topics.qids, topics.queries, strict=True)))
-    return [Request(prompt.messages(query)) for query in topics.queries]
+@dataclass(frozen=True)
+class Expansion:
+    """How queries are expanded.
 
-
-def expand(
-    topics: Topics,
-    model: Answerer,
-    prompt: QueryPrompt,
-    answering: Answering,
-    *,
-    is_dense: bool = False,
-    repeats: int = REPEATS,
-    separator: str = "[SEP]",
-    failures: float = 0.01,
-    beside: Path | None = None,
-) -> Expanded:
-    """Expand the queries of topics.
-
-    Args:
-        topics: Topics with a query in words.
+    Attributes:
         model: Who writes.
         prompt: What is asked.
-        answering: Where answers are kept.
-        is_dense: Whether vectors are searched: the query once, then ``separator``.
+        is_dense: Whether vectors are searched: the query once, then the separator.
         repeats: How often the query stands before the passage, for words.
-        separator: Between query and passage, for vectors.
         failures: The share of queries that may stay unexpanded.
-        beside: The output beside which answers are kept, unless a cache is stated.
-
-    Raises:
-        IncompleteError: More queries stay unexpanded.
     """
-    requests = expansions(topics, prompt)
-    with closing(answering.opened(model, beside)) as cache:
-        asked = ask(model, requests, cache, transport=answering.transport)
-    # A passage that is cut at its longest is one, too.
-    passages = [
-        " ".join(_CONTROL.sub(" ", answer.text).split()) if answer.status in ("ok", "cut") else ""
-        for answer in asked.answers
-    ]
-    share = passages.count("") / max(1, len(passages))
-    counts = told(asked.statuses)
-    refuse_unreadable(share, failures, "queries have no passage", counts, cache.path)
-    queries = []
-    for query, passage in zip(topics.queries, passages, strict=True):
-        parts = [query, separator] if is_dense else [query] * repeats
-        queries.append(" ".join([*parts, passage]) if passage else query)
-    form = {"separator": separator} if is_dense else {"repeats": repeats}
-    facts = {
-        **form,
-        "prompt": {"digest": prompt.identity, **prompt.model_dump(mode="json")},
-        "language model": model.facts(),
-        "answers": dict(asked.statuses),
-        **asked.usage(model),
-    }
-    price = model if asked.is_metered else None
-    costs = [
-        cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, price)
-        for qid, answer in zip(topics.qids, asked.answers, strict=True)
-    ]
-    return Expanded(replace(topics, queries=queries), passages, facts, costs)
+
+    model: Answerer
+    prompt: QueryPrompt
+    is_dense: bool = False
+    repeats: int = REPEATS
+    failures: float = 0.01
+
+    def talk(self, topics: Topics) -> Talk:
+        """Ask for a passage per topic, of a query in words; an empty one is an error."""
+        refuse_empty_queries(dict(zip(topics.qids, topics.queries, strict=True)))
+        return one_round([Request(self.prompt.messages(query)) for query in topics.queries])
+
+    def expand(self, topics: Topics, answering: Answering, beside: Path | None = None) -> Expanded:
+        """Ask, and expand; answers are kept beside an output, unless a cache is stated."""
+        with closing(answering.opened(self.model, beside)) as cache:
+            talks = [self.talk(topics)]
+            asked = converse(self.model, talks, cache, transport=answering.transport)
+        return self.expanded(topics, *asked)
+
+    def expanded(self, topics: Topics, results: Sequence[list[Answer]], record: Asked) -> Expanded:
+        """Queries with what a talk returned.
+
+        Raises:
+            IncompleteError: More queries than ``failures`` stay unexpanded.
+        """
+        (answers,) = results
+        record = replace(record, answers=answers)
+        # A passage that is cut at its longest is one, too.
+        passages = [
+            " ".join(_CONTROL.sub(" ", one.text).split()) if one.status in ("ok", "cut") else ""
+            for one in answers
+        ]
+        share = passages.count("") / max(1, len(passages))
+        what, most = "queries have no passage", self.failures
+        refuse_unreadable(share, most, what, told(record.statuses), record.path)
+        queries = []
+        for query, passage in zip(topics.queries, passages, strict=True):
+            parts = [query, SEPARATOR] if self.is_dense else [query] * self.repeats
+            queries.append(" ".join([*parts, passage]) if passage else query)
+        facts = {
+            **({"separator": SEPARATOR} if self.is_dense else {"repeats": self.repeats}),
+            "prompt": self.prompt.facts,
+            "language model": self.model.facts(),
+            "answers": dict(record.statuses),
+            **record.usage(self.model),
+        }
+        price = self.model if record.is_metered else None
+        costs = [
+            cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, price)
+            for qid, answer in zip(topics.qids, answers, strict=True)
+        ]
+        return Expanded(replace(topics, queries=queries), passages, facts, costs)

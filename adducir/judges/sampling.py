@@ -11,15 +11,56 @@ probabilities right. The sample has exactly the size asked for, and each topic o
 numbers next to its expected one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+import polars as pl
 
 from adducir.core.errors import UsageError
+from adducir.corpora.frames import topic_numbers
+from adducir.evaluation.formulas import Linear
 from adducir.evaluation.lists import Floats, Integers
+from adducir.runs.run import Run
 
 FLOOR = 0.2
 """The least weight of a document, relative to the greatest difference of discounts."""
+
+
+def pooled(runs: Iterable[Run], depth: int, qids: Iterable[str] | None = None) -> pl.DataFrame:
+    """Columns qid and docno: the top documents of any run, perhaps for some topics, in order."""
+    tops = [run.top(depth).frame.select("qid", "docno") for run in runs]
+    pairs = pl.concat(tops).unique().sort("qid", "docno")
+    if qids is None:
+        return pairs
+    return pairs.filter(pl.col("qid").is_in(pl.Series([*qids], dtype=pl.String).implode()))
+
+
+def weights_of(pairs: pl.DataFrame, ranked: pl.DataFrame, kind: Linear) -> Floats:
+    """(J,) how much each pair's gain counts in a ranking (qid, docno, rank from 0)."""
+    ranks = pairs.join(ranked, on=["qid", "docno"], how="left", maintain_order="left")["rank"]
+    counts = (ranks < (kind.cutoff or 0)).fill_null(value=False).to_numpy()
+    return np.where(counts, kind.discounts(ranks.fill_null(0).to_numpy()), 0.0)
+
+
+def draw_documents(
+    pairs: pl.DataFrame, size: int, seed: int, weight: Floats | None = None
+) -> pl.DataFrame:
+    """The pairs with ``probability`` and ``drawn``: about as many in each topic."""
+    topic = topic_numbers(pairs["qid"])
+    probability = inclusion_probabilities(topic, size, weight)
+    drawn = draw(topic, probability, np.random.default_rng(seed))
+    return pairs.with_columns(probability=probability, drawn=drawn)
+
+
+def draw_topics(pairs: pl.DataFrame, count: int, seed: int) -> pl.DataFrame:
+    """The same, with all pairs of some topics drawn, and none of others."""
+    qids = pairs["qid"].unique(maintain_order=True)
+    if not 0 < count <= len(qids):
+        message = f"{count} topics cannot be drawn from {len(qids):,}."
+        raise UsageError(message, hint="Draw at least one, and at most all.")
+    places = np.random.default_rng(seed).choice(len(qids), count, replace=False)
+    is_drawn = pl.col("qid").is_in(qids[sorted(places.tolist())].implode())
+    return pairs.with_columns(probability=pl.lit(count / len(qids)), drawn=is_drawn)
 
 
 def inclusion_probabilities(

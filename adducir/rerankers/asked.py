@@ -19,7 +19,7 @@ from pydantic import Field
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Needs
 from adducir.core.texts import counted
-from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, plan_talks
+from adducir.judges.answers import Answering, Asked, Talk, converse, fitted, plan
 from adducir.judges.costs import cost_row
 from adducir.judges.exchange import EMPTY, Answer, Request, refuse_unreadable, told
 from adducir.judges.llm import Answerer, LocalModel, open_llm
@@ -231,7 +231,7 @@ class AskedReranker(Reranker):
         talks = [self._talk(query, texts) for query, texts in topics]
         bounds = [self.asker.bound(query, [*filter(str.strip, texts)]) for query, texts in topics]
         with closing(replace(self.answering, dry=True).opened(self.llm, beside)) as cache:
-            return plan_talks(self.llm, talks, bounds, cache)
+            return plan(self.llm, talks, cache, bounds)
 
     def _talk(self, query: str, texts: Sequence[str]) -> Talk:
         """A topic's talk about the texts that say something; the others follow in their order."""

@@ -6,8 +6,20 @@ import re
 import httpx2
 import numpy as np
 
+from adducir.judges.exchange import Request
+from adducir.judges.llm import LanguageModel
+
 NOW = {"retry-after": "0"}
 CLIENT = httpx2.AsyncClient
+
+
+def model(**more):
+    stated = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 1, **more}
+    return LanguageModel.model_validate(stated)
+
+
+def request(text="hello", **more):
+    return Request((("user", text),), **more)
 
 
 def said(text="2", *, finish="stop", **more):
@@ -40,10 +52,15 @@ class Server:
         return httpx2.Response(status, text=text, headers=dict(*headers))
 
 
+def listed(*rows):
+    """A chat's log-probabilities of a first token."""
+    return {"content": [{"top_logprobs": [{"token": t, "logprob": v} for t, v in rows]}]}
+
+
 def thinks(**probabilities):
     """An answer whose first token has these log-probabilities; _ is a blank."""
-    top = [{"token": t.replace("_", " "), "logprob": v} for t, v in probabilities.items()]
-    return said(top[0]["token"], finish="length", logprobs={"content": [{"top_logprobs": top}]})
+    top = [(token.replace("_", " "), value) for token, value in probabilities.items()]
+    return said(top[0][0], finish="length", logprobs=listed(*top))
 
 
 def client_of(server):

@@ -4,11 +4,12 @@ import json
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 
 import httpx2
 import polars as pl
 import pytest
-from fake_llm import NOW, Server, said
+from fake_llm import NOW, Server, listed, model, request, said
 
 from adducir.cli.console import open_progress
 from adducir.core.errors import (
@@ -19,12 +20,12 @@ from adducir.core.errors import (
     UsageError,
 )
 from adducir.corpora.topics import Topics
-from adducir.judges.answers import AnswerCache, Answering, Request, ask, plan
+from adducir.judges.answers import AnswerCache, Answering, ask, converse, one_round, plan
 from adducir.judges.files import judgements_for
-from adducir.judges.grading import judge
-from adducir.judges.llm import LanguageModel, open_llm
+from adducir.judges.grading import ModelJudgements, judging
+from adducir.judges.llm import open_llm
 from adducir.judges.prompting import Prompt, QueryPrompt, open_prompt
-from adducir.judges.query2doc import expand
+from adducir.judges.query2doc import Expansion
 from adducir.judges.server import stated_wait, without_thought
 from adducir.runs.write import read_metadata
 
@@ -37,97 +38,86 @@ _REFUSED = (
     "supported, whatever else was asked for."
 )
 
-FAULTS = [
-    ({"error": {"message": "too big", "code": "context_length_exceeded"}}, "too_long"),
-    ({"message": "The decoder prompt is longer than the maximum model length of 9"}, "too_long"),
-    ({"error": "`inputs` must have less than 1024 tokens. Given: 1500"}, "too_long"),
-    ([{"error": {"code": 400, "message": "The input token count is too long"}}], "too_long"),
-    ({"error": {"message": "Azure OpenAI's content management policy"}}, "refused"),
-    ({"error": {"message": "Not like this.", "code": "content_filter"}}, "refused"),
-    ({"error": {"message": "flagged as violating our usage policy"}}, "refused"),
-]
-
-
-def model(**more):
-    given = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 1, **more}
-    return LanguageModel.model_validate(given)
-
-
-def request(text="hello", **more):
-    return Request((("user", text),), **more)
-
-
-@pytest.fixture
-def cache(tmp_path):
-    made = AnswerCache(tmp_path / "answers.sqlite")
-    yield made
-    made.close()
-
 
 def answered(cache, server, *requests, **more):
     asked = ask(model(**more), requests or (request(),), cache, transport=server.transport)
     return asked.answers[0] if len(asked.answers) == 1 else asked
 
 
+GOOD = (200, said())
+# One step that is followed by a good one, or lasts.
+PASSING = [
+    (429, "slow down", NOW),
+    (500, "oh", NOW),
+    (200, '{"choices": [{"mess'),
+    httpx2.ReadTimeout("slow"),
+    httpx2.ConnectError("refused"),
+    (200, said(finish=None)),
+    (200, said("2", finish="abort")),
+]
+ANSWERS = {
+    "ok": [
+        said(),
+        said("2") | {"usage": {"prompt_tokens": None}},
+        {"choices": [{"text": "2", "finish_reason": "stop"}]},
+        "\ufeff" + json.dumps(said()),
+    ],
+    "refused": [
+        said("", finish="content_filter"),
+        said(None, refusal="I will not."),
+        said([{"type": "refusal", "refusal": "I will not."}]),
+    ],
+    "cut": [
+        said("The best", finish="length"),
+        said("The best", finish="MAX_TOKENS"),
+        said("<think>2", finish="length"),
+    ],
+    "empty": [said(" \n")],
+    "failed": [
+        {"object": "something else"},
+        {"choices": []},
+        said("2") | {"usage": "many"},
+        {"choices": ["2"]},
+        "[" * 100_000,
+        said(logprobs=listed(("a", 1e9), ("a", 1e9))),
+    ],
+}
+FAULTS = {
+    "too_long": [
+        {"error": {"message": "the request exceeds the available context size"}},
+        {"error": {"message": _TOO_LONG}},
+        {"error": {"message": "too big", "code": "context_length_exceeded"}},
+        {"message": "The decoder prompt is longer than the maximum model length of 9"},
+        {"error": "`inputs` must have less than 1024 tokens. Given: 1500"},
+        [{"error": {"code": 400, "message": "The input token count is too long"}}],
+    ],
+    "refused": [
+        {"error": {"message": "blocked by the content_filter"}},
+        {"error": {"message": "Azure OpenAI's content management policy"}},
+        {"error": {"message": "Not like this.", "code": "content_filter"}},
+        {"error": {"message": "flagged as violating our usage policy"}},
+    ],
+}
+
+
 @pytest.mark.parametrize(
     ("steps", "status"),
     [
-        ([(200, said())], "ok"),
-        ([(429, "slow down", NOW), (200, said())], "ok"),
-        ([(500, "oh", NOW), (200, said())], "ok"),
-        ([(200, '{"choices": [{"mess'), (200, said())], "ok"),
-        ([httpx2.ReadTimeout("slow"), (200, said())], "ok"),
-        ([httpx2.ConnectError("refused"), (200, said())], "ok"),
-        ([(200, said(finish=None)), (200, said())], "ok"),
-        ([(500, "oh", NOW)], "failed"),
-        ([(200, {"object": "something else"})], "failed"),
-        ([(200, {"choices": []})], "failed"),
-        ([(200, {**said("2"), "usage": "many"})], "failed"),
-        ([(200, {"choices": ["2"]})], "failed"),
-        ([(200, "[" * 100_000)], "failed"),
-        (
-            [
-                (
-                    200,
-                    said(
-                        logprobs={
-                            "content": [{"top_logprobs": [{"token": "a", "logprob": 1e9}] * 2}]
-                        }
-                    ),
-                )
-            ],
-            "failed",
-        ),
-        ([(200, {**said("2"), "usage": {"prompt_tokens": None}})], "ok"),
-        ([(200, said("", finish="content_filter"))], "refused"),
-        ([(200, said(None, refusal="I will not."))], "refused"),
-        ([(400, {"error": {"message": "blocked by the content_filter"}})], "refused"),
-        (
-            [(400, {"error": {"message": "the request exceeds the available context size"}})],
-            "too_long",
-        ),
-        ([(400, {"error": {"message": _TOO_LONG}})], "too_long"),
+        *(([step, GOOD], "ok") for step in PASSING),
+        *(([(200, said)], status) for status, some in ANSWERS.items() for said in some),
+        *(([(400, fault)], status) for status, some in FAULTS.items() for fault in some),
         ([(413, "Request Entity Too Large")], "too_long"),
-        *(([(400, fault)], status) for fault, status in FAULTS),
-        ([(200, said("The best", finish="length"))], "cut"),
-        ([(200, said("The best", finish="MAX_TOKENS"))], "cut"),
-        ([(200, said("2", finish="abort")), (200, said())], "ok"),
-        ([(200, said(" \n"))], "empty"),
-        ([(200, said("<think>2", finish="length"))], "cut"),
-        ([(200, said([{"type": "refusal", "refusal": "I will not."}]))], "refused"),
-        ([(200, {"choices": [{"text": "2", "finish_reason": "stop"}]})], "ok"),
-        ([(200, "\ufeff" + json.dumps(said()))], "ok"),
+        ([(500, "oh", NOW)], "failed"),
     ],
 )
-def test_what_a_server_says_ends_in_a_status(cache, steps, status):
+def test_what_a_server_says_ends_in_a_status(cache, instant, steps, status):
     assert answered(cache, Server(*steps)).status == status
 
 
 def test_an_answer_keeps_what_came_with_it(cache):
-    top = [{"token": "Yes", "logprob": -0.5}, {"token": " No", "logprob": -1.5}]
-    logprobs = {"content": [{"token": "Yes", "logprob": -0.5, "top_logprobs": top}]}
-    server = Server((200, said("Yes", logprobs=logprobs, reasoning_content="hm, 3")))
-    answer = answered(cache, server)
+    logprobs = listed(("Yes", -0.5), (" No", -1.5))
+    thought = said("Yes", logprobs=logprobs, reasoning_content="hm, 3")
+    answer = answered(cache, Server((200, thought)))
     assert (answer.text, answer.reasoning) == ("Yes", "hm, 3")
     assert answer.top == {"Yes": -0.5, " No": -1.5}
     assert (answer.tokens_in, answer.tokens_out, answer.model) == (11, 3, "it f1")
@@ -178,13 +168,10 @@ def test_content_may_be_parts(cache):
     assert (answer.text, answer.reasoning, answer.status) == ("21", "3", "ok")
 
 
-LIST = [{"token": t, "logprob": v} for t, v in (("a", -1.0), ("a", -9999.0), ("b", None))]
-
-
 @pytest.mark.parametrize(
     ("logprobs", "top"),
     [
-        ({"content": [{"token": "a", "logprob": -1.0, "top_logprobs": LIST}]}, {"a": -1.0}),
+        (listed(("a", -1.0), ("a", -9999.0), ("b", None)), {"a": -1.0}),
         ({"content": [{"token": "a", "logprob": -1.0, "top_logprobs": []}]}, {"a": -1.0}),
         ({"content": []}, {}),
         ({"top_logprobs": [{"a": -1.0, "b": None}]}, {"a": -1.0}),
@@ -384,7 +371,8 @@ def test_no_more_requests_at_a_time_than_stated(cache):
 def test_a_plan_counts_requests_tokens_and_cost(cache):
     priced = model(price={"input": 1, "output": 4}, max_tokens=10)
     ask(priced, [request("x" * 40)], cache, transport=Server((200, said())).transport)
-    told = plan(priced, [request("x" * 40), request("y" * 2_000_000)], cache)
+    talk = one_round([request("x" * 40), request("y" * 2_000_000)])
+    told = plan(priced, [talk], cache)
     assert told.startswith("1 request to m, 1 cached; at most about 1,000,000 tokens in and 10 out")
     assert "1.00 by the stated price" in told
 
@@ -413,13 +401,11 @@ TEXTS = {"a": "A text about cats.", "b": "word " * 400}
 
 
 def graded(cache, *answers, prompt="graded", **more):
-    server = Server(*answers)
-    made = model(concurrency=1, **more)
-    transport = server.transport
-    judged = judge(
-        PAIRS, TOPICS, TEXTS, made, open_prompt(prompt, Prompt), cache, transport=transport
-    )
-    return judged, server
+    server, asked = Server(*answers), open_prompt(prompt, Prompt)
+    judge = model(concurrency=1, **more)
+    talk = judging(PAIRS, TOPICS, TEXTS, judge, asked)
+    (frame,), record = converse(judge, [talk], cache, transport=server.transport)
+    return ModelJudgements(frame, judge, asked, record), server
 
 
 # What umbrela's parser reads as a grade: none is one.
@@ -449,7 +435,7 @@ def test_grades_are_parsed_strictly_and_the_rest_stays_unjudged(cache, tmp_path)
     assert judged.frame["cut"].to_list() == [False, True, False]
     assert judged.ungraded == pytest.approx(2 / 3)
     path = tmp_path / "model.qrels"
-    judged.write(path, judgements_for(path), {})
+    judged.write(path, {})
     assert path.read_text() == "q1 0 a 3\n"
     rows = [json.loads(line) for line in judgements_for(path).read_text().splitlines()]
     assert [row["answer"] for row in rows] == [" 3\n", "maybe 2", ""]
@@ -480,8 +466,7 @@ def test_a_server_that_constrains_is_asked_for_one_of_the_answers(cache):
 
 
 def test_the_mass_on_the_answers_and_the_expected_grade(cache):
-    top = [{"token": t, "logprob": v} for t, v in (("2", -0.7), (" 1", -1.6), ("The", -1.2))]
-    logprobs = {"content": [{"top_logprobs": top}]}
+    logprobs = listed(("2", -0.7), (" 1", -1.6), ("The", -1.2))
     judged, _ = graded(cache, (200, said("2", logprobs=logprobs)))
     mass, expected = judged.frame["mass"][0], judged.frame["expected"][0]
     assert mass == pytest.approx(0.4966 + 0.2019, abs=1e-3)
@@ -503,17 +488,16 @@ def test_query2doc_keeps_the_query_s_weight_and_what_is_unreadable(cache, tmp_pa
     )
     answering = Answering(cache.path, transport=server.transport)
     prompt = open_prompt("query2doc", QueryPrompt)
-    own = model(concurrency=1)
-    options = {"failures": 0.5}
-    expanded = expand(topics, own, prompt, answering, **options)
+    expansion = Expansion(model(concurrency=1), prompt, failures=0.5)
+    expanded = expansion.expand(topics, answering)
     assert expanded.topics.queries == [f"{'cats [SEP] ' * 5}Cats are small.", "dogs"]
     assert expanded.facts["answers"] == {"cut": 1, "refused": 1}
-    dense = expand(topics, own, prompt, answering, is_dense=True, **options)
+    dense = replace(expansion, is_dense=True).expand(topics, answering)
     assert dense.topics.queries == ["cats [SEP] [SEP] Cats are small.", "dogs"]
     assert len(server.bodies) == 2
     assert "Query: cats [SEP]\nPassage:" in server.bodies[0]["messages"][-1]["content"]
     with pytest.raises(IncompleteError, match=r"50\.0% of the queries"):
-        expand(topics, own, prompt, answering)
+        replace(expansion, failures=0.01).expand(topics, answering)
     path = tmp_path / "mine.yaml"
     path.write_text("version: a\nuser: Write something.\n")
     with pytest.raises(InputError, match="lacks the place"):

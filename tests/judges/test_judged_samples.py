@@ -19,7 +19,7 @@ from adducir.judges.corrected import CorrectedEvaluator, linear_kind
 from adducir.judges.correction import Sampled, expected_gains
 from adducir.judges.files import design_for
 from adducir.judges.sampling import draw, inclusion_probabilities, pair_weights
-from adducir.judges.sheets import Design, read_sheet, write_sheet
+from adducir.judges.sheets import Design, read_sheet, rows_for, write_sheet
 from adducir.runs.run import Run
 
 
@@ -173,13 +173,13 @@ def test_corrected_intervals_cover_where_a_biased_model_does_not():
             Qrels.of(model), design, graded(design, people), "P(rel=2)@5"
         )
         gap = [evaluator.score(runs[name]).values("P(rel=2)@5") for name in runs]
-        by_people = [
-            evaluate(runs[n], Qrels.of(people), "P(rel=2)@5").mean("P(rel=2)@5") for n in runs
-        ]
+        by_people, by_model = (
+            [evaluate(runs[n], Qrels.of(judged), "P(rel=2)@5").mean("P(rel=2)@5") for n in runs]
+            for judged in (people, model)
+        )
         values, true = gap[0] - gap[1], by_people[0] - by_people[1]
         reach = student.ppf(0.975, 29) * values.std(ddof=1) / np.sqrt(30)
         covered += abs(values.mean() - true) <= reach
-        by_model = [evaluator.by_model(runs[n])["P(rel=2)@5"] for n in runs]
         alone += abs(by_model[0] - by_model[1] - true) <= reach
     assert covered >= 54  # topics' own variance is in the intervals, but not in these populations
     assert alone <= 20
@@ -220,7 +220,8 @@ def test_pairs_that_the_model_did_not_grade_count_what_people_think_of_the_other
 def sheet(tmp_path):
     people, _, runs = judged_collection()
     design, path = Design.of(runs, 30, depth=4, seed=2), tmp_path / "people.csv"
-    write_sheet(design, path, {"q1": "=what?"}, {"d1": 'a "text",\nof lines'})
+    topics, texts = {"q1": {"query": "=what?"}}, {"d1": 'a "text",\nof lines'}
+    write_sheet(design, path, rows_for(design.drawn, topics, texts))
     return people, path
 
 
@@ -257,7 +258,7 @@ def test_what_a_sheet_may_not_be(sheet):
         "\n".join([*lines, lines[-1]]): "twice",
         "\n".join([*lines, "q1,,nosuch,,1"]): "not drawn",
         "\n".join([*lines[:-1], lines[-1].rpartition(",")[0] + ",yes"]): "not an integer",
-        whole.replace("grade", "mark", 1): "column grade",
+        whole.replace("grade", "mark", 1): "'grade' is missing",
     }.items():
         path.write_text(wrong)
         with pytest.raises(InputError, match=message):

@@ -2,45 +2,27 @@
 
 import json
 import shutil
+from collections import Counter
 from contextlib import closing
 
 import httpx2
 import polars as pl
 import pytest
-from fake_llm import NOW, Server, client_of, said, thinks
+from fake_llm import NOW, Server, client_of, model, request, said, thinks
 
 from adducir.cli.app import main
 from adducir.core.errors import MachineError, UsageError
-from adducir.judges.answers import AnswerCache, Answering, Request, ask, using_shared
-from adducir.judges.grading import judge
-from adducir.judges.llm import LanguageModel
-from adducir.judges.nuggets import PROMPTS, Assigned, Nugget, NuggetWriter, assign_nuggets
+from adducir.judges.answers import AnswerCache, Answering, Request, ask, converse, using_shared
+from adducir.judges.grading import ModelJudgements, judging
+from adducir.judges.nuggets import PROMPTS, Assigned, Nugget, NuggetWriter, assigning
 from adducir.judges.prompting import Prompt, QueryPrompt, open_prompt
 from adducir.rerankers.recipe import open_reranker
 
 PAGE = "<!doctype html><title>Welcome to nginx!</title>"
 
 
-def model(**more):
-    stated = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 2, **more}
-    return LanguageModel.model_validate(stated)
-
-
 def requests(count):
-    return [Request((("user", f"text {number}"),)) for number in range(count)]
-
-
-@pytest.fixture
-def cache(tmp_path):
-    made = AnswerCache(tmp_path / "answers.sqlite")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def instant(monkeypatch):
-    """Waits between tries take no time."""
-    monkeypatch.setattr("adducir.judges.server._LONGEST_WAIT", 0.0)
+    return [request(f"text {number}") for number in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +40,7 @@ def test_a_server_that_is_down_is_given_up_soon(step, concurrency, cache, instan
     server = Server(step)
     with pytest.raises(MachineError, match=r"`endpoint` of m, http://localhost:1/v1") as error:
         ask(model(concurrency=concurrency), requests(500), cache, transport=server.transport)
-    assert len(server.bodies) <= 3 * concurrency
+    assert len(server.bodies) <= 2 * concurrency
     assert "cannot be reached" in error.value.what
 
 
@@ -85,7 +67,7 @@ def test_a_server_that_answers_some_requests_goes_on_being_asked(cache, instant)
     transport = httpx2.MockTransport(answer)
     record = ask(model(concurrency=1), requests(60), cache, transport=transport)
     assert record.statuses == {"ok": 20, "failed": 40}
-    assert len(server.bodies) == 20 + 3 * 40  # each failed one was tried again
+    assert len(server.bodies) == 20 + 2 * 40  # each failed one was tried again
 
 
 @pytest.mark.parametrize("step", [httpx2.ConnectError("refused"), (503, "no", NOW), (200, "{}")])
@@ -206,15 +188,10 @@ def test_a_pair_without_text_is_counted_and_unjudged(cache):
     pairs = pl.DataFrame({"qid": ["1", "1", "1"], "docno": ["a", "b", "c"]})
     server = Server((200, said("1")))
     texts = {"a": "text", "b": " \n", "c": "more"}
-    judged = judge(
-        pairs,
-        {"1": {"query": "q"}},
-        texts,
-        model(),
-        open_prompt("graded", Prompt),
-        cache,
-        transport=server.transport,
-    )
+    judge, prompt = model(), open_prompt("graded", Prompt)
+    talk = judging(pairs, {"1": {"query": "q"}}, texts, judge, prompt)
+    (frame,), record = converse(judge, [talk], cache, transport=server.transport)
+    judged = ModelJudgements(frame, judge, prompt, record)
     assert judged.frame["docno"].to_list() == ["a", "b", "c"]
     assert judged.frame["grade"].to_list() == [1, None, 1]
     assert judged.statuses == {"ok": 2, "without text": 1}
@@ -224,14 +201,15 @@ def test_a_pair_without_text_is_counted_and_unjudged(cache):
 
 def test_nuggets_are_not_sought_in_nothing(cache):
     server = Server(lambda body: said('["x"]' if "JSON" in str(body) else "vital"))
-    banks, statuses, _ = NuggetWriter(model(), window=1).create(
-        {"1": {"query": "q"}}, {"1": ["", "text", " "]}, cache, transport=server.transport
-    )
-    assert statuses["without text"] == 2 and len(banks) == 1
+    statuses = Counter()
+    texts, writer = ["", "text", " "], NuggetWriter(model(), window=1)
+    talk = writer.talk("1", {"query": "q"}, texts, statuses)
+    (bank,), _ = converse(model(), [talk], cache, transport=server.transport)
+    assert statuses["without text"] == 2 and len(bank.nuggets) == 1
     assert len(server.bodies) == 2
     item = Assigned("1", "q", " ", (Nugget("x", "vital"),), "a")
-    prompt = open_prompt("assign.yaml", Prompt, PROMPTS)
-    ((told,), statuses, _) = assign_nuggets([item], model(), prompt, cache)
+    prompt, statuses = open_prompt("assign.yaml", Prompt, PROMPTS), Counter()
+    (told,), _ = converse(model(), [assigning(item, model(), prompt, statuses)], cache)
     assert told.nuggets[0].assignment == "not_support" and statuses == {"without text": 1}
 
 

@@ -10,14 +10,13 @@ import httpx2
 import numpy as np
 import polars as pl
 import pytest
-from fake_llm import said
+from fake_llm import model, said
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.evaluation.score_files import read_scores
-from adducir.judges.answers import AnswerCache
+from adducir.judges.answers import AnswerCache, converse
 from adducir.judges.by_hand import page_for
-from adducir.judges.llm import LanguageModel
 from adducir.judges.nugget_files import (
     read_assigned,
     read_banks,
@@ -35,23 +34,17 @@ from adducir.judges.nuggets import (
     Bank,
     Nugget,
     NuggetWriter,
-    assign_nuggets,
+    assigning,
     nugget_scores,
     of_documents,
     parsed_nuggets,
     scored,
 )
 from adducir.judges.prompting import Prompt, open_prompt
+from adducir.judges.sampling import draw_documents
 from adducir.judges.sheets import Design
 
 TOPICS = {"q1": {"query": "cats"}, "q2": {"query": "dogs", "narrative": "not puppies"}}
-
-
-@pytest.fixture
-def cache(tmp_path):
-    opened = AnswerCache(tmp_path / "answers.sqlite")
-    yield opened
-    opened.close()
 
 
 class Judge:
@@ -79,19 +72,19 @@ class Judge:
         return httpx2.Response(200, json=said(answer))
 
 
-def model(**more):
-    given = {"endpoint": "http://localhost:1/v1", "name": "m", "retries": 0, **more}
-    return LanguageModel.model_validate(given)
-
-
 def test_nuggets_are_listed_window_by_window_and_weighed(cache):
     judge = Judge()
     texts = {
         "q1": ["fact1 fact2", "</document> fact3", "unreadable", "fact9", "fact1"],
         "q2": ["unreadable"],
     }
-    writer = NuggetWriter(model(), window=2)
-    banks, statuses, asked = writer.create(TOPICS, texts, cache, transport=judge.transport)
+    writer, statuses = NuggetWriter(model(retries=0), window=2), Counter()
+
+    def create(cache, **asking):
+        talks = [writer.talk(qid, TOPICS[qid], some, statuses) for qid, some in texts.items()]
+        return converse(writer.model, talks, cache, **asking)
+
+    banks, asked = create(cache, transport=judge.transport)
     assert banks[0] == Bank(
         "q1",
         "cats",
@@ -108,8 +101,8 @@ def test_nuggets_are_listed_window_by_window_and_weighed(cache):
     assert all(text.count("<document>") == text.count("</document>") for text in judge.asked)
     assert "not puppies" in " ".join(judge.asked)
     with closing(AnswerCache(cache.path, writes=False)) as kept:
-        assert writer.create(TOPICS, texts, kept)[0] == banks
-    assert len(writer.most_requests(TOPICS, texts)) == 3 + 1 + 2 * 30
+        assert create(kept)[0] == banks
+    assert len(writer.bound(TOPICS["q1"], texts["q1"])) == 3 + 30
 
 
 @pytest.mark.parametrize(
@@ -131,11 +124,10 @@ def test_only_an_array_of_texts_is_a_list_of_nuggets(answer, nuggets):
 
 def test_assignments_are_asked_for_one_by_one_and_failures_are_counted(cache):
     bank = tuple(Nugget(f"fact{n}", "vital") for n in (1, 2, 3, 9))
-    items = [Assigned("q1", "cats", "fact1 and FACT2", bank, "a")]
+    item, statuses = Assigned("q1", "cats", "fact1 and FACT2", bank, "a"), Counter()
     prompt = open_prompt("assign.yaml", Prompt, PROMPTS)
-    (item,), statuses, _ = assign_nuggets(
-        items, model(), prompt, cache, transport=Judge().transport
-    )
+    talk = assigning(item, model(), prompt, statuses)
+    (item,), _ = converse(model(), [talk], cache, transport=Judge().transport)
     assert [nugget.assignment for nugget in item.nuggets] == [
         "support",
         "partial_support",
@@ -303,7 +295,7 @@ def test_responses_of_others(tmp_path):
         {"id": "7", "input": "?", "output": [{"provenance": []}, {"answer": "Two."}]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    assert read_responses(path, "mine") == [
+    assert read_responses({path: "mine"}) == [
         ("r1", "5", "One. Two."),
         ("r2", "5", "One. Two."),
         ("mine", "5", "One. Two."),
@@ -322,10 +314,10 @@ def test_responses_of_others(tmp_path):
         {"qid": "10", "answer": [{"text": "A.", "citations": [-1, 0, 7]}], "references": ["d0"]},
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    before = read_responses(path, "responses")
+    before = read_responses({path: "responses"})
     assert main(["nuggets", "responses", str(path), "--team", "t2", "-o", str(out)]) == 0
     written = [json.loads(line) for line in out.read_text().splitlines()]
-    assert read_responses(out, "x") == before
+    assert read_responses({out: "x"}) == before
     assert [one["metadata"].get("team_id") for one in written][1:3] == ["t2", "t2"]
     cited = [[part["citations"] for part in one["responses"]] for one in written]
     assert cited == [
@@ -351,11 +343,11 @@ def test_responses_of_others(tmp_path):
     ):
         path.write_text(json.dumps(lines[0]) + "\n" + json.dumps(wrong))
         with pytest.raises(InputError) as error:
-            read_responses(path, "mine")
+            read_responses({path: "mine"})
         assert error.value.line == 2
     path.write_text("\n".join([json.dumps(lines[0])] * 2))
-    with pytest.raises(InputError, match="twice"):
-        read_responses(path, "mine")
+    with pytest.raises(InputError, match="repeated"):
+        read_responses({path: "mine"})
 
 
 def test_assignments_come_back(tmp_path):
@@ -365,12 +357,12 @@ def test_assignments_come_back(tmp_path):
         Assigned("q", "cats", "a text", tuple(nuggets("support", "not_support")), docno="d1"),
     ]
     write_assigned(items, path)
-    assert read_assigned(path, "x") == items
+    assert read_assigned({path: "x"})[0] == items
     first, second = map(json.loads, path.read_text().splitlines())
     assert (first["run_id"], first["response_length"], second["docid"]) == ("run", 2, "d1")
     path.write_text(path.read_text().replace("not_support", "unsupported"))
     with pytest.raises(InputError, match="'unsupported'") as error:
-        read_assigned(path, "x")
+        read_assigned({path: "x"})
     assert error.value.line == 2
 
 
@@ -386,14 +378,14 @@ def assigned(*facts, qid="1", run="x", **more):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (assigned() + assigned(), ":2: x has two assignments for topic 1"),
-        (assigned(FACTS[0]), "such as 'f2'"),
+        (assigned() + assigned(), ":2: topic 1 of x is repeated"),
+        (assigned(FACTS[0]), "a.jsonl:1: the nuggets of topic 1 for x"),
         (assigned(FACTS[0], FACTS[0], FACTS[1]), "are not those of the bank"),
         (assigned(("f9", "vital", "support"), FACTS[1]), "such as 'f1'"),
         (assigned(("f1", "okay", "support"), FACTS[1]), "such as 'f1'"),
-        (assigned(("f1", "essential", "support"), FACTS[1]), "'essential' is not an importance"),
-        (assigned(qid="7"), "topic 7 has no nuggets in"),
-        (assigned((None, "vital", "support"), FACTS[1]), "this has no assigned nuggets"),
+        (assigned(("f1", "essential", "support"), FACTS[1]), "not 'essential'"),
+        (assigned(qid="7"), "a.jsonl:1: topic 7 has no nuggets in"),
+        (assigned((None, "vital", "support"), FACTS[1]), "a.jsonl:1: at `nuggets.0.text`"),
     ],
 )
 def test_assignments_of_other_nuggets_are_refused(tmp_path, capsys, lines, message):
@@ -411,7 +403,7 @@ def test_assignments_are_given_once(tmp_path, capsys):
         path.write_text(assigned())
     output = tmp_path / "s.csv"
     assert main(["nuggets", "score", *map(str, paths), "-o", str(output)]) == 3
-    assert "b.jsonl: x has assignments for topic 1 in another file" in capsys.readouterr().err
+    assert "b.jsonl:1: topic 1 of x is repeated" in capsys.readouterr().err
     assert not output.exists()
 
 
@@ -463,7 +455,7 @@ def test_corrected_scores_cover_where_a_biased_model_does_not():
         truth, items = many_assignments(seed)
         banks = {item.qid: item.nuggets for item in items}
         pairs = nugget_pairs(items)
-        design = Design.drawn_from(pairs.select("qid", "docno"), 120, seed=seed)
+        design = Design(draw_documents(pairs.select("qid", "docno"), 120, seed), seed)
         rows, _ = corrected_scores(items, banks, design, judged_by_people(truth, pairs, design))
         systems = {
             name: {item.qid: item.nuggets for item in items if item.system == name} for name in "ab"

@@ -15,10 +15,11 @@ from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices
-from adducir.judges.corrected import CorrectedEvaluator, linear_kind, outside, whole_topics
+from adducir.judges.corrected import CorrectedEvaluator, check_depth, linear_kind, outside
 from adducir.judges.notes import circular_note, judge_of
+from adducir.judges.people import whole_topics
 from adducir.judges.planning import planned_topic_widths, planned_widths
-from adducir.judges.sheets import GRADES, Design, read_grades, read_sheet, write_sheet
+from adducir.judges.sheets import GRADES, Design, read_grades, read_sheet, rows_for, write_sheet
 from adducir.runs.write import metadata_for, metadata_text
 
 
@@ -26,8 +27,8 @@ from adducir.runs.write import metadata_for, metadata_text
 def sheet(tmp_path):
     people, _, runs = judged_collection()
     design, path = Design.of(runs, 30, depth=4, seed=2), tmp_path / "people.csv"
-    about = {q: {"narrative": f"all of {q}"} for q in people}
-    write_sheet(design, path, {"q1": "<b>one</b>"}, {"d1": "a\u202etext"}, about=about)
+    topics = {q: {"query": "<b>one</b>", "narrative": f"all of {q}"} for q in people}
+    write_sheet(design, path, rows_for(design.drawn, topics, {"d1": "a\u202etext"}))
     return people, path
 
 
@@ -63,7 +64,7 @@ def test_a_person_grades_a_document_once(sheet, tmp_path):
     ann = saved(tmp_path / "people.ann.json", "Ann", drawn)
     again = saved(tmp_path / "people.copy.json", "Ann", drawn)
     for sheets in ((ann, ann), (ann, again)):
-        with pytest.raises(InputError, match=r"Ann graded document .* in another sheet, too"):
+        with pytest.raises(InputError, match=r"copy.json|ann.json.*Ann graded document .* twice"):
             read_grades(sheets)
 
 
@@ -141,7 +142,7 @@ def test_a_pool_that_grows_keeps_its_sample(tmp_path):
     design, new = old.with_runs({"two": runs["two"]}, 12, seed=1)
     assert design.extends(old)
     assert not old.extends(design)
-    assert (len(new.drawn), len(design.drawn)) == (12, 32)
+    assert (len(new), len(design.drawn)) == (12, 32)
     assert design.pairs.filter("drawn")["probability"].min() > 0
     assert set(design.runs) == {"one", "two"}
     both = Design.of(runs, 30, depth=3)
@@ -152,9 +153,9 @@ def test_a_pool_that_grows_keeps_its_sample(tmp_path):
         old.with_runs({"one": runs["one"]}, 3)
     # Its two sheets are read together, in any order; another sample's is refused.
     sheets = []
-    for name, part, rows in (("a", old, None), ("b", design, new.drawn)):
+    for name, part, rows in (("a", old, old.drawn), ("b", design, new)):
         sheet = tmp_path / f"{name}.csv"
-        write_sheet(part, sheet, {}, {}, rows=rows)
+        write_sheet(part, sheet, rows_for(rows, {}, {}))
         head, *lines = list(csv.reader(sheet.open()))
         graded_lines = [[*line[:-1], str(people[line[0]][line[2]])] for line in lines]
         with sheet.open("w") as file:
@@ -165,7 +166,8 @@ def test_a_pool_that_grows_keeps_its_sample(tmp_path):
     with pytest.raises(InputError, match="not in the sheet"):
         read_sheet(sheets[1])
     other = tmp_path / "c.csv"
-    write_sheet(Design.of(runs, 5, depth=3, seed=9), other, {}, {})
+    drawn = Design.of(runs, 5, depth=3, seed=9)
+    write_sheet(drawn, other, rows_for(drawn.drawn, {}, {}))
     with pytest.raises(InputError, match="another sample"):
         read_sheet(*sheets, other)
 
@@ -192,25 +194,25 @@ def test_whole_topics_are_drawn_with_their_pools(tmp_path):
     whole = design.pairs.filter(pl.col("qid").is_in(drawn.implode()))
     assert whole["drawn"].all()
     assert design.pairs["probability"].unique().to_list() == [5 / 12]
-    write_sheet(design, tmp_path / "p.csv", {}, {})
+    write_sheet(design, tmp_path / "p.csv", rows_for(design.drawn, {}, {}))
     again = Design.read(tmp_path / "p.csv")
     assert again.topics == 5
     assert again.pairs.equals(design.pairs)
     smaller = Design.of({"one": runs["one"]}, 5, depth=3, seed=4, whole_topics=True)
     grown, new = smaller.with_runs({"two": runs["two"]}, 0)
     assert grown.topics == 5
-    assert set(new.drawn["qid"]) <= set(smaller.drawn["qid"])
+    assert set(new["qid"]) <= set(smaller.drawn["qid"])
     with pytest.raises(UsageError, match="not in the pool"):
         outside(smaller, runs["two"].top(3).frame, "two", 3)
     grades = pl.DataFrame([(q, d, people[q][d]) for q, d in design.drawn.rows()], orient="row")
     grades.columns = ["qid", "docno", "grade"]
-    of_people, of_model = whole_topics(design, grades, Qrels.of(model), "AP nDCG@3")
+    of_people, of_model = whole_topics(design, grades, Qrels.of(model))
     assert set(of_people.qids) == set(drawn)
     assert len(of_model) == len(design.pairs)
     everything = Design.of(runs, 12, depth=3, whole_topics=True)
-    assert whole_topics(everything, graded(everything, people), Qrels.of(model), "AP")[1] is None
+    assert whole_topics(everything, graded(everything, people), Qrels.of(model))[1] is None
     with pytest.raises(UsageError, match="top 5"):
-        whole_topics(design, grades, Qrels.of(model), "AP@5")
+        check_depth(design, [parse_measure("AP@5")])
     with pytest.raises(UsageError, match="13 topics"):
         Design.of(runs, 13, whole_topics=True)
 

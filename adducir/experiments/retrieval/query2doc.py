@@ -1,6 +1,7 @@
 """``query2doc:`` searches an index with queries that a language model expands."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -12,9 +13,9 @@ from adducir.experiments.sections import Name
 from adducir.experiments.step import Step
 from adducir.indexes.index import Index
 from adducir.judges.answers import Answering
-from adducir.judges.llm import Answerer, open_llm
+from adducir.judges.llm import open_llm
 from adducir.judges.prompting import QueryPrompt, open_prompt
-from adducir.judges.query2doc import REPEATS, expand, expansions
+from adducir.judges.query2doc import REPEATS, Expansion
 
 if TYPE_CHECKING:
     from adducir.experiments.step import Context
@@ -37,35 +38,25 @@ class Query2docSearch(Searching):
             _ = llm.identity
         with opening.at("prompt"):
             prompt = open_prompt(self.prompt, QueryPrompt, opening.folder)
-        step = RunStep(self, opening, opened=(llm, prompt))
+        expansion = Expansion(llm, prompt, repeats=self.repeats, failures=self.failures)
+        step = RunStep(self, opening, opened=expansion)
         with opening.planner.at("topics", opening.data):
-            _ = expansions(step.topics, prompt)
+            _ = expansion.talk(step.topics)
         return step
 
-    def _opened(self, step: RunStep) -> tuple[Answerer, QueryPrompt]:
-        """Who writes the passages, and what is asked."""
-        opened: tuple[Answerer, QueryPrompt] = step.opened
-        return opened
-
     def identity(self, step: RunStep) -> Mapping[str, Any]:
-        llm, prompt = self._opened(step)
+        expansion: Expansion = step.opened
+        llm = expansion.model
         return {
             **super().identity(step),
             "language model": {**llm.identity, "parameters": llm.parameters},
-            "prompt": prompt.identity,
+            "prompt": expansion.prompt.identity,
             "repeats": self.repeats,
         }
 
     def queries(self, step: RunStep, index: Index, context: "Context") -> SearchedTopics:
-        longer = expand(
-            step.topics,
-            *self._opened(step),
-            Answering(),
-            is_dense=not index.default_model,
-            repeats=self.repeats,
-            failures=self.failures,
-            beside=step.path,
-        )
+        expansion = replace(step.opened, is_dense=not index.default_model)
+        longer = expansion.expand(step.topics, Answering(), step.path)
         return SearchedTopics(longer.topics, {"query2doc": longer.facts}, costs=longer.costs)
 
     def costs(self, step: RunStep, context: "Context") -> Sequence[Mapping[str, Any]]:

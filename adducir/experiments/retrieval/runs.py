@@ -217,9 +217,9 @@ class RunStep(Step):
         write_run(answer.run, self.path, metadata, topics=qids)
         costs_for(self.path).unlink(missing_ok=True)
         if answer.costs:
-            from adducir.judges.costs import write_costs
+            from adducir.judges.files import write_lines
 
-            write_costs(answer.costs, costs_for(self.path))
+            write_lines(answer.costs, costs_for(self.path))
 
     def read(self) -> Run:
         return read_run(self.path, allow_empty=True)
