@@ -38,10 +38,10 @@ CLASSES = {
     "dense": ad.DenseSettings,
 }
 VALUES: dict[str, list[Any]] = {
-    "fields": [["text"], ["notes"], ["notes", "title"]],
+    "fields": [["text"], ["notes"], ["notes ", "title"]],
     "language": ["en", "de", "pretokenized", "xx"],
     "stemmer": ["porter", "krovetz", "none", "lucene", "snowball"],
-    "stopwords": ["lucene", "none", "stop.txt", "nosuch.txt"],
+    "stopwords": ["lucene", "none", "stop.txt", "nosuch.txt", ["dogs", "cats"]],
     "accurate_length": [True, False],
     "positions": [True, False],
     "vectors": [True, False],
@@ -179,7 +179,7 @@ def test_the_doors_agree(study: Path, entry: Any, passages: Any, monkeypatch: An
 EXAMPLES: list[tuple[dict[str, Any], bool]] = [
     ({"engine": "lucene", "separate": ["title", "notes"]}, True),
     ({"engine": "lucene", "separate": ["notes", "contents"]}, False),
-    ({"engine": "memory", "fields": ["notes"]}, True),
+    ({"engine": "memory", "fields": ["notes "], "stopwords": ["dogs", "cats"]}, True),
     ({"engine": "lucene", "positions": False, "stopwords": "stop.txt"}, True),
     ({"engine": "weights", "weights": "weights.jsonl"}, True),
     ({"engine": "weights", "weights": "weights.jsonl", "language": "en"}, True),
@@ -245,7 +245,7 @@ def test_numbers_are_read_as_in_files(
 
 def test_paths_are_texts_in_python(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(study)
-    assert ad.LuceneSettings(stopwords=Path("stop.txt")) == ad.LuceneSettings(stopwords="stop.txt")  # type: ignore[arg-type]
+    assert ad.LuceneSettings(stopwords=Path("stop.txt")) == ad.LuceneSettings(stopwords="stop.txt")
     for name in ("", "."):
         entry = {"engine": "dense", "encoder": name}
         assert result(of_shell, entry, None) == result(of_python, entry, None) == "refused"
@@ -376,6 +376,11 @@ FUSIONS: dict[str, list[Any]] = {
     "normalise": ["max", "sum", "median"],
     "depth": [1, "all", 0],
 }
+RERANKS: dict[str, list[Any]] = {
+    "depth": [1, 2, 0],
+    "fold": ["maxp", "best"],
+    "fields": [["notes "], ["nosuch"]],
+}
 
 
 @pytest.fixture(scope="module")
@@ -468,7 +473,11 @@ def some_of(name: str, values: dict[str, list[Any]]) -> st.SearchStrategy[Any]:
 @settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(drawn=st.one_of(some_of("search", SEARCHES), some_of("fuse", FUSIONS)))
+@given(
+    drawn=st.one_of(
+        some_of("search", SEARCHES), some_of("fuse", FUSIONS), some_of("rerank", RERANKS)
+    )
+)
 def test_the_doors_make_one_run(ranked: Path, drawn: Any, monkeypatch: Any) -> None:
     monkeypatch.chdir(ranked)
     is_accepted_by_all(*drawn)
@@ -483,7 +492,9 @@ def test_the_doors_make_one_run(ranked: Path, drawn: Any, monkeypatch: Any) -> N
         ("search", {"k1": "much"}, False),
         ("fuse", {"method": "combsum", "weights": [1, 2], "normalise": "sum"}, True),
         ("fuse", {"normalise": "max"}, False),
-        ("rerank", {"depth": 2, "fold": "maxp", "fields": ["notes"]}, True),
+        ("rerank", {"depth": 2, "fold": "maxp", "fields": ["notes "]}, True),
+        ("search", {"depth": "all"}, True),
+        ("search", {"boosts": {"titel": 2.0}}, False),
         ("rerank", {"fields": ["nosuch"]}, False),
     ],
 )

@@ -16,9 +16,13 @@ def main() -> None:
     frames = [table.to_polars(), comparison.to_polars(), fused.to_polars(), scores[0].to_polars()]
     print(sum(frame.height for frame in frames), table.to_pandas().size, fused.to_pandas().size)
     print(
-        ad.MemorySettings(stemmer="krovetz"), ad.LuceneSettings(fields=("text",)), ad.RM3(fb_docs=5)
+        ad.MemorySettings(stemmer="krovetz", stopwords=["the", "of"]),
+        ad.LuceneSettings(fields=("text",), separate=["title"], stopwords=Path("stop.txt")),
+        ad.RM3(fb_docs=5),
+        ad.BM25(boosts={"title": 2}),
     )
-    print(ad.DenseSettings(encoder="minilm"), ad.TokenWeightSettings(weights=Path("w.jsonl")))
+    print(ad.DenseSettings(encoder=Path("encoders/mine"), fields=["title", "text"]))
+    print([ad.TokenWeightSettings(weights=place) for place in ("w.jsonl", Path("w.jsonl"))])
     best: str = comparison.best(comparison.measures[0])
     print(table.render("markdown"), best, scores[0].mean("P@1"), len(fused), fused.depth)
 

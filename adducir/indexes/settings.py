@@ -58,8 +58,11 @@ class ModelKey(NamedTuple):
     label: str
 
 
-def _as_text_or_tuple(words: str | Path | Sequence[str]) -> str | Sequence[str]:
-    return str(words) if isinstance(words, str | Path) else tuple(words)
+def _text_or_words(words: str | Path | Sequence[str]) -> str | Sequence[str]:
+    if isinstance(words, str | Path) and "," not in str(words):
+        return str(words)
+    named = str(words).split(",") if isinstance(words, str | Path) else words
+    return tuple(word for word in map(str.strip, named) if word)
 
 
 class IndexSettings(Kind):
@@ -193,8 +196,8 @@ class TextSettings(IndexSettings):
     pretokenized by default: they are searched without analysis."""
     stemmer: str = Field(default="", json_schema_extra={"shown": "the language's; English: porter"})
     """One of the language's stemmers; English: porter, krovetz or none."""
-    stopwords: Annotated[str | Path | Sequence[str], AfterValidator(_as_text_or_tuple)] = "lucene"
-    """'lucene', 'none', or a file with one stop word per line; in Python also the words."""
+    stopwords: Annotated[str | Path | Sequence[str], AfterValidator(_text_or_words)] = "lucene"
+    """'lucene', 'none', a file with one stop word per line, or the words, comma-separated."""
     accurate_length: bool = Field(default=False, json_schema_extra=RARE)
     """Whether BM25 uses exact document lengths instead of Lucene's one byte."""
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +10,9 @@ from experiment_studies import Notes
 from some_spans import some_spans
 from tiny import sharpened, tiny_bert, tiny_t5
 
+import adducir as ad
 from adducir.cli.app import main
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.manifests import read_manifest
 from adducir.corpora.qrels import load_qrels
 from adducir.corpora.spans import write_spans
@@ -253,10 +255,17 @@ def test_queries_are_encoded_for_an_index_of_token_weights_as_in_the_shell(study
     sparse = "indexes.sparse={corpus: pets, weights: weights/documents}"
     system = "systems.SPLADE={index: sparse, encoder: splade}"
     assert made(run(study, sparse, system)[1]) == ["SPLADE"]
-    search = ["search", "-i", "indexes/sparse", "-t", "weights/topics", "--tag", "SPLADE"]
-    assert main([*search, "-o", "shell.trec.gz"]) == 0
+    search = ["search", "-i", "indexes/sparse", "--tag", "SPLADE", "-o", "shell.trec.gz", "--force"]
     path = study / "runs/reranked/SPLADE.t.trec.gz"
-    assert path.read_bytes() == (study / "shell.trec.gz").read_bytes()
+    for topics in (["-t", "weights/topics"], ["-t", "topics.tsv", "--encoder", "splade"]):
+        assert main([*search, *topics]) == 0
+        assert path.read_bytes() == Path("shell.trec.gz").read_bytes()
+    found = ad.search("indexes/sparse", "topics.tsv", encoder="splade", tag="SPLADE")
+    ad.write_run(found, "python.trec.gz")
+    assert path.read_bytes() == Path("python.trec.gz").read_bytes()
+    assert main(["search", "indexes/sparse", "cats", "--encoder", "splade"]) == 0
+    with pytest.raises(UsageError, match="encoder"):
+        ad.search("indexes/sparse", "weights/topics", encoder="splade")
     assert read_metadata(path)["method"]["encoder"]["name"] == "splade"
     # Another model's queries are another run, and others' texts have no token weights.
     tiny_bert(study / "splade", kind="BertForMaskedLM", hidden=16)
