@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from tiny import rewritten
 
 from adducir.core.errors import InputError
-from adducir.models.loading import load_model, load_tokenizer
+from adducir.models.loading import load_model
 from adducir.models.sources import model_source
 from adducir.rerankers.recipe import open_reranker
 
@@ -126,13 +126,6 @@ def test_a_shard_that_is_not_there_is_named(classifier, tmp_path):
     (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
     with pytest.raises(InputError):
         open_reranker(f"cross-encoder:{folder}").score(QUERY, TEXTS)
-
-
-def test_minilm_comes_without_a_network():
-    source = model_source("minilm")
-    assert load_model(source).config.num_hidden_layers == 6
-    # The file asks for a cut at 128 pieces; nothing is cut that the caller does not cut.
-    assert len(load_tokenizer(source)("word " * 300)["input_ids"]) == 302
 
 
 def test_what_is_not_there_is_refused(tmp_path):
