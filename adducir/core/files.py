@@ -429,3 +429,9 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def nameless_file(folder: Path) -> BinaryIO:
+    """An unlinked open file, which disappears when it is closed or garbage-collected."""
+    with explaining_writes(folder):
+        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))

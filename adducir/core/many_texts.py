@@ -5,17 +5,12 @@ import tempfile
 from array import array
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, TypeVar
 
 from adducir.core.errors import explaining_writes
+from adducir.core.files import nameless_file
 
 T = TypeVar("T")
-
-
-def nameless_file(folder: Path) -> BinaryIO:
-    """An unlinked open file, which disappears when it is closed or garbage-collected."""
-    with explaining_writes(folder):
-        return cast("BinaryIO", tempfile.TemporaryFile(dir=folder))
 
 
 class LazySequence(Sequence[T]):

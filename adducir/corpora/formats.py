@@ -30,7 +30,6 @@ from adducir.corpora.field_choice import (
     is_header,
 )
 from adducir.corpora.pages import PACKAGES, read_page
-from adducir.corpora.rank_llm import documents_of, is_request
 from adducir.corpora.tables import TABLES, Quotes, cells_of, table_records
 
 Documents = Iterator[tuple[int, Document]]
@@ -84,6 +83,8 @@ class JSONL(CorpusFormat):
 
 def read_jsonl(path: Path, docno_field: str | None = None) -> Documents:
     """Yield each document of a file with the 1-based line where it begins."""
+    from adducir.corpora.rank_llm import documents_of, is_request
+
     head = next(read_pieces(path), "").lstrip("\ufeff \t\r\n")
     is_array = _ARRAY.match(head) is not None
     is_over_lines = head[:1] == "{" and not head.split("\n", 1)[0].rstrip().endswith("}")

@@ -33,10 +33,9 @@ from adducir.core.errors import (
     machine_error,
     worded,
 )
-from adducir.core.files import read_lines
+from adducir.core.files import nameless_file, read_lines
 from adducir.core.json_lines import json_document
 from adducir.core.manifests import Manifest, checked, open_artifact
-from adducir.core.many_texts import nameless_file
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_half_characters, refuse_text

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.chunks import Chunking
-from adducir.core.files import cache_folder
-from adducir.core.many_texts import nameless_file
+from adducir.core.files import cache_folder, nameless_file
 from adducir.encoders.encoding import Item, Items, ItemsWork
 from adducir.encoders.ranking import MultiVectors
 from adducir.models.artifacts import read_shard

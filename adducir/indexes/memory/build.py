@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError
-from adducir.core.many_texts import nameless_file
+from adducir.core.files import nameless_file
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
