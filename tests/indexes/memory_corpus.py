@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adducir.core.manifests import Manifest
 from adducir.corpora.documents import Document
 from adducir.indexes.kinds import INDEXES
@@ -80,3 +82,20 @@ def weighted_index(
     own = TokenWeightSettings(weights=weights, **settings)
     build_index(ListCorpus(texts), folder / "index", own)
     return MemoryIndex(folder / "index")
+
+
+def matrix_index(matrix: np.ndarray, folder: Path, **settings: Any) -> MemoryIndex:
+    """Of (documents, terms) weights: ``t0``, ``t1``, ... of ``d000000``, ``d000001``, ..."""
+
+    def rows() -> Iterator[tuple[str, Mapping[str, float]]]:
+        for number, row in enumerate(matrix):
+            yield f"d{number:06}", {f"t{n}": float(row[n]) for n in np.flatnonzero(row)}
+
+    return weighted_index(rows(), folder, **settings)
+
+
+def best_of(sums: np.ndarray, seen: np.ndarray, depth: int | None) -> tuple[list[str], np.ndarray]:
+    """The docnos and scores of the documents seen; ties in their order."""
+    matching = np.flatnonzero(seen)
+    best = matching[np.argsort(-sums[matching], kind="stable")][:depth]
+    return [f"d{number:06}" for number in best], sums[best]

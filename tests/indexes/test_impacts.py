@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memory_corpus import ListCorpus, build_index, weighted_index
+from memory_corpus import ListCorpus, best_of, build_index, matrix_index
 
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.corpora.documents import LARGEST_WEIGHT
@@ -27,36 +27,21 @@ DOCUMENTS = 20_000  # two whole windows of documents and a part of one
 Query = Mapping[int, float]
 
 
-def index_of(matrix: np.ndarray, folder: Path) -> MemoryIndex:
-    def rows() -> Any:
-        for number, row in enumerate(matrix):
-            held = np.flatnonzero(row)
-            yield f"d{number:06}", {f"t{term}": float(row[term]) for term in held}
-
-    return weighted_index(rows(), folder)
-
-
-def expected(matrix: np.ndarray, query: Query, depth: int | None) -> tuple[list[str], list[float]]:
-    """Products in doubles, added in the query's order, of every document with a query term."""
-    sums, seen = np.zeros(len(matrix)), np.zeros(len(matrix), dtype=bool)
-    for term, weight in query.items():
-        if term < matrix.shape[1]:
-            column = matrix[:, term].astype(np.float32).astype(np.float64)
-            sums += np.float64(np.float32(weight)) * column
-            seen |= column > 0
-    matching = np.flatnonzero(seen)
-    best = matching[np.argsort(-sums[matching], kind="stable")][:depth]
-    return [f"d{number:06}" for number in best], sums[best].tolist()
-
-
 def hold(index: MemoryIndex, matrix: np.ndarray, queries: list[Query], depth: int | None) -> None:
+    """Products in doubles, added in the query's order, of every document with a query term."""
     asked = [{f"t{term}": weight for term, weight in query.items()} for query in queries]
     hits = index.search(asked, Impact(), depth=depth, threads=2)
     first = 0
     for query, count in zip(queries, hits.counts.tolist(), strict=True):
-        docnos, scores = expected(matrix, query, depth)
+        sums, seen = np.zeros(len(matrix)), np.zeros(len(matrix), dtype=bool)
+        for term, weight in query.items():
+            if term < matrix.shape[1]:
+                column = matrix[:, term].astype(np.float32).astype(np.float64)
+                sums += np.float64(np.float32(weight)) * column
+                seen |= column > 0
+        docnos, scores = best_of(sums, seen, depth)
         assert hits.docnos[first : first + count].to_list() == docnos
-        assert hits.scores[first : first + count].tolist() == scores
+        assert hits.scores[first : first + count].tolist() == scores.tolist()
         first += count
 
 
@@ -87,7 +72,7 @@ def cases(draw: st.DrawFn, values: st.SearchStrategy[float]) -> tuple[np.ndarray
 def test_small_indexes(values: str, data: st.DataObject, tmp_path_factory: Any) -> None:
     matrix, queries, depth = data.draw(cases(VALUES[values]))
     if matrix.any():
-        hold(index_of(matrix, tmp_path_factory.mktemp("i")), matrix, queries, depth)
+        hold(matrix_index(matrix, tmp_path_factory.mktemp("i")), matrix, queries, depth)
 
 
 @pytest.fixture(scope="module", params=["bytes", "reals"])
@@ -100,7 +85,7 @@ def large(request: Any, tmp_path_factory: Any) -> tuple[MemoryIndex, np.ndarray]
         drawn = random.gamma(1.5, 1.0, len(held)) + 0.01
         matrix[held, term] = drawn if request.param == "reals" else np.ceil(drawn * 20).clip(1, 255)
     matrix[[7, DOCUMENTS - 1], 23] = 3
-    index = index_of(matrix, tmp_path_factory.mktemp(request.param))
+    index = matrix_index(matrix, tmp_path_factory.mktemp(request.param))
     shape = index._segment.arrays.shape
     assert 0 < shape.columns < shape.placed < 24, "all three layouts are tested"
     return index, matrix
@@ -132,7 +117,7 @@ def test_ties_go_to_the_lower_docno_and_the_first_window_may_suggest_too_much(
     matrix = np.ones((DOCUMENTS, 3), dtype=np.float32)
     matrix[5::2, 1] = 2
     matrix[:900, 2] = 50 + np.arange(900) % 200
-    index = index_of(matrix, tmp_path)
+    index = matrix_index(matrix, tmp_path)
     for depth in (3, 40, 9_999):
         for weight in (1.0, 0.3):
             hold(index, matrix, [{0: weight}, {1: weight, 0: weight}], depth)
@@ -168,7 +153,7 @@ def test_what_other_code_cached_is_compiled_anew(tmp_path: Path, monkeypatch: An
 def test_queries_of_more_terms_than_sums_are_accurate_for(tmp_path: Path) -> None:
     matrix = np.ones((3, 17_000), dtype=np.float32)
     matrix[1, :9000] = 0
-    index = index_of(matrix, tmp_path)
+    index = matrix_index(matrix, tmp_path)
     for size in (2, 16_000, 17_000):
         hold(index, matrix, [dict.fromkeys(range(size), 0.5)], 2)
 
@@ -182,7 +167,7 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
         f"d{number:06}": " ".join(f"t{term}" for term, tf in enumerate(row) for _ in range(tf))
         for number, row in enumerate(matrix)
     }
-    index = index_of(matrix, tmp_path)
+    index = matrix_index(matrix, tmp_path)
     build_index(ListCorpus(texts), tmp_path / "texts", READY)
     theirs = MemoryIndex(tmp_path / "texts")
     queries = ["t0 t3 t8", "t1 t1 t2", "none", ""]
@@ -194,7 +179,7 @@ def test_other_models_see_weights_as_frequencies(tmp_path: Path, model: Any) -> 
 
 
 def test_real_weights_refuse_feedback_and_negative_ones_are_refused(tmp_path: Path) -> None:
-    index = index_of(np.array([[0.5]]), tmp_path)
+    index = matrix_index(np.array([[0.5]]), tmp_path)
     with pytest.raises(UsageError, match="frequencies"):
         index.search(["t0"], Impact(), feedback=RM3())
     for weight in (-1.0, float("nan"), 2 * LARGEST_WEIGHT):
@@ -209,7 +194,7 @@ def test_bytes_on_disk(tmp_path: Path) -> None:
     matrix = random.integers(1, 200, (3000, 900)) * (random.random((3000, 900)) < shares)
     for factor, most in ((1, 4), (0.37, 8), (300, 8)):
         (folder := tmp_path / str(factor)).mkdir()
-        index = index_of(matrix * factor, folder)
+        index = matrix_index(matrix * factor, folder)
         files = [index.path / name for name in IMPACT_FILES.values()]
         assert sum(path.stat().st_size for path in files) <= most * np.count_nonzero(matrix)
 
@@ -218,6 +203,6 @@ def test_an_index_of_another_version_is_refused(tmp_path: Path, monkeypatch: Any
     with monkeypatch.context() as patch:
         patch.setattr("adducir.indexes.settings.IMPACTS_VERSION", VERSIONS["memory"])
         patch.setattr("adducir.indexes.memory.index.IMPACTS_VERSION", VERSIONS["memory"])
-        path = index_of(np.array([[1]]), tmp_path).path
+        path = matrix_index(np.array([[1]]), tmp_path).path
     with pytest.raises(ArtifactError, match="another version"):
         open_index(path)
