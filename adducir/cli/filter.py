@@ -74,14 +74,11 @@ def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
         }
         dropped = dict[str, int]()
         if any(options.values()):
-            run, dropped = filter_run(
-                run,
-                judged=settings.read_qrels(settings.drop_judged) if settings.drop_judged else None,
-                own=settings.drop_own,
-                topics=settings.read_qrels(settings.keep_topics) if settings.keep_topics else None,
-                depth=settings.depth,
-                fold=settings.fold,
-            )
+            read = {
+                name: settings.read_qrels(options[name]) if options[name] else None
+                for name in ("judged", "topics")
+            }
+            run, dropped = filter_run(run, **options | read)
         elif not settings.drop_duplicates:
             raise UsageError("name at least one filter.")
         facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}

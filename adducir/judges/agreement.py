@@ -13,7 +13,6 @@ import polars as pl
 from adducir.corpora.qrels import Qrels
 from adducir.judges.sheets import settled
 from adducir.statistics.agreement import (
-    Floats,
     Level,
     Statistic,
     cohens_kappa,
@@ -111,35 +110,28 @@ def agreement_of(model: Qrels, grades: pl.DataFrame) -> Agreement:
     length = both["characters"].to_numpy()
     known = length >= 0
     several = grades.filter(pl.len().over("qid", "docno") > 1)
+    votes = [both.select(*keys, "grade"), both.select(*keys, pl.col("model").alias("grade"))]
     return Agreement(
         len(both),
         float(np.trace(matrix)) / max(1, len(both)),
         _value(cohens_kappa(people, by_model), len(both)),
-        _alpha([people, by_model]),
+        _alpha(pl.concat(votes)),
         matrix,
         tuple(names.tolist()),
         (_spearman(by_model[known], length[known]), _spearman(people[known], length[known])),
-        _alpha([frame["grade"].to_numpy() for frame in _by_person(several)]),
-        several.select("qid", "docno").n_unique(),
+        _alpha(several),
+        several.select(keys).n_unique(),
     )
 
 
-def _by_person(several: pl.DataFrame) -> list[pl.DataFrame]:
-    """Each person's grades of the same documents, in the same order; null where not judged."""
-    units = several.select("qid", "docno").unique(maintain_order=True)
-    return [
-        units.join(one, on=["qid", "docno"], how="left", maintain_order="left")
-        for one in several.partition_by("person", maintain_order=True)
-    ]
-
-
-def _alpha(raters: list[np.ndarray]) -> float:
-    if not raters or not len(raters[0]):
-        return float("nan")
-    votes = np.array(raters, dtype=np.float64)
-    values = np.unique(votes[~np.isnan(votes)])
-    table: Floats = np.stack([(votes == value).sum(axis=0) for value in values], axis=1) * 1.0
-    return _value(krippendorffs_alpha(table, values, _LEVEL), len(table))
+def _alpha(votes: pl.DataFrame) -> float:
+    """Krippendorff's alpha of several grades per document: columns qid, docno, grade."""
+    values = np.unique(votes["grade"])
+    by_document = votes.group_by("qid", "docno", maintain_order=True)
+    counts = by_document.agg((pl.col("grade") == value).sum().alias(str(value)) for value in values)
+    table = counts.drop("qid", "docno").to_numpy().astype(np.float64)
+    statistic = krippendorffs_alpha(table, values.astype(np.float64), _LEVEL)
+    return _value(statistic, len(table))
 
 
 def _value(statistic: Statistic, units: int) -> float:

@@ -1,9 +1,7 @@
 """Answers of a language model: asked for once, counted by status, never guessed."""
 
 import json
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import replace
 
 import httpx2
@@ -260,17 +258,6 @@ def test_failed_requests_are_asked_again_and_the_rest_is_kept(cache):
     assert answered(cache, Server((200, said())), request("a")).status == "ok"
 
 
-def test_offline_uses_the_cache_alone(cache):
-    server = Server((200, said()))
-    answered(cache, server)
-    for stated in ({"offline": True}, {}):
-        answering = Answering(cache.path, offline=not stated)
-        with closing(answering.opened(model(**stated), None)) as kept:
-            ask(model(), [request()], kept)
-            with pytest.raises(UsageError, match="1 answer of 2"):
-                ask(model(), [request(), request("new")], kept)
-
-
 @pytest.mark.parametrize("key", ["temperature", "max_tokens", "logprobs", "top_k"])
 def test_a_refused_parameter_is_named(cache, key):
     server = Server((400, {"error": {"message": _REFUSED.format(key)}}))
@@ -471,13 +458,6 @@ def test_the_mass_on_the_answers_and_the_expected_grade(cache):
     mass, expected = judged.frame["mass"][0], judged.frame["expected"][0]
     assert mass == pytest.approx(0.4966 + 0.2019, abs=1e-3)
     assert expected == pytest.approx((2 * 0.4966 + 0.2019) / mass, abs=1e-3)
-
-
-def test_answers_of_a_killed_run_are_in_the_cache(cache, tmp_path):
-    with pytest.raises(UsageError):
-        graded(cache, (200, said("1")), (400, {"error": {"message": "bad seed"}}), seed=1)
-    with sqlite3.connect(tmp_path / "answers.sqlite") as database:
-        assert database.execute("SELECT count(*) FROM answers").fetchone() == (1,)
 
 
 def test_query2doc_keeps_the_query_s_weight_and_what_is_unreadable(cache, tmp_path):

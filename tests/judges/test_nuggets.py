@@ -189,46 +189,34 @@ def test_topics_are_the_same_for_all_systems(tmp_path):
 
 
 QUESTION = {"question": "Where?", "answers": {"here": {"answer": "here"}}, "importance": "okay"}
-BANKS = {
-    "nuggetizer": [
-        '{"query": "cats", "qid": 7, "nuggets": [{"text": "a", "importance": "vital"}]}'
-    ],
-    "autojudge": [
-        json.dumps(
-            {
-                "query_id": "7",
-                "title_query": "cats",
-                "format_version": "v3",
-                "nugget_bank": {"Where?": {**QUESTION, "sub_nuggets": [{"claim": "inner"}]}},
-                "claim_bank": {"It is.": {"claim": "It is.", "query_id": "7"}},
-            },
-            indent=1,
-        )
-    ],
-    "ragtime26": [
-        json.dumps(
-            {
-                "metadata": {"team_id": "t", "topic_id": "7", "run_id": "r", "run_desc": "d"},
-                "nugget_bank": [{**QUESTION, "aggregator_type": "AND"}],
-            }
-        )
-    ],
+NUGGETIZER = {"query": "cats", "qid": 7, "nuggets": [{"text": "a", "importance": "vital"}]}
+AUTOJUDGE = {
+    "query_id": "7",
+    "title_query": "cats",
+    "format_version": "v3",
+    "nugget_bank": {"Where?": {**QUESTION, "sub_nuggets": [{"claim": "inner"}]}},
+    "claim_bank": {"It is.": {"claim": "It is.", "query_id": "7"}},
+}
+RAGTIME = {
+    "metadata": {"team_id": "t", "topic_id": "7", "run_id": "r", "run_desc": "d"},
+    "nugget_bank": [{**QUESTION, "aggregator_type": "AND"}],
 }
 
 
-@pytest.mark.parametrize("name", BANKS)
-def test_banks_of_others(tmp_path, name):
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (NUGGETIZER, {"a": "vital"}),
+        (AUTOJUDGE, {"Where?": "okay", "inner": "vital", "It is.": "vital"}),
+        (RAGTIME, {"Where?": "okay"}),
+    ],
+)
+def test_banks_of_others(tmp_path, record, expected):
     path = tmp_path / "bank.jsonl"
-    path.write_text("\n".join(BANKS[name]))
+    path.write_text(json.dumps(record, indent=1))
     (bank,) = read_banks(path)
     assert bank.qid == "7"
-    texts = {nugget.text: nugget.importance for nugget in bank.nuggets}
-    expected = {
-        "nuggetizer": {"a": "vital"},
-        "autojudge": {"Where?": "okay", "inner": "vital", "It is.": "vital"},
-        "ragtime26": {"Where?": "okay"},
-    }
-    assert texts == expected[name]
+    assert {nugget.text: nugget.importance for nugget in bank.nuggets} == expected
     write_banks([bank], path)
     assert read_banks(path) == [bank]
     assert path.read_text().startswith('{"query": ')
@@ -397,20 +385,13 @@ def test_assignments_of_other_nuggets_are_refused(tmp_path, capsys, lines, messa
     assert message in " ".join(capsys.readouterr().err.split())
 
 
-def test_assignments_are_given_once(tmp_path, capsys):
-    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
-    for path in paths:
-        path.write_text(assigned())
-    output = tmp_path / "s.csv"
+def test_nuggets_are_given_once_in_any_order(tmp_path, capsys):
+    (tmp_path / "a.jsonl").write_text(assigned() + assigned(*FACTS[::-1], run="y"))
+    output, paths = tmp_path / "s.csv", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    paths[1].write_text(assigned())
     assert main(["nuggets", "score", *map(str, paths), "-o", str(output)]) == 3
     assert "b.jsonl:1: topic 1 of x is repeated" in capsys.readouterr().err
-    assert not output.exists()
-
-
-def test_nuggets_in_another_order_are_the_same(tmp_path):
-    (tmp_path / "a.jsonl").write_text(assigned() + assigned(*FACTS[::-1], run="y"))
-    output = tmp_path / "s.csv"
-    assert main(["nuggets", "score", str(tmp_path / "a.jsonl"), "-o", str(output)]) == 0
+    assert main(["nuggets", "score", str(paths[0]), "-o", str(output)]) == 0
     values = output.read_text().replace("\ny,", "\nx,").splitlines()[1:]
     assert values[:5] == values[5:]
 
