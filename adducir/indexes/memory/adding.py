@@ -1,7 +1,8 @@
 """Add postings to the sums of a window of documents: the innermost loops of search.
 
 The loops take the postings ``first`` to ``last`` of a term, the document ``base`` where the window
-begins, and its ``sums``, float64. Indices are unsigned, because numba checks signed ones for
+begins, and its ``sums``, float64. They repeat their first lines: with a function per posting, BM25
+to depth 1,000 takes 6 to 8 % longer. Indices are unsigned, because numba checks signed ones for
 negative values at half the speed, and clipped to the window, so that a damaged index cannot point
 outside it.
 """
@@ -51,16 +52,6 @@ def contribution(
 
 
 @inner
-def _computed(term: Term, i: Any, doc: Any) -> Any:
-    """What posting ``i``, of the document ``doc``, adds if the table lacks its code."""
-    numbers = term.numbers
-    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
-    part = term.parts[doc] if kind == BM25_EXACT else ZERO
-    factor = term.factors[U(term.norms[doc])]
-    return F64(contribution(kind, constant, weight, mass, factor, term.tfs[i], part))
-
-
-@inner
 def position(docs: Array, first: Any, last: Any, target: Any) -> Any:
     """The first index in ``docs[first:last]`` not below ``target``: galloping search."""
     wanted = docs.dtype.type(target)
@@ -86,11 +77,19 @@ def add_and_mark(
     term: Term, first: Any, last: Any, base: Any, threshold: float, sums: Array, marks: Array
 ) -> None:
     """Add, and mark each document whose sum exceeds the threshold: fast if that is rare."""
-    docs, codes, table, cells = term.docs, term.codes, term.table, U(len(term.table))
+    docs, tfs, codes, norms, parts, factors, numbers, table = term
+    cells = U(len(table))
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
         place = (U(docs[i]) - base) & _INSIDE
         code = U(codes[i])
-        value = F64(table[code]) if code < cells else _computed(term, i, base + place)
+        if code < cells:
+            value = F64(table[code])
+        else:
+            doc = base + place
+            norm = U(norms[doc])
+            part = parts[doc] if kind == BM25_EXACT else ZERO
+            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
         total = sums[place] + value
         sums[place] = total
         if total > threshold:
@@ -109,11 +108,19 @@ def add_and_find(
     count: Any,
 ) -> Any:
     """Add, and record each document whose sum rises above the threshold, without branches."""
-    docs, codes, table, cells = term.docs, term.codes, term.table, U(len(term.table))
+    docs, tfs, codes, norms, parts, factors, numbers, table = term
+    cells = U(len(table))
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for i in range(first, last):
         place = (U(docs[i]) - base) & _INSIDE
         code = U(codes[i])
-        value = F64(table[code]) if code < cells else _computed(term, i, base + place)
+        if code < cells:
+            value = F64(table[code])
+        else:
+            doc = base + place
+            norm = U(norms[doc])
+            part = parts[doc] if kind == BM25_EXACT else ZERO
+            value = F64(contribution(kind, constant, weight, mass, factors[norm], tfs[i], part))
         before = sums[place]
         total = before + value
         sums[place] = total
@@ -167,7 +174,9 @@ def look_up_common(
 
     Returns how many of those found exceed ``least``; the others are dropped.
     """
-    words, kept, cells = U(len(bits)), U(0), U(len(term.table))
+    _, tfs, codes, norms, parts, factors, numbers, table = term
+    cells, words, kept = U(len(table)), U(len(bits)), U(0)
+    kind, constant, weight, mass = numbers[0], numbers[1], numbers[2], numbers[3]
     for n in range(count):
         place = U(found[n])
         doc = base + place
@@ -176,8 +185,14 @@ def look_up_common(
         total = sums[place]
         if bits[word] & bit:
             i = min(first + U(before[word]) + ones(bits[word] & (bit - U(1))), last - U(1))
-            code = U(term.codes[i])
-            total += F64(term.table[code]) if code < cells else _computed(term, i, doc)
+            code = U(codes[i])
+            if code < cells:
+                total += F64(table[code])
+            else:
+                norm = U(norms[doc])
+                part = parts[doc] if kind == BM25_EXACT else ZERO
+                at = (kind, constant, weight, mass, factors[norm], tfs[i], part)
+                total += F64(contribution(*at))
             sums[place] = total
         found[kept] = place
         kept += U(total > least)
