@@ -152,45 +152,38 @@ def order(scores: Array, places: Array, best: Array) -> None:
     """Write the indices of the best scores, ties in order, and the scores."""
     size, depth = len(scores), len(places)
     found = np.arange(size).astype(np.uint32)
+    keys = np.empty(size, dtype=np.uint64)
+    floats = keys.view(np.float64)
+    for place in range(size):
+        floats[place] = scores[place] + 0.0  # avoids negative zero
+        if keys[place] < _SIGN:  # ascending keys for ascending scores
+            keys[place] += _SIGN
+        else:
+            keys[place] = ~keys[place]
     if size > _FEW:
-        keys = np.empty(size, dtype=np.uint64)
-        floats = keys.view(np.float64)
-        for place in range(size):
-            floats[place] = scores[place] + 0.0  # avoids negative zero
-            if keys[place] < _SIGN:  # ascending keys for ascending scores
-                keys[place] += _SIGN
-            else:
-                keys[place] = ~keys[place]
         kept = size
         if depth < size:
             least, kept = lower_bound(keys, size, depth, 63, 24), 0
             for place in range(size):
                 keys[kept], found[kept] = keys[place], place
                 kept += keys[place] >= least
-        found = _sorted(keys[:kept], found[:kept])
-    else:
-        for i in range(1, size):
-            place, j = found[i], i
-            while j > 0 and scores[found[j - 1]] < scores[place]:
-                found[j] = found[j - 1]
-                j -= 1
-            found[j] = place
+        keys, found = _sorted(keys[:kept], found[:kept], 31)  # nearly, as in single precision
+    if not _repaired(keys, found):
+        _, found = _sorted(keys, found, 0)
     for i in range(depth):
         places[i], best[i] = found[i], scores[found[i]]
 
 
 @kernel
-def _sorted(keys: Array, found: Array) -> Array:
-    """What stands beside the keys, by falling keys; equal ones stay in order: a radix sort."""
+def _sorted(keys: Array, found: Array, first: int) -> tuple[Array, Array]:
+    """By falling keys from the bit ``first`` on; equal ones stay in order: a radix sort."""
     size = len(keys)
     other_keys, other_found = np.empty_like(keys), np.empty_like(found)
     starts = np.empty(2049, dtype=np.int64)
-    for shift in range(np.uint64(0), np.uint64(64), np.uint64(11)):
+    for shift in range(np.uint64(first), np.uint64(64), np.uint64(11)):
         starts[:] = 0
         for i in range(size):
             starts[np.uint64(2048) - ((keys[i] >> shift) & np.uint64(2047))] += 1
-        if starts[np.uint64(2048) - ((keys[0] >> shift) & np.uint64(2047))] == size:
-            continue  # all are equal here, as in the last digits of single precision
         for digit in range(2048):
             starts[digit + 1] += starts[digit]
         for i in range(size):
@@ -200,7 +193,23 @@ def _sorted(keys: Array, found: Array) -> Array:
             other_keys[to], other_found[to] = keys[i], found[i]
         keys, other_keys = other_keys, keys
         found, other_found = other_found, found
-    return found
+    return keys, found
+
+
+@inner
+def _repaired(keys: Array, found: Array) -> bool:
+    """Finish sorting by insertion, if that takes few steps."""
+    steps = 0
+    for i in range(1, len(keys)):
+        key, place, j = keys[i], found[i], i
+        while j > 0 and keys[j - 1] < key:
+            keys[j], found[j] = keys[j - 1], found[j - 1]
+            j -= 1
+        keys[j], found[j] = key, place
+        steps += i - j
+        if steps > 64 * len(keys):
+            return False
+    return True
 
 
 @inner
