@@ -123,7 +123,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 def _refuse_foreign(head: bytes, path: Path) -> None:
     """Refuse what is not text by its first bytes, packed or not."""
     for start, magic, name, hint in _FOREIGN:
-        if head.startswith(magic, start) and (magic != b"PAR1" or path.suffix != ".parquet"):
+        if head.startswith(magic, start) and (magic != b"PAR1" or suffix_of(path) != ".parquet"):
             raise BrokenStream(f"this is {name}, which is not supported.", path=path, hint=hint)
 
 

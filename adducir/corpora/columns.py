@@ -176,6 +176,7 @@ def checked_rows(
             break
     schema = dict.fromkeys(layout.columns, pl.String)
     frame = pl.DataFrame(right, schema=schema, orient="row").select(fields)
+    frame = frame.with_columns(pl.all().replace("", None))
     return checked(frame, layout, lines, repeats=repeats, faults=faults)
 
 

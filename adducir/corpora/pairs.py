@@ -5,7 +5,7 @@ JSON lines or an array. :mod:`adducir.corpora.columns` reads columns without nam
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +139,12 @@ def _named_columns(
     """The columns that the user names in order; a header in the first line is skipped."""
     width, fields = len(layout.columns), [n for n in layout.columns if not n.startswith("-")]
     if suffix_of(path) == PARQUET:
-        texts = ((n, [*map(str, record.values())]) for n, record in table_records(path))
+        kinds = [float if name == layout.number else int for name in layout.columns]
+        texts = (
+            # An id that is a fraction, which pandas makes of ids where one is missing, is a fault.
+            (n, [_text(value, kind) or "" for value, kind in zip(row.values(), cycle(kinds))])
+            for n, row in table_records(path)
+        )
         return checked_rows(texts, layout, fields, repeats=repeats)
     head, _, rest = data.partition(b"\n")
     first = head.decode(errors="replace")

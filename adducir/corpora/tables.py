@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -15,7 +16,7 @@ from typing import Any, Literal
 import polars as pl
 
 from adducir.core.errors import InputError, worded
-from adducir.core.files import read_lines, suffix_of
+from adducir.core.files import blocks, read_lines, suffix_of
 from adducir.core.json_lines import json_objects
 from adducir.core.progress import progress
 from adducir.core.texts import counted, nearest
@@ -170,7 +171,9 @@ def _quoting(path: Path, state: tuple[int, int]) -> tuple[bool, bool]:
 
 def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        table = pl.scan_parquet(path, glob=False)
+        is_plain = path.suffix.lower() == PARQUET
+        source = path if is_plain else BytesIO(b"".join(blocks(path)))
+        table = pl.scan_parquet(source, glob=False)
         count = table.select(pl.len()).collect().item()
         for start in range(0, count, _ROWS):
             rows = table.slice(start, _ROWS).collect().iter_rows(named=True)

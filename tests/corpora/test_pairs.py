@@ -1,5 +1,7 @@
 """Runs and qrels in every layout: the same rows, whatever file holds them."""
 
+import gzip
+import io
 import json
 
 import polars as pl
@@ -54,12 +56,17 @@ def test_trecs_columns_in_any_shape(kind, write, shape, ending):
 
 
 @pytest.mark.parametrize("header", range(3))
-@pytest.mark.parametrize("ending", ["tsv", "csv", "csv.gz", "parquet", "jsonl", "jsonl.gz", "json"])
+@pytest.mark.parametrize(
+    "ending", ["tsv", "csv.gz", "parquet", "parquet.gz", "jsonl", "jsonl.gz", "json"]
+)
 def test_tables_and_objects(kind, write, tmp_path, header, ending):
     rows, names = READERS[kind][1], HEADERS[kind][header].split()
     frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(query=pl.lit("a, b"))
     if ending == "parquet":
         frame.write_parquet(path := tmp_path / "file.parquet")
+    elif ending == "parquet.gz":
+        frame.write_parquet(whole := io.BytesIO())
+        (path := tmp_path / "file.parquet.gz").write_bytes(gzip.compress(whole.getvalue()))
     elif ending.startswith("json"):
         objects = frame.to_dicts()
         lines = "".join(json.dumps(one) + "\n" for one in objects)
@@ -92,6 +99,18 @@ def test_columns_that_the_user_names(kind, write, separator, header, quote):
     with pytest.raises(InputError, match="'high' is not") as caught:
         rows_of(kind, path, **options)
     assert caught.value.line == len(rows) + bool(header) + 1
+
+
+@pytest.mark.parametrize("qid", [1.0, None, ""])
+@pytest.mark.parametrize("header", ["qid docno score", "system document value"])
+def test_an_id_in_parquet_that_is_missing_or_a_fraction_is_a_fault(kind, tmp_path, header, qid):
+    frame = pl.DataFrame([(qid, "d", 1)], schema=header.split(), orient="row")
+    frame.write_parquet(path := tmp_path / "file.parquet")
+    number = "score" if kind == "run" else "grade"
+    options = {"columns": ("qid", "docno", number)} if "document" in header else {}
+    with pytest.raises(InputError, match="a qid or docno is missing, or is neither text") as caught:
+        rows_of(kind, path, **options)
+    assert caught.value.line == 1
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
