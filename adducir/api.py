@@ -299,7 +299,7 @@ def compare(
         >>> good = ad.Run.of({"1": {"x": 2.0}, "2": {"y": 2.0}, "3": {"a": 1.0}}, tag="good")
         >>> poor = ad.Run.of({"1": {"y": 2.0}, "2": {"x": 2.0}, "3": {"a": 1.0}}, tag="poor")
         >>> comparison = ad.compare(ad.evaluate([good, poor], qrels, "RR"), baseline="poor")
-        >>> round(comparison.to_polars().filter(measure="RR")["difference"][0], 3)
+        >>> round(comparison.to_polars().filter(measure="RR")["difference"].item(), 3)
         0.667
     """
     from adducir.evaluation.scores import Scores

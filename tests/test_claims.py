@@ -44,12 +44,8 @@ def test_weighted_text_is_mostly_judged_less() -> None:
 
 def test_the_null_control_of_hindsight() -> None:
     rows = rows_of("docs/studies/hindsight.md", place=1)
-    start, k2, k32 = (
-        np.array(rows[name][:5])
-        for name in (
-            "MiniLM, untrained", "Marginalised loss, k = 2", "Marginalised loss, k = 32"
-        )
-    )  # fmt: skip
+    start = np.array(rows["MiniLM, untrained"][:5])
+    k2, k32 = (np.array(rows[f"Marginalised loss, k = {k}"][:5]) for k in (2, 32))
     bound = {k: np.array(rows[f"Evidence lower bound, k = {k}"][:5]) for k in (2, 32)}
     assert start[0] == 0.161, "the row of the null control"
     assert (k2 < start).all() and (k32 < start).all()

@@ -48,7 +48,7 @@ from adducir.training.recipe import LoraPart, TrainingRecipe
 ROOT = Path(__file__).parents[1]
 DOCS = sorted(
     path
-    for pattern in ("*.md", "docs/*.md", "indexes/*.md", "experiments/*.md", "runs/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "indexes/*.md", "experiments/*.md", "runs/*.md")
     for path in ROOT.glob(pattern)
 )
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCS]
@@ -82,12 +82,8 @@ def named(words: list[str]) -> tuple[str, list[str]]:
 def options_of(command: Any) -> set[str]:
     params = command.params
     found = {option.replace("--set.", "--set ") for param in params for option in param.opts}
-    found |= {
-        one
-        for param in params
-        if not getattr(param, "hidden", False)
-        for one in param.secondary_opts
-    }
+    shown = [param for param in params if not getattr(param, "hidden", False)]
+    found |= {option for param in shown for option in param.secondary_opts}
     recipe = getattr(command, "recipe", None)
     found |= {f"--set {key}" for key in rare_fields(recipe)} if recipe else set()
     return {option for option in found if option.startswith("-")} | {"--help", "-h"}
@@ -112,20 +108,30 @@ def test_command_lines_parse(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_in_running_text_exist(name: str) -> None:
-    prose = _BLOCK.sub("", text(name))
-    for code in _CODE.findall(prose):
-        words = code.split()
-        if len(words) < 2 or words[0] != "adducir" or words[1].startswith("-"):
-            continue
-        if (
-            words[1].islower()
-            and words[1].replace("-", "").isalpha()
-            and words[1:] not in [[g] for g in GROUPS]
-        ):
-            name, rest = named(words[1:])
+    for code in re.findall(r"`adducir ([a-z][^`\n]*)`", _BLOCK.sub("", text(name))):
+        if code not in GROUPS:
+            name, rest = named(code.split())
             assert name in COMMANDS, code
             known = options_of(load_command(name))
             assert {w.split("=")[0] for w in rest if w.startswith("-")} <= known, code
+
+
+def test_what_makes_the_papers_tables_exists() -> None:
+    """Commands parse, files are there, and rows are systems of the files that a section names."""
+    for section in text("docs/studies/papers.md").split("\n## ")[1:]:
+        codes, rows = _CODE.findall(section), {"random", "upper bound"}
+        for code in codes:
+            if code.startswith("experiments/") and code.endswith(".yaml"):
+                rows |= set(yaml.safe_load(text(code))["systems"])
+        for code in codes:
+            if code.startswith("adducir "):
+                name, rest = named(shlex.split(code)[1:])
+                load_command(name).make_context(name, rest)
+            elif "/" not in code:
+                assert code in rows, code
+            elif not (ROOT / code).is_file():  # of the study that writes it
+                _, study, *rest = code.split("/")
+                assert rest and (ROOT / f"experiments/{study}.yaml").is_file(), code
 
 
 def test_every_option_of_the_program_is_documented() -> None:
@@ -288,12 +294,7 @@ def test_every_code_of_check_is_documented() -> None:
 
 def test_small_studies_compute_in_float32() -> None:
     """bfloat16 gives other figures on another processor."""
-    small = [*ROOT.glob("experiments/*-small.yaml")]
-    small += [
-        file
-        for part in ("deepct", "encoders", "rerankers")
-        for file in ROOT.glob(f"{part}/*-small*.yaml")
-    ]
+    small = [*ROOT.glob("*/*-small*.yaml")]
     assert len(small) > 12
     assert [file.name for file in small if "bfloat16" in file.read_text(encoding="utf-8")] == []
 

@@ -52,7 +52,7 @@ def build_table(
 
     Example:
         >>> scores = ad.evaluate(run, {"1": {"x": 1}}, "RR")
-        >>> print(ad.build_table(ad.compare(scores)).render("csv").splitlines()[1][:5])
+        >>> print(ad.build_table(ad.compare(scores)).render("csv").splitlines().pop()[:5])
         cats,
     """
     if not isinstance(comparison, Comparison):
