@@ -154,7 +154,7 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
         ),
         (saved, {"query_expansion": FIXED, "similarity_fn_name": "meanmaxsim"}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_scores_are_those_of_sentence_transformers(build, options, bert, tmp_path):
     agree(build(bert, tmp_path / "colbert", **options))
