@@ -137,8 +137,7 @@ def search(
         )
     queries, opened = as_topics(topics), as_index(index, named)
     found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
-    data = {"topics": queries.about}
-    return replace(found.run, metadata={"method": found.method, "data": data})
+    return replace(found.run, metadata={"method": found.method, "data": {"topics": queries.about}})
 
 
 def rerank(
@@ -185,21 +184,10 @@ def rerank(
         reranker = open_reranker(name, running=Running(device))
     source = as_index(texts) if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
     with TemporaryDirectory(prefix="adducir-", ignore_cleanup_errors=True) as scratch:
-        found = rerank_run(
-            candidates,
-            queries,
-            texts_for(
-                source,
-                reranked_part(candidates, settings.depth, settings.fold).frame["docno"],
-                settings.fields,
-                reranker.fields,
-                Path(scratch),
-            ),
-            reranker,
-            depth=settings.depth,
-            fold=settings.fold,
-            tag=tag,
-        )
+        docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
+        read = texts_for(source, docnos, settings.fields, reranker.fields, Path(scratch))
+        at, how = settings.depth, settings.fold
+        found = rerank_run(candidates, queries, read, reranker, depth=at, fold=how, tag=tag)
     method = reranked_method(part_of(candidates.metadata, "method"), found.settings)
     return replace(found.run, metadata={**candidates.metadata, "method": method})
 

@@ -45,7 +45,7 @@ _DOCUMENTS = ("positives", "documents", "negatives")
 """The roles of columns with documents; a file has positives or documents."""
 
 
-class Candidate(NamedTuple):
+class ExampleDocument(NamedTuple):
     """A document to learn from; one without a text is in the corpus."""
 
     text: str
@@ -60,8 +60,8 @@ class FileExample(NamedTuple):
     line: int
     query: str
     is_qid: bool  # whether the topics have the query's text
-    positives: Sequence[Candidate]
-    negatives: Sequence[Candidate]
+    positives: Sequence[ExampleDocument]
+    negatives: Sequence[ExampleDocument]
 
 
 def read_examples(
@@ -98,7 +98,7 @@ class _Reader:
     def examples(self) -> Iterator[FileExample]:
         """The records; pairs of a query and a scored document are put together by query."""
         columns = dict[str, None]()
-        scored: dict[tuple[str, bool], list[tuple[int, int, Candidate]]] = defaultdict(list)
+        scored: dict[tuple[str, bool], list[tuple[int, int, ExampleDocument]]] = defaultdict(list)
         texts = TextFile()
         for line, record in self._records():
             self.line, self.record = line, record
@@ -272,7 +272,7 @@ class _Reader:
             self.fail(f"`{name}` is not a text.", "Name the queries: `examples.topics`.")
         return str(value), role == "query_id" or self.by_qids
 
-    def _sides(self) -> tuple[Sequence[Candidate], Sequence[Candidate]]:
+    def _sides(self) -> tuple[Sequence[ExampleDocument], Sequence[ExampleDocument]]:
         """Positives and negatives, with scores of each if a teacher has them."""
         positives, negatives = self._of("positives", "documents"), self._of("negatives")
         best, worse = self._scores("positive_scores"), self._scores("negative_scores")
@@ -286,7 +286,9 @@ class _Reader:
             return both[: len(positives)], both[len(positives) :]
         return positives, negatives
 
-    def _scored(self, documents: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    def _scored(
+        self, documents: Sequence[ExampleDocument], scores: Sequence[float]
+    ) -> list[ExampleDocument]:
         if len(scores) != len(documents):
             has = counted(len(scores), "score")
             self.fail(f"it has {has} for {counted(len(documents), 'document')}.")
@@ -294,7 +296,7 @@ class _Reader:
         return [document._replace(score=score) for document, score in pairs]
 
     def _ranked(
-        self, line: int, query: tuple[str, bool], documents: Sequence[Candidate]
+        self, line: int, query: tuple[str, bool], documents: Sequence[ExampleDocument]
     ) -> FileExample:
         """The documents labelled ``grade`` or better as positives, or the one a teacher likes best.
 
@@ -317,10 +319,10 @@ class _Reader:
                 self.fail(f"`{name}` {error}: {shortened(str(self.record[name]), 60)}.", hint)
             yield from ((name, as_whole(item)) for item in items_of(value))
 
-    def _of(self, *roles: str) -> list[Candidate]:
+    def _of(self, *roles: str) -> list[ExampleDocument]:
         return [self._document(name, item) for name, item in self._items(*roles)]
 
-    def _document(self, name: str, value: Any) -> Candidate:
+    def _document(self, name: str, value: Any) -> ExampleDocument:
         if isinstance(value, Mapping):
             docno = next((str(value[key]) for key in DOCNO if value.get(key) not in (None, "")), "")
             score = next((self._number(name, value[key]) for key in TAUGHT if key in value), nan)
@@ -329,7 +331,7 @@ class _Reader:
             if not is_named and not (texts and all(isinstance(text, str) for text in texts)):
                 keys = listed([f"`{key}`" for key in self.fields or ("title", "text")])
                 self.fail(f"a passage of `{name}` lacks a text ({keys}).")
-            return Candidate("\n".join(filter(None, texts)), docno, score)
+            return ExampleDocument("\n".join(filter(None, texts)), docno, score)
         if isinstance(value, bool) or not isinstance(value, str | int):
             self.fail(f"`{name}` has {value!r}, which is neither a text nor an id.")
         if isinstance(value, int) and not self.by_ids:
@@ -338,7 +340,7 @@ class _Reader:
         text = str(value)
         if self.by_ids and re.search(r"\s", text):
             self.fail(f"`{name}` has a text where the first record has an id.", IDS_HINT)
-        return Candidate("", text) if self.by_ids else Candidate(text)
+        return ExampleDocument("", text) if self.by_ids else ExampleDocument(text)
 
     def _scores(self, *roles: str) -> list[float]:
         names = [name for role in roles for name in self.roles.get(role, ())]

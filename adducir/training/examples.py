@@ -36,7 +36,7 @@ from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import metadata_for, part_of, read_metadata
 from adducir.training.data import HeldOut, same_number
-from adducir.training.example_files import IDS_HINT, Candidate, FileExample, read_examples
+from adducir.training.example_files import IDS_HINT, ExampleDocument, FileExample, read_examples
 from adducir.training.example_recipe import ExamplesPart
 from adducir.training.leaks import TrainedOn, documents_left
 from adducir.training.losses import LOSSES, Loss
@@ -298,9 +298,9 @@ class ExampleSource:
                 )
                 yield self._example(query, best, worse, barred)
 
-    def _distinct(self, candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    def _distinct(self, candidates: Sequence[ExampleDocument]) -> Sequence[ExampleDocument]:
         """The first of those with the same text: another would only weigh more."""
-        first = dict[str, Candidate]()
+        first = dict[str, ExampleDocument]()
         for candidate in candidates:
             first.setdefault(same_text(candidate.text) or candidate.docno, candidate)
         self.counts["repeated"] += len(candidates) - len(first)
@@ -309,12 +309,12 @@ class ExampleSource:
     def _example(
         self,
         query: str,
-        positives: Iterable[Candidate],
-        negatives: Iterable[Candidate],
+        positives: Iterable[ExampleDocument],
+        negatives: Iterable[ExampleDocument],
         barred: frozenset[str],
         per_positive: int | None = None,
     ) -> Example:
-        best, worse = [*self._usable(positives, barred)], list[Candidate]()
+        best, worse = [*self._usable(positives, barred)], list[ExampleDocument]()
         taken = {same_text(candidate.text) for candidate in best}
         limit = np.inf
         if self.part.margin is not None:
@@ -338,8 +338,8 @@ class ExampleSource:
         )
 
     def _usable(
-        self, candidates: Iterable[Candidate], barred: frozenset[str]
-    ) -> Iterator[Candidate]:
+        self, candidates: Iterable[ExampleDocument], barred: frozenset[str]
+    ) -> Iterator[ExampleDocument]:
         """Candidates with a text that is not left out, scored where that matters."""
         for candidate in candidates:
             if self._loss.needs_teacher and isnan(candidate.score):
@@ -396,9 +396,9 @@ class ExampleSource:
 
 def _named(
     docnos: Iterable[str], text: TextOf, scores: Mapping[str, float], judged: Mapping[str, int]
-) -> Iterator[Candidate]:
+) -> Iterator[ExampleDocument]:
     for docno in docnos:
-        yield Candidate(text(docno) or "", docno, scores.get(docno, nan), docno in judged)
+        yield ExampleDocument(text(docno) or "", docno, scores.get(docno, nan), docno in judged)
 
 
 def run_of(path: Path, topics: Topics) -> Run:

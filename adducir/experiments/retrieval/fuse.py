@@ -9,7 +9,7 @@ from adducir.core.errors import UsageError
 from adducir.core.recipe import errors_at, refusing
 from adducir.corpora.topics import Topics
 from adducir.experiments.retrieval.runs import RunStep, SystemRun, named
-from adducir.experiments.retrieval.search import RankingSystem
+from adducir.experiments.retrieval.search import SearchedOrFused
 from adducir.experiments.sections import Name
 from adducir.experiments.tuning.design import (
     Hyperparameter,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adducir.experiments.step import Context
 
 
-class Fusion(FusionSettings, RankingSystem):
+class Fusion(FusionSettings, SearchedOrFused):
     """Two systems or more; the method's hyperparameters are keys beside ``method``."""
 
     verb: ClassVar[str] = "fuse"

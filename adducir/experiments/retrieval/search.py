@@ -198,7 +198,7 @@ class TunedStep(RunStep):
         return tuning
 
 
-class RankingSystem(RankingSettings, TunableSystem):
+class SearchedOrFused(RankingSettings, TunableSystem):
     """A system with a depth of its own; the parameters of its kinds are keys beside the others."""
 
     @model_validator(mode="before")
@@ -228,7 +228,7 @@ class SearchedTopics:
     costs: Sequence[Mapping[str, Any]]  # per topic
 
 
-class Searching(SearchSettings, RankingSystem):
+class Searching(SearchSettings, SearchedOrFused):
     """A search."""
 
     verb: ClassVar[str] = "search"
