@@ -115,14 +115,8 @@ def judge(settings: JudgeOptions) -> None:
         statuses = counts = told(judged.statuses)
         if len(unparsed := judged.frame.filter(status="unparsed")["answer"]):
             counts += f", such as {shortened(unparsed[0])!r}"
-        refuse_unreadable(
-            judged.ungraded,
-            settings.failures,
-            "pairs have no grade",
-            counts,
-            record.path,
-            WRITE_ANYWAY,
-        )
+        what, most = "pairs have no grade", settings.failures
+        refuse_unreadable(judged.ungraded, most, what, counts, record.path, WRITE_ANYWAY)
         more = {"runs": list(map(str, settings.runs)), "depth": settings.depth}
         judged.write(settings.output, more)
         progress.note(

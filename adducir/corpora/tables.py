@@ -61,18 +61,18 @@ def text_records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int
     from adducir.core.csv_files import unguarded
 
     first = first_line(path)
-    is_json, is_csv = first.startswith("{"), "\t" not in first
+    is_json, read = first.startswith("{"), str if "\t" in first else unguarded
     for line, row in json_objects(path) if is_json else table_records(path):
-        for name in required:
-            if name not in row:
-                hint = f"Columns, or keys of every JSON object: {', '.join(required)}."
-                message = f"{name!r} is missing{nearest(name, row)}."
-                raise InputError(message, path=path, line=line if is_json else 1, hint=hint)
         if is_json:
-            yield line, {key: "" if cell is None else str(cell) for key, cell in row.items()}
+            texts = {key: "" if cell is None else str(cell) for key, cell in row.items()}
         else:
-            texts = {name: unguarded(cell) if is_csv else cell for name, cell in row.items()}
-            yield line, {name: text.strip() for name, text in texts.items()}
+            texts = {read(name): read(cell).strip() for name, cell in row.items()}
+        for name in required:
+            if name not in texts:
+                hint = f"Columns, or keys of every JSON object: {', '.join(required)}."
+                message = f"{name!r} is missing{nearest(name, texts)}."
+                raise InputError(message, path=path, line=line if is_json else 1, hint=hint)
+        yield line, texts
 
 
 def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -80,7 +80,8 @@ def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str
     first = next((line for line in lines if line[1].strip()), (1, ""))
     rows = cells_of(chain([first], lines), path, delimiter_of(first[1]), quotes)
     names = [name.strip(' "') for name in next(rows, (1, [""]))[1]]
-    if len(names) < 2 or len(set(names)) < len(names):
+    named = [*filter(None, names)]  # spreadsheets may write more columns than they have
+    if len(names) < 2 or not named or len(set(named)) < len(named):
         message = f"the first line must name at least two different columns; it is {first[1]!r}."
         raise InputError(message, path=path, line=first[0])
     for line, cells in rows:

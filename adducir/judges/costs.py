@@ -50,6 +50,6 @@ def read_costs(path: Path) -> dict[str, dict[str, float]]:
     hint = "adducir rerank --costs writes it; move it away if it is another file."
     costs = dict[str, dict[str, float]]()
     for topic in read_records(path, parsed_as(_TopicCosts), hint, read_objects(path)):
-        row = {name: value for name, value in asdict(topic).items() if value is not None}
-        costs[row.pop("qid")] = row | {"tokens": topic.tokens_in + topic.tokens_out}
+        row = {name: value for name, value in asdict(topic).items() if isinstance(value, float)}
+        costs[topic.qid] = row | {"tokens": topic.tokens_in + topic.tokens_out}
     return costs

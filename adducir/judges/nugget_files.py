@@ -35,6 +35,7 @@ _RESPONSES = (
 )
 _ASSIGNED = f"Assignments are {', '.join((*ASSIGNMENTS, FAILED))}."
 _bank_of, _assigned_of = parsed_as(Bank), parsed_as(Assigned)
+_IN_BANK = ("text", "importance")
 _QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id", "id")
 
 
@@ -46,8 +47,8 @@ def _records(
 ) -> list[T]:
     """What records hold, each of a topic (qid) and a name; errors name the line."""
     values = dict[tuple[str, str], T]()
-    path = Path()
     for path in paths:
+        before = len(values)
         for line, record in read_objects(path):
             try:
                 qid, name, value = parse(path, record)
@@ -55,15 +56,14 @@ def _records(
                 message = f"this is not {kind}, or lacks a topic or a text."
                 raise InputError(message, path=path, line=line, hint=hint) from None
             except UsageError as error:
-                raise InputError(
-                    error.what, path=path, line=line, hint=error.hint or hint
-                ) from None
+                stated = error.hint or hint
+                raise InputError(error.what, path=path, line=line, hint=stated) from None
             if (qid, name) in values:
                 message = f"topic {qid}{name and f' of {name}'} is repeated."
                 raise InputError(message, path=path, line=line, hint="Each may be there once.")
             values[qid, name] = value
-    if not values:
-        raise InputError(f"it does not contain {kind}.", path=path)
+        if len(values) == before:
+            raise InputError(f"it does not contain {kind}.", path=path)
     return [*values.values()]
 
 
@@ -95,8 +95,9 @@ def _bank(path: Path, record: Record) -> tuple[Bank, str]:
         nuggets, kind = [{"text": str(question)} for question in record], "nugget documents"
         return _bank_of({"qid": topic[1], "query": "", "nuggets": nuggets}), f"AutoJudge's {kind}"
     if "nuggets" in record:
-        facts, nuggets, kind = record, record["nuggets"], "nuggetizer's nuggets"
+        facts, kind = record, "nuggetizer's nuggets"
         query = record.get("query") or record.get("text")
+        nuggets = [{key: one.get(key) for key in _IN_BANK} for one in record["nuggets"]]
     elif "nugget_bank" in record or "claim_bank" in record:
         facts = record if "query_id" in record else record["metadata"]
         nuggets = [*_questions(record.get("nugget_bank")), *_questions(record.get("claim_bank"))]

@@ -57,7 +57,7 @@ class Nugget:
 
     text: str
     importance: Importance = VITAL
-    assignment: Support | Literal["", "failed"] = ""
+    assignment: Literal[Support, "", "failed"] = ""
 
 
 @dataclass(frozen=True)

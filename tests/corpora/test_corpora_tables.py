@@ -48,7 +48,7 @@ def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):
 
 
 def test_a_frame_is_a_corpus_and_semicolons_separate_columns(tmp_path):
-    (tmp_path / "c.csv").write_text("docno;text\nx;one, two\n")
+    (tmp_path / "c.csv").write_text("docno;text;;\nx;one, two;;\n")
     assert [tuple(one) for one in open_corpus(tmp_path / "c.csv")] == [("x", {"text": "one, two"})]
     frame = pl.read_csv(CSV.encode()).with_columns(url=pl.lit("u"))
     corpus, same = open_corpus(frame), open_corpus(frame.to_pandas())

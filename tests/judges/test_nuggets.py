@@ -128,12 +128,8 @@ def test_assignments_are_asked_for_one_by_one_and_failures_are_counted(cache):
     prompt = open_prompt("assign.yaml", Prompt, PROMPTS)
     talk = assigning(item, model(), prompt, statuses)
     (item,), _ = converse(model(), [talk], cache, transport=Judge().transport)
-    assert [nugget.assignment for nugget in item.nuggets] == [
-        "support",
-        "partial_support",
-        "not_support",
-        "failed",
-    ]
+    said = [nugget.assignment for nugget in item.nuggets]
+    assert said == ["support", "partial_support", "not_support", "failed"]
     assert statuses == Counter(ok=3, unparsed=1)
 
 
@@ -189,7 +185,7 @@ def test_topics_are_the_same_for_all_systems(tmp_path):
 
 
 QUESTION = {"question": "Where?", "answers": {"here": {"answer": "here"}}, "importance": "okay"}
-NUGGETIZER = {"query": "cats", "qid": 7, "nuggets": [{"text": "a", "importance": "vital"}]}
+NUGGETIZER = {"query": "cats", "qid": 7, "nuggets": [{"text": "a", "assignment": None}]}
 AUTOJUDGE = {
     "query_id": "7",
     "title_query": "cats",
@@ -227,6 +223,9 @@ def test_a_folder_of_nugget_documents(tmp_path):
         value = {"Why?": ["OR", {"OPEN_ENDED_ANSWER": ["d1"]}]}
         (tmp_path / f"nuggets_{qid}.json").write_text(json.dumps(value))
     assert {bank.qid for bank in read_banks(tmp_path)} == {"3", "12"}
+    (tmp_path / "none").mkdir()
+    with pytest.raises(InputError, match=r"none: it does not contain any nuggets"):
+        read_banks(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
@@ -293,11 +292,7 @@ def test_responses_of_others(tmp_path):
     out = tmp_path / "reports.jsonl"
     lines[-1]["output"][1]["provenance"] = [{"wikipedia_id": "d9"}]
     lines += [
-        {
-            "metadata": {"run_id": "r", "topic_id": "8"},
-            "responses": sentences,
-            "references": ["d0"],
-        },
+        {"topic_id": "8", "responses": sentences, "references": ["d0"]},
         {"qid": "9", "answer": [{"text": "A.", "citations": {"d1": 0.1, "d2": 0.9}}]},
         {"qid": "10", "answer": [{"text": "A.", "citations": [-1, 0, 7]}], "references": ["d0"]},
     ]
@@ -372,6 +367,7 @@ def assigned(*facts, qid="1", run="x", **more):
         (assigned(("f9", "vital", "support"), FACTS[1]), "such as 'f1'"),
         (assigned(("f1", "okay", "support"), FACTS[1]), "such as 'f1'"),
         (assigned(("f1", "essential", "support"), FACTS[1]), "not 'essential'"),
+        (assigned(("f1", "vital", "much"), FACTS[1]), "at `nuggets.0.assignment`: should be"),
         (assigned(qid="7"), "a.jsonl:1: topic 7 has no nuggets in"),
         (assigned((None, "vital", "support"), FACTS[1]), "a.jsonl:1: at `nuggets.0.text`"),
     ],
@@ -391,6 +387,9 @@ def test_nuggets_are_given_once_in_any_order(tmp_path, capsys):
     paths[1].write_text(assigned())
     assert main(["nuggets", "score", *map(str, paths), "-o", str(output)]) == 3
     assert "b.jsonl:1: topic 1 of x is repeated" in capsys.readouterr().err
+    paths[1].write_text("")  # a file that is cut off, or another system that failed
+    assert main(["nuggets", "score", *map(str, paths), "-o", str(output)]) == 3
+    assert "b.jsonl: it does not contain" in capsys.readouterr().err
     assert main(["nuggets", "score", str(paths[0]), "-o", str(output)]) == 0
     values = output.read_text().replace("\ny,", "\nx,").splitlines()[1:]
     assert values[:5] == values[5:]
