@@ -1,7 +1,7 @@
 """Recipes, the users' specifications, and their errors in words."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -324,14 +324,14 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _without_blanks(value: Any) -> Any:
-    if not isinstance(value, list | tuple):
+def without_blanks(value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
         raise ValueError(f"must be a list, not {_shown(value)}")  # noqa: TRY004
-    return tuple(name.strip() if isinstance(name, str) else name for name in value)
+    names = sorted(value) if isinstance(value, set | frozenset) else value  # in any process
+    return tuple(name.strip() if isinstance(name, str) else name for name in names)
 
 
-WITHOUT_BLANKS = BeforeValidator(_without_blanks)
-Names = Annotated[Sequence[str], WITHOUT_BLANKS]
+Names = Annotated[Sequence[str], BeforeValidator(without_blanks)]
 """A list of names, such as fields; kept as a tuple."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
-    AfterValidator,
+    BeforeValidator,
     ConfigDict,
     Field,
     PrivateAttr,
@@ -27,7 +27,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
 from adducir.core.processes import default_threads
-from adducir.core.recipe import KeyPath, Kind, Names, errors_at
+from adducir.core.recipe import KeyPath, Kind, Names, errors_at, without_blanks
 from adducir.corpora.passages import read_by
 from adducir.indexes.kinds import (
     FEEDBACK,
@@ -58,11 +58,11 @@ class ModelKey(NamedTuple):
     label: str
 
 
-def _text_or_words(words: str | Path | Sequence[str]) -> str | Sequence[str]:
+def _text_or_words(words: Any) -> str | tuple[Any, ...]:
     if isinstance(words, str | Path) and "," not in str(words):
         return str(words)
     named = str(words).split(",") if isinstance(words, str | Path) else words
-    return tuple(word for word in map(str.strip, named) if word)
+    return tuple(word for word in without_blanks(named) if word)
 
 
 class IndexSettings(Kind):
@@ -196,7 +196,7 @@ class TextSettings(IndexSettings):
     pretokenized by default: they are searched without analysis."""
     stemmer: str = Field(default="", json_schema_extra={"shown": "the language's; English: porter"})
     """One of the language's stemmers; English: porter, krovetz or none."""
-    stopwords: Annotated[str | Path | Sequence[str], AfterValidator(_text_or_words)] = "lucene"
+    stopwords: Annotated[str | Path | Sequence[str], BeforeValidator(_text_or_words)] = "lucene"
     """'lucene', 'none', a file with one stop word per line, or the words, comma-separated."""
     accurate_length: bool = Field(default=False, json_schema_extra=RARE)
     """Whether BM25 uses exact document lengths instead of Lucene's one byte."""

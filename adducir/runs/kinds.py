@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from adducir.core.errors import UsageError
-from adducir.core.recipe import WITHOUT_BLANKS, Recipe
+from adducir.core.recipe import Recipe, errors_at, without_blanks
 from adducir.core.registry import Family, recipe_of
 from adducir.core.texts import refused
 
@@ -142,8 +142,8 @@ class FusionSettings(RankingSettings):
 
     @model_validator(mode="after")
     def _is_possible(self) -> Self:
-        if self.weights and not any(self.weights):
-            raise ValueError("`weights` must not all be 0")
+        if self.weights and not (any(self.weights) and min(self.weights) >= 0):
+            raise errors_at((("weights",), "must be numbers of 0 or more, and not all 0"))
         _ = self.fusion
         return self
 
@@ -161,7 +161,7 @@ class RerankSettings(Recipe):
     depth: int = Field(default=100, ge=1)
     """Documents per topic to rerank; the others follow in their old order."""
     fold: FoldName | None = FOLD
-    fields: Annotated[tuple[str, ...], WITHOUT_BLANKS] = Field(
+    fields: Annotated[tuple[str, ...], BeforeValidator(without_blanks)] = Field(
         default=(), json_schema_extra={"shown": "the reranker's, or those indexed"}
     )
     """The documents' fields to read."""

@@ -274,6 +274,7 @@ def test_queries_are_encoded_for_an_index_of_token_weights_as_in_the_shell(study
     for changes, message in (
         ([system, "systems.SPLADE.rm3=true"], r"SPLADE.rm3.*not an encoder's weights"),
         ([system.replace("sparse,", "pets,")], r"SPLADE.encoder.*an index of token weights"),
+        ([system.replace("index:", "llm: x, query2doc:")], r"SPLADE.encoder.*with `query2doc`"),
         ([system.replace("splade", "classifier")], r"SPLADE.encoder.*not a learned sparse encoder"),
         ([system, "topics.t.source=weights/topics"], r"SPLADE.encoder.*topics of `t` have weights"),
     ):

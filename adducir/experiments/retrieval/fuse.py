@@ -53,8 +53,7 @@ class Fusion(FusionSettings, SearchedOrFused):
         members = list(step.parts.values())
         settings = self.model_copy(update={"depth": step.depth})
         run = fuse([member.read() for member in members], settings, step.tag)
-        about = FUSION.settings(self.fusion, "method")
-        about["depth"] = step.depth or "all"
+        about = {**FUSION.settings(self.fusion, "method"), "depth": step.depth or "all"}
         if self.weights:
             about["weights"] = list(self.weights)
         about["runs"] = [named(member, context) for member in members]

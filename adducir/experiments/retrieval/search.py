@@ -251,8 +251,10 @@ class Searching(SearchSettings, SearchedOrFused):
             return
         if self.encoder is not None and index.settings.default_model != "impact":
             yield ("encoder",), "has no effect without an index of token weights (`weights`)"
-        elif self.encoder is not None and self.tune is not None:
-            yield ("encoder",), "cannot be combined with `tune`"
+        elif self.encoder is not None:
+            for key in ("tune", "query2doc"):
+                if getattr(self, key, None) is not None:
+                    yield ("encoder",), f"cannot be combined with `{key}`"
         if index.settings.default_model is not None:
             yield from index.settings.unfit(searched, *self.kinds)
             return
@@ -289,10 +291,9 @@ class Searching(SearchSettings, SearchedOrFused):
             encoder=step.opened if self.encoder else None,
             running=context.running(),
         )
-        note = [f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]
         return SystemRun(
             result.run,
-            "; ".join(note),
+            "; ".join([f"{step.counted(result.run)} in {result.seconds:.1f} s", *result.remarks()]),
             {**result.method, **queries.method},
             result.seconds,
             {"corpus": {"source": index.source, "fields": list(index.fields)}},
