@@ -78,7 +78,8 @@ def text_records(path: Path, required: Sequence[str] = ()) -> Iterator[tuple[int
 def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str, Any]]]:
     lines = read_lines(path)
     first = next((line for line in lines if line[1].strip()), (1, ""))
-    rows = cells_of(chain([first], lines), path, delimiter_of(first[1]), quotes)
+    delimiter = delimiter_of(first[1])
+    rows = cells_of(chain([first], lines), path, delimiter, quotes)
     names = [name.strip(' "') for name in next(rows, (1, [""]))[1]]
     named = [*filter(None, names)]  # spreadsheets may write more columns than they have
     if len(names) < 2 or not named or len(set(named)) < len(named):
@@ -88,7 +89,8 @@ def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str
         if len(cells) != len(names):
             has = counted(len(cells), "column")
             message = f"this line has {has}, but the header has {len(names)}."
-            raise InputError(message, path=path, line=line)
+            hint = None if delimiter == "\t" else f"Quote cells that contain {delimiter!r}."
+            raise InputError(message, path=path, line=line, hint=hint)
         yield line, dict(zip(names, cells, strict=True))
 
 

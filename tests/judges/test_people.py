@@ -120,7 +120,7 @@ def test_a_page_shows_other_sheets_too(tmp_path):
         "qid,docno\n1,d\n": "not a sheet",
         "qid,docno,text\n": "no rows",
         "qid,docno,text\n1,d,a\n1,d,b\n": "repeated",
-        "qid,docno,text\n1,d\n": "2 columns",
+        "qid,docno,text\n1,d\n": "2 columns.*Quote cells",
         "qid,docno,text\n1,a b,t\n": "blank",
     }.items():
         answers.write_text(text)
