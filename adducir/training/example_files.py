@@ -245,8 +245,9 @@ class _Reader:
         used = {name for names in self.roles.values() for name in names}
         unread = [name for name in columns if name not in used]
         # Of scores in passages nobody says that they are a teacher's.
-        passages = [(n, item) for n, item in self._items(*_DOCUMENTS) if isinstance(item, Mapping)]
-        unread += dict.fromkeys(f"`score` in {name}" for name, item in passages if "score" in item)
+        items = self._items(*_DOCUMENTS, by_ids=self.by_ids)
+        scored = (name for name, item in items if isinstance(item, Mapping) and "score" in item)
+        unread += dict.fromkeys(f"`score` in {name}" for name in scored)
         return understood + ", ".join(shown) + (f"; not read: {', '.join(unread)}" * bool(unread))
 
     @property
@@ -309,18 +310,19 @@ class _Reader:
             ranked = [document._replace(score=nan) for document in ranked]
         return FileExample(line, *query, ranked[:count], ranked[count:])
 
-    def _items(self, *roles: str) -> Iterator[tuple[str, Any]]:
-        """The documents of roles, with the names of their columns."""
+    def _items(self, *roles: str, by_ids: bool | None = None) -> Iterator[tuple[str, Any]]:
+        """The items of roles, with the names of their columns."""
         for name in (name for role in roles for name in self.roles.get(role, ())):
             try:
-                value = unquoted(self.record.get(name), by_ids=self.by_ids)
+                value = unquoted(self.record.get(name), by_ids=by_ids)
             except ValueError as error:
                 hint = "Write lists as JSON, with commas, or save the table as Parquet."
                 self.fail(f"`{name}` {error}: {shortened(str(self.record[name]), 60)}.", hint)
             yield from ((name, as_whole(item)) for item in items_of(value))
 
     def _of(self, *roles: str) -> list[ExampleDocument]:
-        return [self._document(name, item) for name, item in self._items(*roles)]
+        items = self._items(*roles, by_ids=self.by_ids)
+        return [self._document(name, item) for name, item in items]
 
     def _document(self, name: str, value: Any) -> ExampleDocument:
         if isinstance(value, Mapping):
@@ -331,7 +333,8 @@ class _Reader:
             if not is_named and not (texts and all(isinstance(text, str) for text in texts)):
                 keys = listed([f"`{key}`" for key in self.fields or ("title", "text")])
                 self.fail(f"a passage of `{name}` lacks a text ({keys}).")
-            return ExampleDocument("\n".join(filter(None, texts)), docno, score)
+            text = "" if is_named else "\n".join(filter(None, texts)) or " "
+            return ExampleDocument(text, docno, score)
         if isinstance(value, bool) or not isinstance(value, str | int):
             self.fail(f"`{name}` has {value!r}, which is neither a text nor an id.")
         if isinstance(value, int) and not self.by_ids:
@@ -343,11 +346,7 @@ class _Reader:
         return ExampleDocument("", text) if self.by_ids else ExampleDocument(text)
 
     def _scores(self, *roles: str) -> list[float]:
-        names = [name for role in roles for name in self.roles.get(role, ())]
-        values = (
-            (n, v) for n in names for v in items_of(unquoted(self.record.get(n), by_ids=None))
-        )
-        return [self._number(name, value) for name, value in values]
+        return [self._number(name, value) for name, value in self._items(*roles)]
 
     def _number(self, name: str, value: Any) -> float:
         try:
