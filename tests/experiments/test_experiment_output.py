@@ -45,6 +45,14 @@ def test_a_given_run_gets_trec_evals_order_of_ties(given: Study) -> None:
     assert values[0] == pytest.approx(dcg)
 
 
+def test_a_system_shallower_than_a_cutoff_is_named(study: Study) -> None:
+    shallow = "systems.BM25.depth=2"
+    sentence = "BM25: at most 2 documents per topic, below the cutoff of nDCG@3"
+    assert f"warn   {sentence}" in study.plan("measures=[nDCG@3, P@2, AP]", shallow).lines()
+    text = study.run("measures=[nDCG@3, P@2, AP]", shallow).files["terminal"].read_text()
+    assert f"{sentence}." in text
+
+
 def test_a_dry_run_warns_of_given_runs_that_lack_judged_topics(tmp_path: Path) -> None:
     study = Study(tmp_path, GIVEN)
     study.write("b.run", "1 Q0 d1 1 1.0 t", "5 Q0 d1 1 1.0 t")

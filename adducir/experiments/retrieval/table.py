@@ -93,6 +93,7 @@ def run_table(study: "RetrievalStudy", context: "Context") -> StudyTable:
             *study.seed_notes(),
             *_by_whom(study, paths),
             *filter(None, remarks),
+            *study.shallow(names),
             *_tuned(study.steps, chosen, names),
             *merged(notes),
             *([COSTS_NOTE.format(names=", ".join(costs))] if costs else ()),

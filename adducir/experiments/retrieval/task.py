@@ -5,7 +5,7 @@ Systems may have several runs: ``DeepCT: {index: weighted, seeds: [0, 1]}`` plan
 training: the model ``deepct/X.seed0``, the index ``weighted.seed0``. Everything else is shared.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -182,7 +182,7 @@ class RetrievalStudy(Study):
         return tuple(measures), names
 
     def _is_computable(self, place: KeyPath, measure: Measure) -> bool:
-        cutoff, most = getattr(measure, "params", {}).get("cutoff") or 0, self.recipe.most
+        cutoff, most = _cutoff(measure), self.recipe.most
         if most is not None and cutoff > most:
             message = f"{measure} needs {cutoff} documents per topic; `depth` is {most}"
             self.planner.add(place, message)
@@ -309,12 +309,24 @@ class RetrievalStudy(Study):
                 message = f"lacks {len(lacking)} of the {len(judged)} judged topics of {trial.data}"
                 message = f"{message}, which count 0: {listed(lacking, 3)}"
                 yield "warn", f"the run of {trial.system} {message}"
+        yield from (("warn", sentence.rstrip(".")) for sentence in self.shallow({}))
         names, sets = self.recipe.systems, ", ".join(self.recipe.topics)
         runs = sum(len(self.seeds(name)) for name in names)
         several = f", {runs} runs," if runs > len(names) else ""
         measures = " ".join(map(str, self.measures))
         yield "evaluate", f"{counted(len(names), 'system')}{several} on {sets}: {measures}"
         yield from super().warnings()
+
+    def shallow(self, names: Mapping[str, str]) -> Iterator[str]:
+        """Sentences about systems whose own depth is below a measure's cutoff."""
+        for name, system in self.recipe.systems.items():
+            depth = system.run_depth(None)
+            deeper = [f"{m}" for m in self.measures if depth is not None and _cutoff(m) > depth]
+            if deeper:
+                message = (
+                    f"at most {counted(depth or 0, 'document')} per topic, below the cutoff of"
+                )
+                yield f"{names.get(name, name)}: {message} {listed(deeper)}."
 
     def evaluation_data(self, data: str) -> EvaluationData | None:
         if (judged := self.topic_sets.get(data)) is None:
@@ -332,3 +344,7 @@ class RetrievalStudy(Study):
         from adducir.experiments.retrieval.table import run_table
 
         return [run_table(self, context)]
+
+
+def _cutoff(measure: Measure) -> int:
+    return getattr(measure, "params", {}).get("cutoff") or 0
