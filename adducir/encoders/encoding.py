@@ -129,9 +129,14 @@ class EncodingWork(ItemsWork):
         return (self.texts.side,)
 
     def check(self) -> None:
+        from adducir.models.peers import networks_of
+
         if self.encoder is None:
             self.source.check(*self.sides)
             progress().note(f"{self.source.name}: {described(self.source)}")
+            if self.source.texts is None:
+                for model in dict.fromkeys((self.source.query, self.source.document)):
+                    networks_of(model)  # what lacks weights is refused before any work
 
     @cached_property
     def model(self) -> Any:

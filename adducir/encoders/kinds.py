@@ -134,12 +134,10 @@ class EncoderSource:
         for side in sides:
             model = self.model(side)
             if _HALVES.get(name := look(model).title, side) != side:
-                raise InputError(
-                    f"{model.name} encodes {_PLURALS[_HALVES[name]]} ({name}), not "
-                    f"{_PLURALS[side]}.",
-                    path=model.folder,
-                    hint="Name the pair, queries first: `QUESTION-ENCODER,CONTEXT-ENCODER`.",
-                )
+                encoded, wanted = _PLURALS[_HALVES[name]], _PLURALS[side]
+                message = f"{model.name} encodes {encoded} ({name}), not {wanted}."
+                hint = "Name the pair, queries first: `QUESTION-ENCODER,CONTEXT-ENCODER`."
+                raise InputError(message, path=model.folder, hint=hint)
             self.stated(side)
         for model in dict.fromkeys((self.query, self.document)):
             if self.folder is None:

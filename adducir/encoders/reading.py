@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.recipe import Recipe
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.models.artifacts import ModelSettings
@@ -127,11 +127,9 @@ class Reader:
         """
         mask, prompt = self.tokenizer.mask_token, self.prompt
         if masked and not mask:
-            raise InputError(
-                "its tokenizer lacks a mask token.",
-                path=self.tokenizer.name_or_path,
-                hint="Set `mask: false`, or use another model.",
-            )
+            message = "its tokenizer lacks a mask token."
+            hint = "Set `mask: false`, or use another model."
+            raise InputError(message, path=self.tokenizer.name_or_path, hint=hint)
         before, after, room = self.specials(length)
         sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
         encodings, rows = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
@@ -179,7 +177,9 @@ class Reader:
         )
         room = most - len(before) - len(after)
         if room < 1:
-            raise UsageError(f"{most} tokens leave no room besides special ones.")
+            message = f"{most} tokens leave no room besides special ones."
+            hint = f"Raise {worded('query_length')} or {worded('document_length')}."
+            raise UsageError(message, hint=hint)
         return before, after, room
 
 

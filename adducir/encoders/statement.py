@@ -122,11 +122,9 @@ def state(
     if prompt is not None and prompt.source == SET and prompt.value in prompts:  # by its name
         facts[f"{side}_prompt"] = Fact(prompts[prompt.value], SET)
     elif prompt is None and side == "query" and (named := {n: p for n, p in prompts.items() if p}):
-        raise InputError(
-            f"its prompts are named {listed(sorted(named))}: none is for queries.",
-            path=folder / SENTENCE_SETTINGS,
-            hint=f"Set {worded('query_prompt')} to one of these or to a text; to '' for none.",
-        )
+        message = f"its prompts are named {listed(sorted(named))}: none is for queries."
+        hint = f"Set {worded('query_prompt')} to one of these or to a text; to '' for none."
+        raise InputError(message, path=folder / SENTENCE_SETTINGS, hint=hint)
     if "similarity" not in facts and modules_of(folder):
         facts["similarity"] = Fact("cosine", ASSUMED)
     attention = facts["attention"].value if "attention" in facts else attention
@@ -206,11 +204,9 @@ def _of_modules(folder: Path, side: Side) -> dict[str, Any]:
                 values[f"{side}_length"] = min(known)
     stated = settings.get("similarity_fn_name")
     if stated not in (None, "dot", "cosine"):
-        raise InputError(
-            f"its vectors are compared by {stated} distance, which is not supported.",
-            path=folder / SENTENCE_SETTINGS,
-            hint="Name an encoder trained for dot or cosine.",
-        )
+        message = f"its vectors are compared by {stated} distance, which is not supported."
+        hint = "Name an encoder trained for dot or cosine."
+        raise InputError(message, path=folder / SENTENCE_SETTINGS, hint=hint)
     if stated and "similarity" not in values:
         values["similarity"] = stated
     if settings.get("truncate_dim"):

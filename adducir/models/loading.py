@@ -201,12 +201,9 @@ def load_model(
                 model, missing, others = again
     if missing:
         hint = f" It has weights with other names, such as {min(others)}." if others else ""
-        raise InputError(
-            f"it lacks {len(missing)} weights of a {type(model).__name__}, such as {min(missing)}, "
-            "or has them in another shape.",
-            path=folder,
-            hint=f"Is this another kind of model?{hint}",
-        )
+        message = f"it lacks {len(missing)} weights of a {type(model).__name__}, such as "
+        message += f"{min(missing)}, or has them in another shape."
+        raise InputError(message, path=folder, hint=f"Is this another kind of model?{hint}")
     dropped = {name for name in others if not used(name) and not _UNUSED.search(plain_name(name))}
     if dropped and not new_head:
         message = f"would drop {len(dropped)} of its weights, such as {min(dropped)}."

@@ -58,6 +58,20 @@ def check_modules(folder: Path, *, messages: bool = False) -> None:
             raise InputError(message, path=place)
 
 
+def networks_of(source: ModelSource) -> list[tuple[Side, int, ModelSource]]:
+    """Each side's networks and their places among its modules; refuses code and missing weights."""
+    folder, plain = folder_of(source), "Transformer"
+    networks = [
+        (side, number, replace(source, folder=place))
+        for side in SIDES
+        for number, (name, place) in enumerate(modules_of(folder, side) or [(plain, folder)])
+        if name.endswith(plain)
+    ]
+    for *_, network in networks:
+        (network.adapted or network).local()
+    return networks
+
+
 def load_peer(
     source: ModelSource,
     kind: str,
@@ -72,15 +86,7 @@ def load_peer(
     folder, done = folder_of(source), set[Any]()
     with explaining("model", folder):
         check_modules(folder, messages=messages)
-        plain = [("Transformer", folder)]
-        networks = [
-            (side, number, replace(source, folder=place))
-            for side in SIDES
-            for number, (name, place) in enumerate(modules_of(folder, side) or plain)
-            if name.endswith("Transformer")
-        ]
-        for *_, network in networks:
-            network.local()  # refuses code and missing weights before anything is loaded
+        networks = networks_of(source)
         load = getattr(sentence_transformers, kind)
         model = load(str(folder), device="cpu", **source.peer_options())
         for side, number, network in networks:

@@ -162,6 +162,9 @@ class LateInteraction(Pointwise):
         self.reading, self.is_colbert = reading, is_colbert
         longest = longest_input(network.config, tokenizer)
         query, document = reading.lengths
+        if (reading.expanded or 0) > longest:
+            message = f"it reads at most {longest:,} tokens, not {reading.expanded:,}"
+            raise InputError(f"{message} (`query_length`).", path=tokenizer.name_or_path)
         if reading.expanded and (reading.is_fixed or query):
             query = max(reading.expanded, 0 if reading.is_fixed else query or 0)
         self.readers: dict[Side, Reader] = {
@@ -195,12 +198,9 @@ class LateInteraction(Pointwise):
                 return Reader(self.tokenizer, longest, text, marker=vocabulary[word])
         if self.reading.stated.startswith("PyLate"):  # it is text there
             return Reader(self.tokenizer, longest, marker + prompt)
-        raise InputError(
-            f"the vocabulary lacks the marker {marker!r}.",
-            path=self.tokenizer.name_or_path,
-            hint="Name this checkpoint's markers with `markers:` in a recipe; for an encoder "
-            "without markers use maxsim.",
-        )
+        message = f"the vocabulary lacks the marker {marker!r}."
+        hint = "Name its markers with `markers:` in a recipe; an encoder without any is a maxsim."
+        raise InputError(message, path=self.tokenizer.name_or_path, hint=hint)
 
     @classmethod
     def load(cls, source: ModelSource, recipe: MaxSimRecipe) -> "LateInteraction":
@@ -213,11 +213,9 @@ class LateInteraction(Pointwise):
             with explaining("projection", folder):
                 layers = _layers(source)
             if not layers:
-                raise InputError(
-                    f"{source.name} lacks a projection (linear.weight): it is not a ColBERT.",
-                    path=folder,
-                    hint=f"For the same score with a plain encoder, use maxsim:{source.name}.",
-                )
+                message = f"{source.name} lacks a projection (linear.weight): it is not a ColBERT."
+                hint = f"For the same score with a plain encoder, use maxsim:{source.name}."
+                raise InputError(message, path=folder, hint=hint)
         network: Any = load_model(
             placed,
             encoder_class(placed),

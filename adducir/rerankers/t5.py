@@ -65,11 +65,9 @@ class MonoT5Recipe(RerankerRecipe):
             return (false, true), published.title
         folder = source.described()
         if object_in(folder / "config.json").get("model_type") != "t5":
-            raise InputError(
-                "which tokens this multilingual model answers with is not known.",
-                path=folder,
-                hint="Name them with `tokens:` in a recipe: [▁no, ▁yes] for most of mMARCO's.",
-            )
+            message = "which tokens this multilingual model answers with is not known."
+            hint = "Name them with `tokens:` in a recipe: [▁no, ▁yes] for most of mMARCO's."
+            raise InputError(message, path=folder, hint=hint)
         return ("▁false", "▁true"), "as published for T5"
 
     def statement(self, source: ModelSource) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tiny import as_encoder, sharpened
 
-from adducir.core.errors import ArtifactError
+from adducir.core.errors import ArtifactError, InputError
 from adducir.corpora.sources import open_corpus
+from adducir.encoders.encoding import EncodingWork, items_of_corpus
 from adducir.encoders.kinds import described, encoder_source
 from adducir.indexes.dense import DenseIndex
 from adducir.indexes.dense_settings import DenseSettings
@@ -63,6 +64,8 @@ def test_an_encoder_is_described_before_its_weights_are_fetched(cache):
     source = encoder_source(NAME)
     source.check("query", "document")
     assert "64 tokens" in described(source)
+    with pytest.raises(InputError, match="lacks weights"):
+        EncodingWork(source=source, texts=items_of_corpus(open_corpus("c.jsonl")), size=1).check()
 
 
 def test_a_source_keeps_the_commit_that_it_read_first(cache):

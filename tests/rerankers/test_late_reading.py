@@ -127,6 +127,7 @@ def saved(bert, folder, *, mask=None, more=(), **options):
     return folder
 
 
+BOTH_SIDES = {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}
 FIXED = {"strategy": "fixed", "attend": False, "length": 24}
 
 
@@ -148,10 +149,7 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
         (saved, {"query_expansion": FIXED | {"strategy": "min", "token": "[SEP]", "attend": True}}),
         (saved, {"query_expansion": FIXED | {"strategy": "min"}, "query_length": 30}),
         (saved, {"query_length": 9, "prompts": {"query": "[Q] ", "document": "the "}}),
-        (
-            saved,
-            {"mask": {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}},
-        ),
+        (saved, {"mask": BOTH_SIDES}),
         (saved, {"query_expansion": FIXED, "similarity_fn_name": "meanmaxsim"}),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
