@@ -41,6 +41,7 @@ RUN = ColumnLayout(
     ("qid", "Q0", "docno", "rank", "score", "tag"),
     *("score", "a finite number", SCORE, "columns"),
 )
+BY_RANK = RUN._replace(number="rank", names=("rank",))  # without scores
 QRELS = ColumnLayout(
     "qrels",
     ("qid", "iteration", "docno", "grade"),
@@ -52,11 +53,6 @@ SUBTOPICS = ("subtopic", "subtopic_id", SUBTOPIC)
 """What it is called in tables."""
 
 
-def by_rank(layout: ColumnLayout) -> ColumnLayout:
-    """The layout of a run that has ranks instead of scores."""
-    return layout._replace(number="rank", names=("rank",))
-
-
 def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
     """The layout with the user's columns; names that have no meaning here are of no use.
 
@@ -64,7 +60,7 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
     """
     names = [SUBTOPIC if name in SUBTOPICS else name for name in names]
     if base.kind == "run" and "score" not in names:
-        base = by_rank(base)
+        base = BY_RANK
     wrong = [name for name in {"qid", "docno", base.number} if list(names).count(name) != 1]
     if wrong:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"

@@ -17,12 +17,12 @@ from adducir.core.json_lines import read_objects
 from adducir.core.progress import progress
 from adducir.core.texts import repeated
 from adducir.corpora.columns import (
+    BY_RANK,
     NUMBER,
     SUBTOPIC,
     SUBTOPICS,
     ColumnLayout,
     Columns,
-    by_rank,
     checked,
     checked_rows,
     named_layout,
@@ -105,32 +105,34 @@ def checked_records(
     for twice in repeated(name.lower() for _, record in first for name in record):
         raise InputError(f"the column {twice!r} is repeated.", path=path, line=1)
     if layout.kind == "run" and "rank" in here and "score" not in here:
-        layout = by_rank(layout)
+        layout = BY_RANK
     wanted = {"qid": QID, "docno": DOCNO, layout.number: layout.names}
+    wanted |= {SUBTOPIC: SUBTOPICS} if subtopics else {}
     keys = dict[str, str]()
-    for column, names in (wanted | ({SUBTOPIC: SUBTOPICS} if subtopics else {})).items():
+    for column, names in wanted.items():
         keys[column] = next((here[name] for name in names if name in here), "")
         if not keys[column] and first:
             reason = f"the file needs a column {' or '.join(names)}; here are {', '.join(here)}."
-            hint = f"Name the columns, in order: {worded(layout.setting, _usual(layout))}."
+            hint = f"Name the columns, in order: {worded(layout.setting, ','.join(wanted))}."
             raise InputError(reason, path=path, line=1, hint=hint)
     if keys[layout.number] == "annotation":
         progress().note_once(f"{path}: LARA's judgements, whose annotation is the grade")
     rows, lines = list[list[str | None]](), list[int]()
-    kinds = [(key, float if column == layout.number else int) for column, key in keys.items()]
     for line, record in chain(first, following):
         lines.append(line)
-        rows.append([_text(record.get(key), kind) for key, kind in kinds])
+        rows.append([_text(record.get(key), column, layout) for column, key in keys.items()])
     frame = pl.DataFrame(rows, schema=dict.fromkeys(keys, pl.String), orient="row")
     return checked(frame, layout, lines, repeats=repeats)
 
 
-def _text(value: Any, kind: type) -> str | None:
-    """An id or a number as text; None if it is missing or neither."""
+def _text(value: Any, column: str, layout: ColumnLayout) -> str | None:
+    """A value as text; None if it is missing, or an id that is neither text nor an integer."""
     if isinstance(value, str):
         return value.strip() or None
-    is_right = isinstance(value, kind | int) and not isinstance(value, bool)
-    return str(value) if is_right else None
+    if isinstance(value, bool) and column == "grade":
+        return str(int(value))
+    is_id = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_id or (column == layout.number and value is not None) else None
 
 
 def _named_columns(
@@ -139,25 +141,27 @@ def _named_columns(
     """The columns that the user names in order; a header in the first line is skipped."""
     width, fields = len(layout.columns), [n for n in layout.columns if not n.startswith("-")]
     if suffix_of(path) == PARQUET:
-        kinds = [float if name == layout.number else int for name in layout.columns]
         texts = (
             # An id that is a fraction, which pandas makes of ids where one is missing, is a fault.
-            (n, [_text(value, kind) or "" for value, kind in zip(row.values(), cycle(kinds))])
+            (n, [_text(v, c, layout) or "" for c, v in zip(cycle(layout.columns), row.values())])
             for n, row in table_records(path)
         )
         return checked_rows(texts, layout, fields, repeats=repeats)
     head, _, rest = data.partition(b"\n")
     first = head.decode(errors="replace")
     delimiter = next((mark for mark in "\t,;" if first.count(mark) == width - 1), None)
+    if delimiter is None and len(first.split()) == 1:
+        delimiter = delimiter_of(first)  # quotes enclose some, or there are other columns
     cells = [cell.strip(' "\r') for cell in first.split(delimiter)]
     number = layout.columns.index(layout.number)
     is_header = len(cells) == width and not NUMBER.fullmatch(cells[number])
     if delimiter is None or (delimiter == "\t" and b" " not in data and b'"' not in data):
-        data = b"\n" + rest if is_header else data  # the other lines keep their numbers
+        data = b"\n" + rest if is_header else data  # lines keep their numbers
         return read_columns(data, layout, fields, repeats=repeats)
     rows = cells_of(read_lines(path), path, delimiter, quotes)
     texts = ((n, [cell.strip() for cell in row]) for n, row in islice(rows, is_header, None))
-    return checked_rows(texts, layout, fields, repeats=repeats)
+    filled = (text for text in texts if any(text[1]))
+    return checked_rows(filled, layout, fields, repeats=repeats)
 
 
 def refuse_headless(path: Path, data: bytes, layout: ColumnLayout) -> None:

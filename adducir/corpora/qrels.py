@@ -101,7 +101,7 @@ class Qrels(FramedByTopic):
         the largest.
         """
         columns = getattr(data, "columns", ())
-        names = [name for name in SUBTOPICS if name in columns]
+        names = [name for name in SUBTOPICS if name in columns and name != SUBTOPIC]
         if isinstance(data, Mapping) or not names:
             return cls(_judgements(data), source)
         rows = _judgements(data, repeats=True)

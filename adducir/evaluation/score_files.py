@@ -195,7 +195,7 @@ def _values(path: Path, by: ColumnsAre | None) -> Iterable[Value]:
 def _from_lines(path: Path, first: str, order: str | None) -> Iterator[Value]:
     width = 4 if len(first.split("\t") if first.count("\t") == 3 else first.split()) == 4 else 3
     for line, system, qid, measure, text in rows_of(
-        path, width, order, lambda name: is_known(measure_of(name))
+        path, width, order if width == 4 else None, lambda name: is_known(measure_of(name))
     ):
         yield "", "", system, qid, measure, _number(text), line, None
 

@@ -113,9 +113,23 @@ def test_an_id_in_parquet_that_is_missing_or_a_fraction_is_a_fault(kind, tmp_pat
     assert caught.value.line == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('qid,docno,{0},,\nq,"a,b",1,,\n,,,,\n', ""),
+        ('qid,docno,{0}\n,,\nq,"a,b",1\n', "qid,docno,{0}"),
+    ],
+)
+def test_empty_columns_and_rows_of_spreadsheets_and_quoted_commas(kind, write, text, names):
+    number = "score" if kind == "run" else "grade"
+    options = {"columns": names.format(number).split(",")} if names else {}
+    path = write(text.format(number), "file.csv")
+    assert rows_of(kind, path, **options) == [("q", "a,b", 1)]
+
+
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
 def test_every_fault_of_a_table_or_of_objects_has_its_line(write, ending):
-    rows = [("1", "a", 1), ("1", "b", "x"), ("1", "a", 2), ("", "c", 1), ("2", "c", 1)]
+    rows = [("1", "a", 1), ("1", "b", "x"), ("1", "a", 2), ("", "c", 1), ("2", "c", None)]
     text = "qid,docno,score\n" + "".join(f"{q},{d},{n}\n" for q, d, n in rows)
     if ending == "jsonl":
         objects = [{"qid": q, "docno": d, "score": n} for q, d, n in rows]
@@ -123,5 +137,5 @@ def test_every_fault_of_a_table_or_of_objects_has_its_line(write, ending):
     found = [one for one in check([write(text, f"r.{ending}")]) if one.line]
     first = 2 if ending == "csv" else 1
     assert [(one.code, one.line - first) for one in found] == [
-        *(("score", 1), ("duplicate", 2), ("score", 3))
+        *(("score", 1), ("duplicate", 2), ("score", 3), ("score", 4))
     ]

@@ -160,6 +160,7 @@ def test_every_door_reads_subtopics(tmp_path: Path, monkeypatch, capsys) -> None
     words = ["evaluate", "run.trec", "-q", "diversity.txt", "-m", "alpha_nDCG@20", "--format"]
     assert main([*words, "json", "--per-topic"]) == 0
     assert f"{wanted[0]:.10f}"[:10] in capsys.readouterr().out
+    assert Qrels.of(frame(JUDGED[:1]).rename({"subtopic": "iteration"})).subtopics is None
     columns = ("qid", "subtopic", "docno", "grade")
     named = load_qrels("diversity.txt", columns=columns, subtopics=True)
     assert named.subtopics is not None

@@ -338,4 +338,5 @@ def test_what_does_not_show_its_order_is_asked_for(tmp_path: Path) -> None:
 def test_unknown_measures_in_trec_eval_s_columns(tmp_path: Path, text: str) -> None:
     path = tmp_path / "run.txt"
     path.write_text(text)
-    assert list(read_scores(path, "run").measures) == ["GRADE"]
+    for by in (None, "tot"):  # which is about other files, of four columns
+        assert list(read_scores(path, "run", by=by).measures) == ["GRADE"]

@@ -192,22 +192,6 @@ def test_json_lines_and_arrays_of_other_programs(write, records):
     assert ranking(path)[0] == ABC
 
 
-@pytest.mark.parametrize(
-    ("record", "line"),
-    [
-        (TIRA[0] | {"score": "high"}, 2),
-        (TIRA[0] | {"score": None}, 2),
-        (TIRA[0] | {"qid": 1.5}, 2),
-        ({"qid": "1", "query": "x"}, 2),
-        (TIRA[1], 2),
-    ],
-)
-def test_wrong_records_are_refused_with_their_line(write, record, line):
-    with pytest.raises(InputError) as caught:
-        read_run(write(lines(TIRA[1], record), "run.jsonl"))
-    assert caught.value.line == line
-
-
 def test_frames_of_pyterrier_count_ranks_from_0(tmp_path):
     frame = pl.DataFrame(
         {

@@ -129,10 +129,8 @@ def _given(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _figure(cell: Cell) -> dict[str, Any]:
-    figure = {"mean": cell.mean, "n": cell.n, "best": cell.best}
-    return (
-        figure if cell.p_best is None else {**figure, "in_set": cell.in_set, "p_best": cell.p_best}
-    )
+    more = {} if cell.p_best is None else {"in_set": cell.in_set, "p_best": cell.p_best}
+    return {"mean": cell.mean, "n": cell.n, "best": cell.best, **more}
 
 
 def _plain(value: Any) -> Any:
