@@ -142,6 +142,16 @@ def test_an_encoder_trained_from_dpr_is_read_by_sentence_transformers(study, tmp
     np.testing.assert_allclose(found, peer.encode_document(texts), atol=1e-5)
 
 
+def test_a_pooler_is_trained_with_the_tower_and_kept(study, tiny):
+    output = study / "encoders" / "pooled"
+    train_model(training(study, "pooling=pooler", "towers=shared", "training.epochs=1"), output)
+    found = DualEncoder.load(encoder_source(str(output)))
+    base = DualEncoder.load(encoder_source(str(tiny)), pooling="pooler", similarity="dot", seed=1)
+    assert found.encode_documents(["a cat"]).shape == base.encode_documents(["a cat"]).shape
+    names = [name for name, _ in found.model.named_parameters() if "linear" in name]
+    assert names
+
+
 def test_the_fingerprint_follows_all_that_determines_the_weights(study):
     plain = training(study).fingerprint
     assert training(study, "description=other").fingerprint == plain

@@ -135,6 +135,20 @@ def test_documents_left_out_take_their_copies_with_them(alone, study):
     assert counts["left_out_documents"] == 2
 
 
+def test_held_out_queries_are_not_trained_on(alone, tmp_path):
+    data = open_training(alone, ("held_out.share=0.5",)).dataset(tmp_path / "rows")
+    parts = [[*part.with_format(None)] for part in (data.train, data.validation)]
+    assert all(parts)
+    # A row's texts follow the query, whose end is marked as theirs is.
+    ends = [[row["ids"].index(row["ids"][row["lengths"][0] - 1]) for row in part] for part in parts]
+    trained, held_out = (
+        {tuple(row["ids"][:end]) for row, end in zip(part, at, strict=True)}
+        for part, at in zip(parts, ends, strict=True)
+    )
+    assert trained.isdisjoint(held_out)
+    assert sum(row["positives"] for part in parts for row in part) == 7
+
+
 @pytest.mark.parametrize("kind", ["cross-encoder", "monobert"])
 def test_it_learns_to_tell_texts_apart(kind, judged, study):
     texts = {f"{animal}{n}": f"{animal} run {n}" for n in range(12) for animal in ("cats", "dogs")}
