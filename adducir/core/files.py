@@ -82,7 +82,8 @@ _pipes: ContextVar[dict[Path, bytes] | None] = ContextVar("what came through pip
 
 def keeping_pipes() -> AbstractContextManager[dict[Path, bytes] | None]:
     """Inside the block, keep what is read from pipes, which can be read only once."""
-    return setting(_pipes, {})
+    kept = _pipes.get()
+    return setting(_pipes, {} if kept is None else kept)
 
 
 def open_input(path: Path) -> io.BufferedReader:

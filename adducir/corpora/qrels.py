@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from adducir.core.errors import InputError, Keyed, UsageError, gathering, worded
+from adducir.core.files import keeping_pipes
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
@@ -195,7 +196,7 @@ def load_qrels(
     with gathering() as opening:
         places_ = [opening(partial(resolve, source_)) for source_ in sources]
     keeps = duplicates != "refuse" or subtopics
-    with gathering() as opening:
+    with gathering() as opening, keeping_pipes():
         read = [
             opening(partial(_read, place, columns, quotes, keeps, subtopics)) for place in places_
         ]

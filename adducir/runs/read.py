@@ -20,6 +20,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import InputError, UsageError, worded
+from adducir.core.files import keeping_pipes
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.corpora.columns import (
@@ -108,14 +109,16 @@ def columns_of(
     repeats: bool = False,
 ) -> Columns:
     """A run's columns among qid, docno, rank, score and tag, and the faults of its lines."""
-    names, tag, data = list(wanted), path.name.split(".")[0], data_of(path)
-    if is_json(data):
-        records, tag = _from_json(path, data, tag)
-        read = checked_records(records, path, RUN, repeats=repeats)
-    else:
-        options: Any = {"names": columns, "quotes": quotes, "repeats": repeats}
-        stated = stated_columns(path, data, RUN, **options)
-        read = _without_header(path, tabbed(data), repeats) if stated is None else stated
+    names, tag = list(wanted), path.name.split(".")[0]
+    options: Any = {"names": columns, "quotes": quotes, "repeats": repeats}
+    with keeping_pipes():
+        if is_json(data := data_of(path)):
+            records, tag = _from_json(path, data, tag)
+            read = checked_records(records, path, RUN, repeats=repeats)
+        elif (stated := stated_columns(path, data, RUN, **options)) is not None:
+            read = stated
+        else:
+            read = _without_header(path, tabbed(data), repeats)
     frame = read.frame
     if "score" not in frame.columns:  # ranks, as in MS MARCO's runs; PyTerrier counts from 0
         first = 0 if frame["rank"].min() == 0 else 1

@@ -114,7 +114,7 @@ def test_parquet_by_another_name_and_an_index_within_a_folder(tmp_path):
         ("1,a,1\n\n1,b,x\n,c,1\n", 4, "not an integer|not a finite"),
         ('1,"a",1\n"1","b\nc",1\n1,d,2.5\n', 5, "not an integer|not a finite"),
         ("1,a,1\n,,\n1,a,2\n1,b,x\n", 4, "twice|repeated"),
-        ("1,a,1\n1,b,\n", 3, "integer|finite"),
+        ("1,a,1\n1,b,\n", 3, "(grade|score) is missing"),
         ("1,a,1\n1,b,2,3\n", 3, "4 columns"),
     ],
 )

@@ -3,6 +3,8 @@
 import gzip
 import io
 import json
+import os
+import threading
 
 import polars as pl
 import pytest
@@ -75,6 +77,19 @@ def test_tables_and_objects(kind, write, tmp_path, header, ending):
         separator = "\t" if ending == "tsv" else ","
         path = write(frame.write_csv(separator=separator), f"file.{ending}")
     assert rows_of(kind, path) == rows
+
+
+@pytest.mark.parametrize("layout", ["table", "objects", "named"])
+def test_a_pipe_can_be_read_once(kind, tmp_path, layout):
+    rows, names = READERS[kind][1], HEADERS[kind][1].split()
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    text = frame.write_ndjson() if layout == "objects" else frame.write_csv()
+    columns = ("qid", "docno", "score" if kind == "run" else "grade")
+    os.mkfifo(pipe := tmp_path / "pipe")
+    writer = threading.Thread(target=pipe.write_text, args=(text,))
+    writer.start()
+    assert rows_of(kind, pipe, columns=columns if layout == "named" else ()) == rows
+    writer.join()
 
 
 def test_nested_objects(kind, write):
