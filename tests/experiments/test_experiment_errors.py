@@ -84,7 +84,11 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
             "systems.QLD.fuse.1`.*QLD -> B -> C -> QLD",
         ),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [1]}", "F`.*one number"),
-        ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}", "F`.*all be 0"),
+        (
+            "model: qld}",
+            "model: qld}\n  F: {fuse: [BM25, QLD], weights: [0, 0]}",
+            "F.weights`.*not all 0",
+        ),
         ("model: qld}", "model: qld}\n  F: {fuse: [BM25, QLD], k: -1}", "systems.F.k`"),
         (
             "index: pets, model: qld}",
