@@ -149,8 +149,8 @@ def _misfit(row: Mapping[str, Any], number: float | None, layout: ColumnLayout, 
     if layout.kind == "qrels" and number is not None and number.is_integer():
         problem = f"is too large: more than {_LIMIT - 1:,}"
     which = "" if line else f" of document {row['docno']} for topic {row['qid']}"
-    if row[layout.number] is None:
-        return f"the {layout.number}{which} is missing."
+    if line and row[layout.number] is None:
+        return f"the {layout.number} is missing."
     return f"the {layout.number} {row[layout.number]!r}{which} {problem}."
 
 
