@@ -50,7 +50,7 @@ _FOREIGN = (
     (0, b"Rar!\x1a\x07", "compressed with RAR", _REPACK),
     (257, b"ustar", "a tar archive", "Unpack it (tar -xf), and name a file in it."),
     (0, b"version https://git-lfs.github.com/", "a pointer of Git LFS", "Run git lfs pull."),
-    (0, b"PAR1", "a Parquet file", "Give it a name that ends in .parquet."),
+    (0, b"PAR1", "a Parquet file under another name", "Give it a name that ends in .parquet."),
 )
 """What is not text: where bytes show it, these bytes, what it is, and what to do."""
 COMPRESSED = tuple(_MAGIC)

@@ -4,6 +4,7 @@ Each row is a record of a topic, a document and a number, whatever the file is: 
 JSON lines or an array. :mod:`adducir.corpora.columns` reads columns without names.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, cycle, islice
 from pathlib import Path
@@ -31,6 +32,7 @@ from adducir.corpora.columns import (
 from adducir.corpora.frames import DOCNO, QID
 from adducir.corpora.tables import PARQUET, Quotes, cells_of, delimiter_of, table_records
 
+_BLANK_LINES = re.compile(rb"\A(?:[ \t\r]*+\n)++")
 _HEAD = 10_000  # bytes in which the first line ends
 
 
@@ -147,7 +149,8 @@ def _named_columns(
             for n, row in table_records(path)
         )
         return checked_rows(texts, layout, fields, repeats=repeats)
-    head, _, rest = data.partition(b"\n")
+    blank = data[: len(data) - len(_BLANK_LINES.sub(b"", data, count=1))]
+    head, _, rest = data[len(blank) :].partition(b"\n")
     first = head.decode(errors="replace")
     delimiter = next((mark for mark in "\t,;" if first.count(mark) == width - 1), None)
     if delimiter is None and len(first.split()) == 1:
@@ -156,7 +159,7 @@ def _named_columns(
     number = layout.columns.index(layout.number)
     is_header = len(cells) == width and not NUMBER.fullmatch(cells[number])
     if delimiter is None or (delimiter == "\t" and b" " not in data and b'"' not in data):
-        data = b"\n" + rest if is_header else data  # lines keep their numbers
+        data = blank + b"\n" + rest if is_header else data  # lines keep their numbers
         return read_columns(data, layout, fields, repeats=repeats)
     rows = cells_of(read_lines(path), path, delimiter, quotes)
     texts = ((n, [cell.strip() for cell in row]) for n, row in islice(rows, is_header, None))

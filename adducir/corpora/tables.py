@@ -19,7 +19,7 @@ from adducir.core.errors import InputError, worded
 from adducir.core.files import blocks, read_lines, suffix_of
 from adducir.core.json_lines import json_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, nearest
+from adducir.core.texts import counted, nearest, repeated
 
 Quotes = Literal["csv", "literal"]
 """Whether quotes enclose cells or are text; None: as the file shows."""
@@ -82,8 +82,10 @@ def _csv_rows(path: Path, quotes: Quotes | None) -> Iterator[tuple[int, dict[str
     rows = cells_of(chain([first], lines), path, delimiter, quotes)
     names = [name.strip(' "') for name in next(rows, (1, [""]))[1]]
     named = [*filter(None, names)]  # spreadsheets may write more columns than they have
-    if len(names) < 2 or not named or len(set(named)) < len(named):
-        message = f"the first line must name at least two different columns; it is {first[1]!r}."
+    for twice in repeated(named):
+        raise InputError(f"the column {twice!r} is repeated.", path=path, line=first[0])
+    if len(names) < 2 or not named:
+        message = f"the first line must name at least two columns; it is {first[1]!r}."
         raise InputError(message, path=path, line=first[0])
     for line, cells in rows:
         if len(cells) != len(names):

@@ -92,6 +92,11 @@ def test_a_pipe_can_be_read_once(kind, tmp_path, layout):
     writer.join()
 
 
+def test_a_repeated_column_is_named(kind, write):
+    with pytest.raises(InputError, match="'docno' is repeated"):
+        rows_of(kind, write("qid,docno,docno,score\n1,a,b,2\n", "file.csv"))
+
+
 def test_nested_objects(kind, write):
     rows, nested = READERS[kind][1], {}
     for qid, docno, number in rows:
@@ -100,7 +105,9 @@ def test_nested_objects(kind, write):
 
 
 @pytest.mark.parametrize("separator", [" ", "\t", ",", ";"])
-@pytest.mark.parametrize("header", ["", "system{0}query{0}url{0}value\n"])
+@pytest.mark.parametrize(
+    "header", ["", "system{0}query{0}url{0}value\n", "\n \nsystem{0}query{0}url{0}value\n"]
+)
 @pytest.mark.parametrize("quote", ["", '"'])
 def test_columns_that_the_user_names(kind, write, separator, header, quote):
     rows, number = READERS[kind][1], "score" if kind == "run" else "grade"
@@ -113,7 +120,7 @@ def test_columns_that_the_user_names(kind, write, separator, header, quote):
     path.write_text(path.read_text() + separator.join(("x", "q9", "d", "high")) + "\n")
     with pytest.raises(InputError, match="'high' is not") as caught:
         rows_of(kind, path, **options)
-    assert caught.value.line == len(rows) + bool(header) + 1
+    assert caught.value.line == len(rows) + header.count("\n") + 1
 
 
 @pytest.mark.parametrize("qid", [1.0, None, ""])
