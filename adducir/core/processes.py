@@ -86,7 +86,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
 
 def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> None:
     """Call ``work`` in threads with spans (first, last) that cover ``count`` queries."""
-    size = max(1, min(SPAN, -(-count // (4 * threads))))
+    size = SPAN if threads == 1 else max(1, min(SPAN, -(-count // (4 * threads))))
     spans = list(pairwise([*range(0, count, size), count]))
     if threads == 1 or len(spans) < 2:
         for span in spans:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required, TypeVar
 
@@ -300,7 +301,7 @@ class Index(ABC):
         refuse_text(queries, "queries")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
-        refuse_half_characters((word for query in queries for word in words_of(query)), "a query")
+        refuse_half_characters(chain.from_iterable(map(words_of, queries)), "a query")
         weighted: list[Any] = list(queries)
         places, texts = list[int](), list[str]()
         for place, query in enumerate(queries):
@@ -332,7 +333,7 @@ class Index(ABC):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
         chosen, feedback = self._model(model), FEEDBACK.chosen(feedback)
         self._refuse_without_vectors()  # before anything is searched
-        refuse_half_characters((word for query in texts for word in words_of(query)), "a query")
+        refuse_half_characters(chain.from_iterable(map(words_of, texts)), "a query")
         terms_of, threads = counted_terms(self.analysis, texts), _at_least_one(threads)
         found = self._rank(terms_of, chosen, feedback.depth, threads)
         return self._expanded(terms_of, found, feedback, threads)

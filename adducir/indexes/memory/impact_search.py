@@ -33,6 +33,7 @@ _INSIDE = np.uint64(WINDOW - 1)
 _PLACES = 1 << 16  # of sums, more than a window's, so that any place is inside
 _AHEAD = 192  # postings of the next term that are fetched while a term is added
 _TOP, _BITS = 31, 8  # the highest bit of a sum; how many bits of a first threshold are found
+_SPREAD = 4  # groups of 64 documents per hit, of which the best is a sample
 _PART = 256  # sums scanned at a time
 _OTHERS = 64
 _MANY = 4  # hits of a window, from which on they are scored at once
@@ -133,12 +134,18 @@ def _collect(
 
 
 @inner
-def _threshold(sums: Array, width: Any, rank: Any, slack: Any) -> Any:
+def _threshold(sums: Array, width: Any, rank: Any, slack: Any, maxima: Array) -> Any:
     """A sum that at least ``rank`` of the window's documents exceed, or 0."""
-    top, greatest = _TOP, _greatest(sums, U(0), width)
+    values, bits, count = sums[:width], np.int64(_BITS), U(0)
+    for part in range(U(0), width, U(64)):
+        maxima[count] = _greatest(sums, part, min(part + U(64), width))
+        count += U(1)
+    top, greatest = np.int64(_TOP), _greatest(maxima, U(0), count)
     while top > _BITS and U32(greatest >> U32(top)) == U32(0):
         top -= 1
-    least = np.int64(lower_bound(sums, width, rank, top, _BITS)) - max(slack, np.int64(0))
+    if U(_SPREAD * rank) <= count:  # the best are seldom two of the same 64 documents
+        values, bits = maxima[:count], top + 1
+    least = np.int64(lower_bound(values, U(len(values)), rank, top, bits)) - max(slack, np.int64(0))
     return U32(max(least, np.int64(1)) - np.int64(1))
 
 
@@ -300,7 +307,7 @@ def _find(
             rank = F64(depth) * F64(base + width) / shape.documents
             wanted = min(depth, np.int64(rank + 4 * math.sqrt(rank) + 2))
         if window == U(0) and U(wanted) <= width:
-            least = _threshold(sums, width, wanted, slack)
+            least = _threshold(sums, width, wanted, slack, found)
             guess = least if wanted < depth else guess
         earlier = U(count)
         count = _collect(sums, width, base, least, docs, found, count)
