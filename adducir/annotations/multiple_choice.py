@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
@@ -32,7 +33,7 @@ from adducir.core.texts import same_text, whole_number
 from adducir.corpora.spans import MaskedSpan, context
 from adducir.corpora.tables import text_records
 from adducir.encoders.ranking import SpanTask
-from adducir.statistics.agreement import estimated, fleiss_kappa, most_common_count
+from adducir.statistics.agreement import estimated, fleiss_kappa, most_common_count, votes_by_unit
 from adducir.statistics.settings import Bootstrap
 from adducir.tables.build import figure_table
 from adducir.tables.table import Column, Layout, ResultTable
@@ -313,17 +314,16 @@ def _notes(key: Key, judges: Sequence[Choices], drawing: Bootstrap) -> list[str]
         return notes
     notes.append("majority: more than half of an item's answers are the gold item.")
     votes = np.stack(judges, axis=1)
-    counts = np.stack(
-        [(votes == option).sum(axis=1) for option in range(1, key.options + 1)], axis=1
-    )
-    counts = counts[counts.any(axis=1)]
-    usual, is_usual = most_common_count(counts.astype(float))
+    items, _ = np.nonzero(votes)
+    answers = pl.DataFrame({"item": items, "value": votes[votes > 0]})
+    _, counts, _ = votes_by_unit(answers, "item")
+    usual, is_usual = most_common_count(counts)
     if usual < 2:
         return [*notes, "Most items have one answer, so agreement cannot be measured."]
     table = counts[is_usual]
     shown = "undefined"
     drawn = drawing.samples, drawing.seed, drawing.confidence
-    if kappa := estimated(fleiss_kappa(table.astype(float)), np.arange(len(table)), *drawn):
+    if kappa := estimated(fleiss_kappa(table), np.arange(len(table)), *drawn):
         shown = f"{kappa[0]:.3f} ({percent} interval {kappa[1]:.3f} to {kappa[2]:.3f})"
     # Options are shuffled per item, which suits the free-marginal kappa best.
     agreeing = (table * (table - 1)).sum() / (len(table) * usual * (usual - 1))

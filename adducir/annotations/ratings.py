@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import isfinite, nan, sqrt
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -26,7 +26,6 @@ from adducir.corpora.tables import text_records
 from adducir.evaluation.measures import NamedMeasure
 from adducir.evaluation.scores import Scores
 from adducir.statistics.agreement import (
-    Floats,
     Level,
     Statistic,
     cohens_kappa,
@@ -34,6 +33,7 @@ from adducir.statistics.agreement import (
     fleiss_kappa,
     krippendorffs_alpha,
     most_common_count,
+    votes_by_unit,
 )
 from adducir.statistics.comparison import compare
 from adducir.statistics.settings import Bootstrap, Testing
@@ -154,17 +154,6 @@ def number_of(text: str) -> float:
     return value if isfinite(value) else nan
 
 
-class Counts(NamedTuple):
-    """How often each of C values was given to each of U units."""
-
-    table: Floats  # (U, C); units without a rating are left out
-    values: Floats  # (C,) ascending; 0 to C - 1 for plain categories
-    items: Integers  # (U,) the item of each unit
-
-    def where(self, kept: NDArray[np.bool_]) -> "Counts":
-        return Counts(self.table[kept], self.values, self.items[kept])
-
-
 @dataclass(frozen=True)
 class RaterAgreement:
     """How far raters agree."""
@@ -186,10 +175,12 @@ def agreement_of(
     unigrams: bool = False,
 ) -> RaterAgreement:
     frame = ratings.frame if system is None else ratings.frame.filter(pl.col("system") == system)
-    counts = counted(Ratings(frame, ratings.path), kind, level)
-    votes_per_unit = counts.table.sum(axis=1)
-    (usual, is_usual), is_several = most_common_count(counts.table), votes_per_unit >= 2
-    several, same = counts.where(is_several), counts.where(is_usual & is_several)
+    answered = _answered(Ratings(frame, ratings.path), kind, level)
+    units, table, values = votes_by_unit(answered.sort("item", "system"), "item", "system")
+    numbers = values if values.dtype == np.float64 else np.arange(len(values), dtype=np.float64)
+    votes, items = table.sum(axis=1), _items(units)
+    (usual, is_usual), is_several = most_common_count(table), votes >= 2
+    is_same = is_usual & is_several
     figures: dict[str, float | None] = {}
 
     def add(name: str, statistic: Statistic, items: Integers) -> None:
@@ -197,14 +188,18 @@ def agreement_of(
         ends = estimated(statistic, items, *drawn) or (None, None, None)
         figures.update(zip((name, f"{name} low", f"{name} high"), ends, strict=True))
 
-    add("alpha", krippendorffs_alpha(several.table, several.values, level), several.items)
-    add("kappa", fleiss_kappa(same.table), same.items)
-    highest = same.table.max(axis=1, initial=0)
-    for name, votes in (("all agree", usual), ("none agree", 1)):
-        figures[name] = float((highest == votes).mean()) if highest.size else None
-    if len(ratings.names("rater")) == 2 and (pairs := _pairs(frame, kind, level)).height:
-        labels = (pairs[str(rater)].to_numpy() for rater in (0, 1))
-        add("Cohen's kappa", cohens_kappa(*labels), _items(pairs))
+    alpha = krippendorffs_alpha(table[is_several], numbers, level)
+    add("alpha", alpha, items[is_several])
+    add("kappa", fleiss_kappa(table[is_same]), items[is_same])
+    highest = table[is_same].max(axis=1, initial=0)
+    for name, most in (("all agree", usual), ("none agree", 1)):
+        figures[name] = float((highest == most).mean()) if highest.size else None
+    labels = pl.col("value").cast(pl.String).sort_by("rater")
+    both = answered.group_by("item", "system", maintain_order=True).agg(labels)
+    both = both.filter(pl.col("value").list.len() == 2)
+    if len(ratings.names("rater")) == 2 and both.height:
+        first, second = zip(*both["value"], strict=True)
+        add("Cohen's kappa", cohens_kappa(np.array(first), np.array(second)), _items(both))
     if unigrams:
         units = frame.group_by("item", "system", maintain_order=True).agg("label")
         units = units.filter(pl.col("label").list.len() > 1)
@@ -213,58 +208,32 @@ def agreement_of(
             for texts in units["label"].to_list()
         ]
         add("unigram overlap", lambda w: w @ np.array(means) / w.sum(axis=1), _items(units))
-    left_out, single = int((votes_per_unit != usual).sum()), int((votes_per_unit == 1).sum())
-    return RaterAgreement(figures, usual, len(same.items), left_out, single)
+    left_out, single = int((votes != usual).sum()), int((votes == 1).sum())
+    return RaterAgreement(figures, usual, int(is_same.sum()), left_out, single)
 
 
-def counted(ratings: Ratings, kind: What, level: Level) -> Counts:
-    frame = ratings.frame
+def _answered(ratings: Ratings, kind: What, level: Level) -> pl.DataFrame:
+    """The judgements with their ``value``; one that the level cannot measure is refused."""
+    frame, number, has_label = ratings.frame, pl.col(kind), pl.col("label") != ""
     if kind == "rating" and level == "nominal":
-        answered = frame.filter(pl.col("label") != "").with_columns(value="label")
-    else:
-        odd = frame.filter(
-            pl.lit(kind == "rating") & (pl.col("label") != "") & pl.col(kind).is_nan()
-        )
-        _refuse(ratings, odd, f"is not a number, which the level {level} needs", "nominal")
-        if level == "ratio":
-            below = frame.filter(pl.col(kind) < 0)
-            _refuse(ratings, below, "is below 0, where the level ratio has its zero", "interval")
-        answered = frame.filter(pl.col(kind).is_finite()).with_columns(value=kind)
-    values = answered["value"].unique().sort()
-    units = answered.select("item", "system").unique().sort("item", "system").with_row_index("unit")
-    placed = answered.join(units, on=["item", "system"])
-    table = np.zeros((units.height, len(values)))
-    codes = np.searchsorted(values.to_numpy(), placed["value"].to_numpy())
-    np.add.at(table, (placed["unit"].to_numpy(), codes), 1)
-    numbers = (
-        values.to_numpy() if values.dtype == pl.Float64 else np.arange(len(values), dtype=float)
-    )
-    return Counts(table, numbers, _items(units))
-
-
-def _refuse(ratings: Ratings, odd: pl.DataFrame, problem: str, level: str) -> None:
-    if odd.height:
-        label, line = odd.row(0, named=True)["label"], odd["line"][0]
-        hint = f"Use the level {level}."
-        raise InputError(
-            f"the rating {label!r} {problem}.", path=ratings.path, line=line, hint=hint
-        )
+        return frame.filter(has_label).with_columns(value="label")
+    for odd, problem, fitting in (
+        (number.is_nan(), f"is not a number, which the level {level} needs", "nominal"),
+        (
+            (number < 0) & (level == "ratio"),
+            "is below 0, where that level has its zero",
+            "interval",
+        ),
+    ):
+        for row in frame.filter(odd, has_label, kind == "rating").head(1).rows(named=True):
+            message = f"the rating {row['label']!r} {problem}."
+            hint = f"Use the level {fitting}."
+            raise InputError(message, path=ratings.path, line=row["line"], hint=hint)
+    return frame.filter(number.is_finite()).with_columns(value=kind)
 
 
 def _items(frame: pl.DataFrame) -> Integers:
     return frame["item"].to_physical().to_numpy().astype(np.int64)
-
-
-def _pairs(frame: pl.DataFrame, kind: What, level: Level) -> pl.DataFrame:
-    """The units that both raters rated, with both ratings: columns item, 0 and 1."""
-    is_text = kind == "rating" and level == "nominal"
-    label = pl.col("label") if is_text else pl.col(kind).fill_nan(None).cast(pl.String)
-    answered = frame.with_columns(label=label.fill_null("")).filter(pl.col("label") != "")
-    by_unit = answered.group_by("item", "system", maintain_order=True).agg(
-        pl.col("label").sort_by("rater")
-    )
-    whole = by_unit.filter(pl.col("label").list.len() == 2)
-    return whole.select("item", *(pl.col("label").list.get(n).alias(str(n)) for n in (0, 1)))
 
 
 def unigram_overlap(first_text: str, two: str) -> float:

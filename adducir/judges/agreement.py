@@ -13,14 +13,13 @@ import polars as pl
 from adducir.corpora.qrels import Qrels
 from adducir.judges.sheets import settled
 from adducir.statistics.agreement import (
-    Level,
     Statistic,
     cohens_kappa,
     krippendorffs_alpha,
+    votes_by_unit,
 )
 from adducir.tables.style import Style
 
-_LEVEL: Level = "ordinal"
 _FEW = 10
 """With fewer texts, a correlation with their length says nothing."""
 
@@ -126,11 +125,8 @@ def agreement_of(model: Qrels, grades: pl.DataFrame) -> Agreement:
 
 def _alpha(votes: pl.DataFrame) -> float:
     """Krippendorff's alpha of several grades per document: columns qid, docno, grade."""
-    values = np.unique(votes["grade"])
-    by_document = votes.group_by("qid", "docno", maintain_order=True)
-    counts = by_document.agg((pl.col("grade") == value).sum().alias(str(value)) for value in values)
-    table = counts.drop("qid", "docno").to_numpy().astype(np.float64)
-    statistic = krippendorffs_alpha(table, values.astype(np.float64), _LEVEL)
+    _, table, values = votes_by_unit(votes.rename({"grade": "value"}), "qid", "docno")
+    statistic = krippendorffs_alpha(table, values.astype(np.float64), "ordinal")
     return _value(statistic, len(table))
 
 

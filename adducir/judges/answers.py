@@ -122,9 +122,9 @@ class AnswerCache:
         with self._used():
             return [name for (name,) in self._database.execute(query)]
 
-    def snapshot(self, target: sqlite3.Connection) -> None:
-        with self._used():
-            self._database.backup(target)
+    def copy(self, target: Path) -> None:
+        with self._used(), closing(sqlite3.connect(target)) as database:
+            self._database.backup(database)
 
     def close(self) -> None:
         self._database.close()
@@ -134,10 +134,8 @@ def answers_copy(path: Path, copy: Path) -> Path:
     """A cache as one file: the last answers of a killed process, too, which its log holds."""
     if not Path(f"{path}-wal").exists():
         return path
-    cache = AnswerCache(path, writes=False)
-    with closing(sqlite3.connect(copy)) as target:
-        cache.snapshot(target)
-    cache.close()
+    with closing(AnswerCache(path, writes=False)) as cache:
+        cache.copy(copy)
     return copy
 
 
@@ -174,7 +172,7 @@ class Asked:
 
     Attributes:
         path: The cache.
-        answers: To different requests; of :func:`ask`, to each in their order.
+        answers: To different requests.
         cached: How many different requests were in the cache.
         sent: How many were sent now.
         tokens: Sent and received now.
@@ -346,15 +344,6 @@ def converse(
 def one_round(requests: Sequence[Request]) -> Talk:
     """A talk of requests that do not depend on each other's answers, which it returns."""
     return (yield requests)
-
-
-def ask(
-    model: "Answerer", requests: Sequence[Request], cache: AnswerCache, *, transport: Any = None
-) -> Asked:
-    """Answer requests in one round; see :func:`converse`."""
-    (answers,), record = converse(model, [one_round(requests)], cache, transport=transport)
-    record.answers = list(answers)
-    return record
 
 
 def fitted(

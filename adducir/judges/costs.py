@@ -1,5 +1,6 @@
 """What language models took, per topic: JSON lines beside a run, ``NAME.costs.jsonl``."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -9,6 +10,7 @@ from pydantic.dataclasses import dataclass
 
 from adducir.core.json_lines import read_objects
 from adducir.corpora.records import parsed_as, read_records
+from adducir.judges.exchange import Answer
 
 if TYPE_CHECKING:
     from adducir.judges.llm import Answerer
@@ -32,16 +34,15 @@ class _TopicCosts:
         return self.qid
 
 
-def cost_row(
-    qid: str, requests: int, tokens_in: int, tokens_out: int, seconds: float, llm: "Answerer | None"
-) -> dict[str, Any]:
-    """What a topic took when it was answered; requests at the same time each count theirs.
+def cost_row(qid: str, answers: Sequence[Answer], llm: "Answerer | None") -> dict[str, Any]:
+    """What a topic's answers took; those at the same time each count their seconds.
 
     ``llm`` states the price, if tokens are known.
     """
-    tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out}
-    cost = None if llm is None else llm.cost(tokens_in, tokens_out)
-    row = {"qid": qid, "requests": requests, **tokens, "seconds": round(seconds, 3)}
+    names = ("tokens_in", "tokens_out", "seconds")
+    sums = {name: sum(getattr(answer, name) for answer in answers) for name in names}
+    cost = None if llm is None else llm.cost(sums["tokens_in"], sums["tokens_out"])
+    row = {"qid": qid, "requests": len(answers), **sums, "seconds": round(sums["seconds"], 3)}
     return row if cost is None else row | {"cost": cost}
 
 

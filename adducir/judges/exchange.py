@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,6 +86,11 @@ class Answer:
     message: str = ""
     date: str = ""
     seconds: float = 0.0
+
+    @classmethod
+    def now(cls, status: Status, **facts: Any) -> "Answer":
+        """An answer of this moment."""
+        return cls(status, date=datetime.now(UTC).isoformat(timespec="seconds"), **facts)
 
 
 def told(counts: Counter[str]) -> str:

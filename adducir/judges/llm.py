@@ -20,7 +20,7 @@ from adducir.core.errors import MachineError
 from adducir.core.files import study_folder
 from adducir.core.recipe import Recipe
 from adducir.models.gguf import weights_of
-from adducir.models.sources import RECIPES, ModelSource
+from adducir.models.sources import RECIPES
 
 if TYPE_CHECKING:
     from adducir.judges.answers import Conversation
@@ -258,9 +258,8 @@ class LocalModel(Answerer):
 
     def check(self) -> None:
         source = weights_of(self.base, self._folder)
-        if isinstance(source, ModelSource):
-            source.local()
-            source.local_tokenizer()
+        source.local()
+        source.local_tokenizer()
 
     @cached_property
     def speaker(self) -> "Speaker":

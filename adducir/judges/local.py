@@ -5,8 +5,7 @@ changes log-probabilities in the last digits (3e-5 in single precision), as a se
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.judges.answers import Conversation, spellings
 from adducir.judges.exchange import Answer, Request, Status
 from adducir.judges.server import without_thought
-from adducir.models.gguf import GGUF, load_causal
+from adducir.models.gguf import load_causal
 from adducir.models.loading import longest_input
 from adducir.models.machine import choose_device
 from adducir.models.work import Numbers, padded, token_batches
@@ -33,7 +32,7 @@ _MOST_ANSWER = 1024
 class Speaker:
     """A causal language model and its tokenizer."""
 
-    def __init__(self, model: "LocalModel", source: "GGUF | ModelSource") -> None:
+    def __init__(self, model: "LocalModel", source: "ModelSource") -> None:
         self.model = model
         self.network, self.tokenizer = load_causal(source)
         self.network.to(choose_device(model.device))
@@ -61,14 +60,14 @@ class Speaker:
         while conversation.waiting:
             waiting = [*conversation.waiting]
             conversation.waiting.clear()
-            groups: dict[str, list[tuple[str, Request, Numbers]]] = {}
+            groups: dict[str, list[tuple[str, Request, Numbers]]] = {}  # by parameters
             for key, request in waiting:
                 parameters = {**self.model.parameters, **request.parameters}
                 ids = self._ids(request)
                 longest = int(parameters.get("max_tokens") or _MOST_ANSWER)
                 if len(ids) + longest > self.most:
                     message = f"{len(ids)} tokens and {longest} of the answer: {self.most} fit"
-                    conversation.resolve(key, request, _answer("too_long", message=message))
+                    conversation.resolve(key, request, Answer.now("too_long", message=message))
                 else:
                     group = groups.setdefault(repr(sorted(parameters.items())), [])
                     group.append((key, request, ids))
@@ -105,23 +104,25 @@ class Speaker:
 
     def _answers(self, rows: Sequence[Numbers], parameters: Mapping[str, Any]) -> list[Answer]:
         import torch
-        from transformers import LogitsProcessorList
 
         longest, began = int(parameters.get("max_tokens") or _MOST_ANSWER), time.perf_counter()
-        ids, mask = padded([row[::-1] for row in rows], self.filler, self.device)
-        steps = Steps(ids.shape[1], self._allowed(parameters))
-        with torch.inference_mode():
-            written = self.network.generate(
-                input_ids=ids.flip(1),
-                attention_mask=mask.flip(1),
-                generation_config=self._settings(longest),
-                logits_processor=LogitsProcessorList([steps]),
-            )
         # Of a chat, or of a completion, whose parameter is their number.
         top = int(parameters.get("top_logprobs") or parameters.get("logprobs") or 0)
-        values, tokens = steps.first.log_softmax(-1).topk(min(top, steps.first.shape[1]))
+        ids, mask = padded(rows, self.filler, self.network.device, is_left=True)
+        start = ids.shape[1]
+        with torch.inference_mode():
+            written = self.network.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                generation_config=self._settings(longest),
+                prefix_allowed_tokens_fn=self._allowed(parameters, start),
+                return_dict_in_generate=True,
+                output_logits=top > 0,
+            )
+        first = written.logits[0].log_softmax(-1) if top else ids.new_zeros(len(rows), 0)
+        values, tokens = first.topk(min(top, first.shape[1]))
         answers, seconds = list[Answer](), (time.perf_counter() - began) / len(rows)
-        for row, new in enumerate(written[:, ids.shape[1] :].tolist()):
+        for row, new in enumerate(written.sequences[:, start:].tolist()):
             count = next((n for n, token in enumerate(new) if token in self.ends), len(new))
             text, thought = without_thought(
                 self.tokenizer.decode(new[:count], skip_special_tokens=True)
@@ -131,7 +132,7 @@ class Speaker:
             status: Status = "ok" if text.strip() else "empty"
             status = "cut" if count == len(new) else status
             answers.append(
-                _answer(
+                Answer.now(
                     status,
                     text=text,
                     reasoning=thought,
@@ -143,15 +144,12 @@ class Speaker:
             )
         return answers
 
-    @property
-    def device(self) -> "torch.device":
-        device: torch.device = self.network.device
-        return device
-
-    def _allowed(self, parameters: Mapping[str, Any]) -> list[list[int]]:
-        """The tokens of each answer that is allowed, and of its end; none if all are."""
+    def _allowed(
+        self, parameters: Mapping[str, Any], start: int
+    ) -> "Callable[[int, torch.Tensor], list[int]] | None":
+        """What may follow the ids of a prompt and a part of an answer; None if all answers may."""
         if "response_format" not in parameters:
-            return []
+            return None
         try:
             texts = parameters["response_format"]["json_schema"]["schema"]["enum"]
         except (KeyError, TypeError) as error:
@@ -161,33 +159,12 @@ class Speaker:
             raise InputError("it names no token that ends.", path=self.tokenizer.name_or_path)
         encode = self.tokenizer
         rows = [encode(str(text), add_special_tokens=False)["input_ids"] for text in texts]
-        return [[*row, self.ends[0]] for row in rows]
 
-
-class Steps:
-    """Keeps the first step's logits, and lets only allowed answers be written."""
-
-    def __init__(self, start: int, allowed: Sequence[Sequence[int]]) -> None:
-        self.start, self.allowed = start, allowed
-        self.first: Any = None  # (n, vocabulary)
-
-    def __call__(self, ids: "torch.Tensor", scores: "torch.Tensor") -> "torch.Tensor":
-        if self.first is None:
-            self.first = scores.float().clone()
-        if not self.allowed:
-            return scores
-        limited = scores.new_full(scores.shape, float("-inf"))
-        for row, written in enumerate(ids[:, self.start :].tolist()):
-            place = len(written)
+        def following(_: int, ids: "torch.Tensor") -> list[int]:
+            written = ids[start:].tolist()
             after = {
-                option[place]
-                for option in self.allowed
-                if option[:place] == written and len(option) > place
+                [*row, self.ends[0]][len(written)] for row in rows if row[: len(written)] == written
             }
-            columns = sorted(after) or [self.allowed[0][-1]]
-            limited[row, columns] = scores[row, columns]
-        return limited
+            return sorted(after) or [self.ends[0]]
 
-
-def _answer(status: Status, **values: Any) -> Answer:
-    return Answer(status, date=datetime.now(UTC).isoformat(timespec="seconds"), **values)
+        return following

@@ -100,7 +100,6 @@ class Expansion:
         }
         price = self.model if record.is_metered else None
         costs = [
-            cost_row(qid, 1, answer.tokens_in, answer.tokens_out, answer.seconds, price)
-            for qid, answer in zip(topics.qids, answers, strict=True)
+            cost_row(qid, [answer], price) for qid, answer in zip(topics.qids, answers, strict=True)
         ]
         return Expanded(replace(topics, queries=queries), passages, facts, costs)

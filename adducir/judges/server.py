@@ -49,6 +49,14 @@ _SETTINGS = {
     "model in this process, or `model: llm-listwise`.",
 }
 """Where parameters are set that the file of the language model does not have."""
+_PAY = "What was answered is kept: run it again when the account can pay."
+_STOPS = (
+    ((401, 403), "refuses the key", "`key_from` names the environment variable with it: {key}."),
+    ((402, 429), "wants to be paid", _PAY),
+    ((404,), "does not have {name}", "Check `endpoint` (with its /v1) and `name`."),
+    (range(300, 400), "is elsewhere", "Set `endpoint`; it points to {location}."),
+)
+"""HTTP statuses that stop everything, what they mean, and what to do."""
 _OPENS = re.compile(
     r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\]|<\|channel\|>analysis<\|message\|>)"
 )
@@ -142,7 +150,7 @@ class _Asking:
             if attempt < model.retries:
                 await asyncio.sleep(wait)
         message = shortened(_without_key(model, message).rstrip("."), _LONGEST_MESSAGE)
-        return Answer(FAILED, message=message, date=_now())
+        return Answer.now(FAILED, message=message)
 
 
 def _is_page(response: Any) -> bool:
@@ -152,7 +160,7 @@ def _is_page(response: Any) -> bool:
 
 def _answer_of(response: Any) -> Answer:
     try:
-        return _read(_json(response), _now())
+        return _read(_json(response))
     except _MALFORMED as error:
         why = "but a web page" if _is_page(response) else f"({error})"
         raise ValueError(f"not an answer {why}: {shortened(response.text)}") from None
@@ -180,10 +188,6 @@ def _json(response: Any) -> Any:
         text = json.dumps(data, ensure_ascii=False)
         data = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return data
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class ServerFault(NamedTuple):
@@ -228,32 +232,20 @@ def _refusal(
     model: "LanguageModel", request: Request, response: Any, fault: ServerFault, message: str
 ) -> Answer:
     """A prompt that does not fit is an answer; a refused key or parameter stops everything."""
-    brief, status = shortened(message, _LONGEST_MESSAGE), response.status_code
-    if status in (401, 403):
-        hint = f"`key_from` names the environment variable with it: {model.key_from}."
-        if model.key_from is None:
-            hint = "Name the environment variable with the key: `key_from`."
-        raise MachineError(f"{model.endpoint} refuses the key: {brief}.", hint=hint)
-    if status in (402, 429):
-        hint = "What was answered is kept: run it again when the account can pay."
-        raise MachineError(f"{model.endpoint} wants to be paid: {brief}.", hint=hint)
-    if status == 404:
-        raise MachineError(
-            f"{model.endpoint} does not have {model.name!r}: {brief}.",
-            hint="Check `endpoint` (with its /v1) and `name`.",
-        )
-    if response.is_redirect:
-        raise MachineError(
-            f"{model.endpoint} is elsewhere: HTTP {status}.",
-            hint=f"Set `endpoint`; it points to {response.headers.get('location', 'nowhere')}.",
-        )
+    brief, status = shortened(message.rstrip(": "), _LONGEST_MESSAGE), response.status_code
+    values = {"name": repr(model.name), "key": model.key_from or "not stated"}
+    values["location"] = response.headers.get("location", "nowhere")
+    for statuses, problem, hint in _STOPS:
+        if status in statuses:
+            stop = f"{model.endpoint} {problem.format(**values)}: {brief}."
+            raise MachineError(stop, hint=hint.format(**values))
     said = f"{message} {fault.kind}"
     parameters = {**model.parameters, **request.parameters}
     if fault.parameter not in parameters:
         if status == 413 or _TOO_LONG.search(said):
-            return Answer("too_long", message=brief, date=_now())
+            return Answer.now("too_long", message=brief)
         if _FILTERED.search(said):
-            return Answer("refused", message=brief, date=_now())
+            return Answer.now("refused", message=brief)
     if key := fault.refused(parameters):
         hint = "Set it to null (or leave it out of `extra`) if the model does not support it."
         if key not in model.extra:
@@ -302,7 +294,7 @@ def _first_token(choice: Any) -> dict[str, float]:
     return spellings((first or {}).items())
 
 
-def _read(data: Any, date: str) -> Answer:
+def _read(data: Any) -> Answer:
     """An answer from the server's JSON; one of _MALFORMED if it is not one."""
     choice = data["choices"][0]
     said, usage = choice.get("message") or {"content": choice["text"]}, data.get("usage") or {}
@@ -315,7 +307,7 @@ def _read(data: Any, date: str) -> Answer:
     if reason in _NOT_FINISHED:
         raise ValueError("the answer was cut off by the server")
     status: Any = _FINISHED.get(reason, "ok" if text.strip() else "empty")
-    return Answer(
+    return Answer.now(
         "refused" if refusal else status,
         text=text,
         reasoning=said.get("reasoning_content") or said.get("reasoning") or thought,
@@ -324,5 +316,4 @@ def _read(data: Any, date: str) -> Answer:
         tokens_out=int(usage.get("completion_tokens") or 0),
         model=" ".join(filter(None, [data.get("model"), data.get("system_fingerprint")])),
         message=str(refusal or ""),
-        date=date,
     )

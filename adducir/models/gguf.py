@@ -19,16 +19,19 @@ SUFFIX = ".gguf"
 
 
 @dataclass(frozen=True)
-class GGUF:
-    """A file of llama.cpp's format."""
-
-    path: Path
+class GGUF(ModelSource):
+    """A file of llama.cpp's format, with a tokenizer."""
 
     def identity(self) -> str:
-        return f"gguf:{source_digests([self.path])[0]}"
+        return f"gguf:{source_digests([self.local()])[0]}"
+
+    def local(self) -> Path:
+        return self.folder or Path(self.name)
+
+    local_tokenizer = local
 
 
-def weights_of(name: str, folder: Path) -> "GGUF | ModelSource":
+def weights_of(name: str, folder: Path) -> ModelSource:
     """The weights of a name: a GGUF file, or whatever else names a model.
 
     Raises:
@@ -39,23 +42,21 @@ def weights_of(name: str, folder: Path) -> "GGUF | ModelSource":
     path = folder / Path(name).expanduser()
     if not path.is_file():
         raise InputError("this file does not exist.", path=path, absent=True)
-    return GGUF(path)
+    return GGUF(path.name, path)
 
 
-def load_causal(source: "GGUF | ModelSource") -> tuple[Any, Any]:
+def load_causal(source: ModelSource) -> tuple[Any, Any]:
     """A causal language model on the CPU in single precision, and its tokenizer.
 
     Raises:
         InputError: The files are damaged, or of another kind of model.
         MachineError: The package gguf is not installed.
     """
-    name = source.path.name if isinstance(source, GGUF) else source.name
-    with loading(f"the language model {name}"):
-        if isinstance(source, ModelSource):
-            network: Any = load_model(source, "AutoModelForCausalLM")
-            tokenizer: Any = load_tokenizer(source)
+    with loading(f"the language model {source.name}"):
+        if isinstance(source, GGUF):
+            network, tokenizer = _read(source.local())
         else:
-            network, tokenizer = _read(source.path)
+            network, tokenizer = load_model(source, "AutoModelForCausalLM"), load_tokenizer(source)
     with_padding(network, tokenizer)
     return network, tokenizer
 

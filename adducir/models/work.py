@@ -103,17 +103,17 @@ def token_ids(
 
 
 def padded(
-    batch: Sequence[Numbers], filler: int, device: "torch.device"
+    batch: Sequence[Numbers], filler: int, device: "torch.device", *, is_left: bool = False
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Ids padded with ``filler``, and their mask: int64, (inputs, longest)."""
+    """Ids padded with ``filler``, at the end or the start, and their mask: int64, (inputs, T)."""
     import torch
 
     longest = max((len(ids_) for ids_ in batch), default=0)
     ids = np.full((len(batch), longest), filler, dtype=np.int64)
     mask = np.zeros((len(batch), longest), dtype=np.int64)
     for row, ids_ in enumerate(batch):
-        ids[row, : len(ids_)] = ids_
-        mask[row, : len(ids_)] = 1
+        place = slice(longest - len(ids_), None) if is_left else slice(len(ids_))
+        ids[row, place], mask[row, place] = ids_, 1
     return torch.from_numpy(ids).to(device), torch.from_numpy(mask).to(device)
 
 

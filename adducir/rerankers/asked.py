@@ -61,14 +61,6 @@ class Verdict:
         """Answers that say nothing."""
         return sum(status not in _READ for _, status in self.answers)
 
-    def costs(self, qid: str, price: Answerer | None) -> dict[str, Any]:
-        """What they took; requests at the same time each count their seconds."""
-        answers = [answer for answer, _ in self.answers]
-        tokens_in = sum(answer.tokens_in for answer in answers)
-        tokens_out = sum(answer.tokens_out for answer in answers)
-        seconds = sum(answer.seconds for answer in answers)
-        return cost_row(qid, len(answers), tokens_in, tokens_out, seconds, price)
-
     def __str__(self) -> str:
         text = f"{counted(len(self.answers), 'answer')}: {told(self.statuses)}"
         return f"{text} ({facts})" if (facts := told(self.facts)) else text
@@ -268,7 +260,10 @@ class Verdicts:
     def costs(self, qids: Sequence[str], llm: Answerer) -> list[dict[str, Any]]:
         """What each topic took."""
         price = llm if self.record.is_metered else None
-        return [verdict.costs(qid, price) for qid, verdict in zip(qids, self.verdicts, strict=True)]
+        return [
+            cost_row(qid, [answer for answer, _ in verdict.answers], price)
+            for qid, verdict in zip(qids, self.verdicts, strict=True)
+        ]
 
     def settings(self, llm: Answerer) -> dict[str, Any]:
         """For a run's metadata."""

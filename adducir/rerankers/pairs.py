@@ -1,7 +1,7 @@
 """Networks that score pairs of a query and a text, and how pairs become their inputs."""
 
 from abc import ABC
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,16 +34,10 @@ def padded_pairs(
     batch: Sequence[Encoded], filler: int, device: "torch.device", *, is_left: bool = False
 ) -> "dict[str, torch.Tensor]":
     """What a network reads of a batch; with positions if padding comes first."""
-    step = -1 if is_left else 1
-
-    def filled(rows: Iterable[Numbers], value: int) -> "tuple[torch.Tensor, torch.Tensor]":
-        ids, mask = padded([row[::step] for row in rows], value, device)
-        return (ids.flip(1), mask.flip(1)) if is_left else (ids, mask)
-
-    ids, mask = filled((row.ids for row in batch), filler)
+    ids, mask = padded([row.ids for row in batch], filler, device, is_left=is_left)
     features = {"input_ids": ids, "attention_mask": mask}
     if types := [row.types for row in batch if row.types is not None]:
-        features["token_type_ids"] = filled(types, 0)[0]
+        features["token_type_ids"] = padded(types, 0, device, is_left=is_left)[0]
     if is_left:
         features["position_ids"] = (mask.cumsum(1) - 1).clamp(min=0)
     return features

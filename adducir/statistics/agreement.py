@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from adducir.statistics.differences import percentile_interval
@@ -20,6 +21,23 @@ Floats = NDArray[np.float64]
 Level: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 Statistic = Callable[[Floats], Floats]
 """Gives the (B,) values of samples that contain each unit ``weights`` (B, U) times, or NaN."""
+
+
+def votes_by_unit(answers: pl.DataFrame, *unit: str) -> tuple[pl.DataFrame, Floats, NDArray[Any]]:
+    """Units, how often each was given each value, and the values.
+
+    Args:
+        answers: The column ``value``, and those that name the unit.
+
+    Returns:
+        The U units in order, a (U, C) table, and the C values, ascending.
+    """
+    values, columns = np.unique(answers["value"], return_inverse=True)
+    units = answers.select(unit).unique(maintain_order=True)
+    rows = answers.join(units.with_row_index("unit"), on=unit, maintain_order="left")["unit"]
+    table = np.zeros((len(units), len(values)))
+    np.add.at(table, (rows.to_numpy(), columns), 1)
+    return units, table, values
 
 
 def most_common_count(table: Floats) -> tuple[int, NDArray[np.bool_]]:

@@ -6,6 +6,7 @@ import re
 import httpx2
 import numpy as np
 
+from adducir.judges.answers import converse, one_round
 from adducir.judges.exchange import Request
 from adducir.judges.llm import LanguageModel
 
@@ -20,6 +21,13 @@ def model(**more):
 
 def request(text="hello", **more):
     return Request((("user", text),), **more)
+
+
+def ask(model, requests, cache, **more):
+    """What was asked, with an answer to each request, in their order."""
+    (answers,), asked = converse(model, [one_round(requests)], cache, **more)
+    asked.answers = answers
+    return asked
 
 
 def said(text="2", *, finish="stop", **more):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import httpx2
 import polars as pl
 import pytest
-from fake_llm import NOW, Server, listed, model, request, said
+from fake_llm import NOW, Server, ask, listed, model, request, said
 
 from adducir.cli.console import open_progress
 from adducir.core.errors import (
@@ -18,7 +18,7 @@ from adducir.core.errors import (
     UsageError,
 )
 from adducir.corpora.topics import Topics
-from adducir.judges.answers import AnswerCache, Answering, ask, converse, one_round, plan
+from adducir.judges.answers import AnswerCache, Answering, converse, one_round, plan
 from adducir.judges.files import judgements_for
 from adducir.judges.grading import ModelJudgements, judging
 from adducir.judges.llm import open_llm

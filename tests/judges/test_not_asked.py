@@ -8,11 +8,11 @@ from contextlib import closing
 import httpx2
 import polars as pl
 import pytest
-from fake_llm import NOW, Server, client_of, model, request, said, thinks
+from fake_llm import NOW, Server, ask, client_of, model, request, said, thinks
 
 from adducir.cli.app import main
 from adducir.core.errors import MachineError, UsageError
-from adducir.judges.answers import AnswerCache, Answering, Request, ask, converse, using_shared
+from adducir.judges.answers import AnswerCache, Answering, Request, converse, using_shared
 from adducir.judges.grading import ModelJudgements, judging
 from adducir.judges.nuggets import PROMPTS, Assigned, Nugget, NuggetWriter, assigning
 from adducir.judges.prompting import Prompt, QueryPrompt, open_prompt

@@ -5,6 +5,7 @@ import shutil
 
 import numpy as np
 import pytest
+from fake_llm import ask
 from rerank_texts import TEXTS
 from tiny import tiny_decoder
 
@@ -40,7 +41,7 @@ def test_a_local_model_writes_what_greedy_decoding_writes(decoder, opened):
     import torch
     import transformers
 
-    from adducir.judges.answers import AnswerCache, Request, ask, spellings
+    from adducir.judges.answers import AnswerCache, Request, spellings
     from adducir.judges.llm import open_llm
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(decoder)
