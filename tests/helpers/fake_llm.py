@@ -50,12 +50,12 @@ class Server:
     def handle(self, request):
         self.bodies.append(json.loads(request.content))
         self.headers.append(dict(request.headers))
-        if callable(self.script[0]):
-            return httpx2.Response(200, json=self.script[0](self.bodies[-1]))
         step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if callable(step):
+            step = step(self.bodies[-1])
         if isinstance(step, Exception):
             raise step
-        status, content, *headers = step
+        status, content, *headers = (200, step) if isinstance(step, dict) else step
         text = content if isinstance(content, str) else json.dumps(content)
         return httpx2.Response(status, text=text, headers=dict(*headers))
 

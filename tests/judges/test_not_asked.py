@@ -56,16 +56,12 @@ def test_nobody_listens_at_a_real_port(tmp_path):
 
 
 def test_a_server_that_answers_some_requests_goes_on_being_asked(cache, instant):
-    def answer(request):
-        server.bodies.append(json.loads(request.content))
-        text = server.bodies[-1]["messages"][0]["content"]
-        if int(text.split()[1]) % 3:
-            raise httpx2.ConnectError("refused")
-        return httpx2.Response(200, json=said())
+    def answer(body):
+        number = int(body["messages"][0]["content"].split()[1])
+        return httpx2.ConnectError("refused") if number % 3 else said()
 
-    server = Server((200, said()))
-    transport = httpx2.MockTransport(answer)
-    record = ask(model(concurrency=1), requests(60), cache, transport=transport)
+    server = Server(answer)
+    record = ask(model(concurrency=1), requests(60), cache, transport=server.transport)
     assert record.statuses == {"ok": 20, "failed": 40}
     assert len(server.bodies) == 20 + 2 * 40  # each failed one was tried again
 

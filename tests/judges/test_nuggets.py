@@ -6,11 +6,10 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import replace
 
-import httpx2
 import numpy as np
 import polars as pl
 import pytest
-from fake_llm import model, said
+from fake_llm import Server, model, said
 
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
@@ -47,33 +46,24 @@ from adducir.judges.sheets import Design
 TOPICS = {"q1": {"query": "cats"}, "q2": {"query": "dogs", "narrative": "not puppies"}}
 
 
-class Judge:
+def judge(body):
     """Lists each document's words as nuggets; purring is vital; texts support what they contain."""
-
-    def __init__(self):
-        self.asked = []
-        self.transport = httpx2.MockTransport(self.handle)
-
-    def handle(self, request):
-        text = json.loads(request.content)["messages"][-1]["content"]
-        self.asked.append(text)
-        inside = text[text.find("<document>") : text.rfind("</document>")]
-        if "as a JSON array:" in text:
-            so_far = json.loads(text.split("as a JSON array:\n")[1].split("\n")[0])
-            words = [word for word in inside.split() if word.startswith("fact")]
-            answer = "sorry!" if "unreadable" in inside else json.dumps([*so_far, *words])
-        elif "must contain (vital)" in text:
-            answer = "maybe" if "fact9" in text else "vital" if "fact1" in text else "okay"
-        else:
-            fact = text.split("Fact: ")[1].split("\n")[0]
-            both = fact in inside, fact.upper() in inside
-            answer = "support" if both[0] else "partial_support" if both[1] else "not_support"
-            answer = "It does." if fact == "fact9" else answer
-        return httpx2.Response(200, json=said(answer))
+    text = body["messages"][-1]["content"]
+    inside = text[text.find("<document>") : text.rfind("</document>")]
+    if "as a JSON array:" in text:
+        so_far = json.loads(text.split("as a JSON array:\n")[1].split("\n")[0])
+        words = [word for word in inside.split() if word.startswith("fact")]
+        return said("sorry!" if "unreadable" in inside else json.dumps([*so_far, *words]))
+    if "must contain (vital)" in text:
+        return said("maybe" if "fact9" in text else "vital" if "fact1" in text else "okay")
+    fact = text.split("Fact: ")[1].split("\n")[0]
+    both = fact in inside, fact.upper() in inside
+    answer = "support" if both[0] else "partial_support" if both[1] else "not_support"
+    return said("It does." if fact == "fact9" else answer)
 
 
 def test_nuggets_are_listed_window_by_window_and_weighed(cache):
-    judge = Judge()
+    server = Server(judge)
     texts = {
         "q1": ["fact1 fact2", "</document> fact3", "unreadable", "fact9", "fact1"],
         "q2": ["unreadable"],
@@ -84,7 +74,7 @@ def test_nuggets_are_listed_window_by_window_and_weighed(cache):
         talks = [writer.talk(qid, TOPICS[qid], some, statuses) for qid, some in texts.items()]
         return converse(writer.model, talks, cache, **asking)
 
-    banks, asked = create(cache, transport=judge.transport)
+    banks, asked = create(cache, transport=server.transport)
     assert banks[0] == Bank(
         "q1",
         "cats",
@@ -98,8 +88,9 @@ def test_nuggets_are_listed_window_by_window_and_weighed(cache):
     assert banks[1].nuggets == ()
     assert statuses == Counter(ok=2 + 3, unparsed=2)
     assert asked.sent == 7
-    assert all(text.count("<document>") == text.count("</document>") for text in judge.asked)
-    assert "not puppies" in " ".join(judge.asked)
+    told = [body["messages"][-1]["content"] for body in server.bodies]
+    assert all(text.count("<document>") == text.count("</document>") for text in told)
+    assert "not puppies" in " ".join(told)
     with closing(AnswerCache(cache.path, writes=False)) as kept:
         assert create(kept)[0] == banks
     assert len(writer.bound(TOPICS["q1"], texts["q1"])) == 3 + 30
@@ -127,7 +118,7 @@ def test_assignments_are_asked_for_one_by_one_and_failures_are_counted(cache):
     item, statuses = Assigned("q1", "cats", "fact1 and FACT2", bank, "a"), Counter()
     prompt = open_prompt("assign.yaml", Prompt, PROMPTS)
     talk = assigning(item, model(), prompt, statuses)
-    (item,), _ = converse(model(), [talk], cache, transport=Judge().transport)
+    (item,), _ = converse(model(), [talk], cache, transport=Server(judge).transport)
     said = [nugget.assignment for nugget in item.nuggets]
     assert said == ["support", "partial_support", "not_support", "failed"]
     assert statuses == Counter(ok=3, unparsed=1)

@@ -1,10 +1,8 @@
 """Language models that order and choose: answers are read strictly, counted, no rank by chance."""
 
-import json
 from collections import Counter
 from itertools import permutations
 
-import httpx2
 import numpy as np
 import pytest
 from fake_llm import (
@@ -165,21 +163,12 @@ def test_shown_at_random_an_echo_is_no_order(opened):
 
 
 def test_prompts_that_do_not_fit_are_halved_and_counted(opened):
-    def handle(body):
-        return said("[2] > [1]")
+    def limited(body):
+        if len(body["messages"][1]["content"].split()) <= 250:
+            return said("[2] > [1]")
+        return 400, {"error": {"message": "the request exceeds the available context size"}}
 
-    server = Server(handle)
-    plain = server.handle
-
-    def limited(request):
-        long = len(json.loads(request.content)["messages"][1]["content"].split()) > 250
-        if long:
-            error = {"error": {"message": "the request exceeds the available context size"}}
-            return httpx2.Response(400, json=error)
-        return plain(request)
-
-    server.transport = httpx2.MockTransport(limited)
-    reranker = opened({"model": "llm-listwise"}, server)
+    reranker = opened({"model": "llm-listwise"}, Server(limited))
     whole = reranker.verdicts([("q", ["word " * 400, "other " * 500])]).whole
     assert whole.statuses == Counter(ok=1)
     assert whole.facts["shortened prompts"] == 1  # in two steps: 300, 150, 75 words

@@ -68,19 +68,15 @@ def test_documents_without_an_answer_follow_in_their_order(opened):
     script = {"a": 0.0, "b": None, "c": 1.0, "d": None, "e": 0.5}
 
     def answer(body):
-        letter = re.search(r"letter (\w)", body["messages"][1]["content"])[1]
-        value = script[letter]
-        return (
-            said("I will not.") | ({} if value is None else thinks(Yes=value - 2, No=-2.0))
-            if value is not None
-            else said("", finish="content_filter")
-        )
+        value = script[re.search(r"letter (\w)", body["messages"][1]["content"])[1]]
+        refusal = said("", finish="content_filter")
+        return refusal if value is None else thinks(Yes=value - 2, No=-2.0)
 
     reranker = opened({"model": "llm-pointwise", "failures": 0.5}, Server(answer))
-    order = reranker.order("q", [f"letter {name}" for name in script])
+    verdicts = reranker.verdicts([("q", [f"letter {name}" for name in script])])
+    order = (-verdicts.verdicts[0].scores).argsort()
     assert [list(script)[place] for place in order] == ["c", "e", "a", "b", "d"]
-    whole = reranker.verdicts([("q", [f"letter {name}" for name in script])]).whole
-    assert whole.statuses == Counter(ok=3, refused=2)
+    assert verdicts.whole.statuses == Counter(ok=3, refused=2)
 
 
 def test_a_server_without_probabilities_is_refused(opened):
