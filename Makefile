@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help:
 	@echo "make demo    install the base package in .venv and run the main job on the bundled collection"
 	@echo "make test    install everything in .venv and run the tests"
-	@echo "make slow    the slow tests"
+	@echo "make slow    the slow tests (with those of reports: make slow SLOW='slow or browser')"
 	@echo "make browser the tests of reports in chromium (apt-get install chromium)"
 	@echo "make lint    ruff, the type checker and the import layers"
 	@echo "make docs    the documentation site, in site/; every link is checked"
@@ -33,21 +33,20 @@ test: $(VENV)/.full
 	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow and not browser' \
 	  -n auto --maxprocesses 4 --dist worksteal
 
+SLOW ?= slow
 slow: $(VENV)/.full
-	$(BIN)/python -m pytest -m slow -n auto --maxprocesses 4 --dist worksteal
+	$(BIN)/python -m pytest -m '$(SLOW)' -n auto --maxprocesses 4 --dist worksteal
 
-browser: $(VENV)/.full
-	$(INSTALL) --editable ".[browser]"
+browser: $(VENV)/.all
 	$(BIN)/python -m pytest -m browser tests/browser -n auto --maxprocesses 4 --dist worksteal
 
 lint: $(VENV)/.full
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.full
-	$(INSTALL) --editable ".[docs]"
+docs: $(VENV)/.all
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 bench: $(VENV)/.full
@@ -74,4 +73,9 @@ $(VENV)/.base: pyproject.toml
 $(VENV)/.full: $(VENV)/.base
 	$(PIP) $(TORCH)
 	$(INSTALL) --editable ".[dev]"
+	@touch $@
+
+# What opens reports in chromium, and what makes the site.
+$(VENV)/.all: $(VENV)/.full
+	$(INSTALL) --editable ".[browser,docs]"
 	@touch $@

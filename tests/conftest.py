@@ -9,6 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import jnius_config
@@ -41,14 +42,13 @@ settings.register_profile(
 settings.load_profile("project")
 
 
-UNIT = "unit and not slow"
+UNIT, SLOW = "unit and not slow", "slow"
 # The tier of each folder or file of tests; all else is "unit": no torch, no JVM, no training.
 TIERS = {
     "attack": "study",
     "browser": "study",
     "cli/test_cli_doctor.py": "engine",
     "cli/test_cli_faults.py": "study",
-    "cli/test_cli_refusals.py": "models",
     "annotations": "study",
     "cli/test_cli_results.py": "study",
     "cli/test_cli_slim.py": "study",
@@ -91,14 +91,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """What is of another tier is not even imported."""
+    """What is of another tier is not even imported, nor what has no slow test."""
     other = config.option.markexpr == UNIT and _tier(collection_path) != "unit"
+    if config.option.markexpr in (SLOW, f"{SLOW} or browser") and collection_path.is_file():
+        other = not _has_slow(collection_path) and "browser" not in collection_path.parts
     return True if other else None
+
+
+@cache
+def _has_slow(path: Path) -> bool:
+    return f"pytest.mark.{SLOW}" in path.read_text(encoding="utf-8")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         item.add_marker(_tier(item.path))
+        if item.get_closest_marker(SLOW) and not _has_slow(item.path):
+            raise pytest.UsageError(f"{item.path} must name pytest.mark.{SLOW} to be collected")
     # The longest first, so that no worker is left alone with one of them at the end.
     longest = [item for item in items if item.path.name == "test_full_recipes.py"]
     items[:] = [*reversed(longest), *(item for item in items if item not in longest)]
