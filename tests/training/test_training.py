@@ -400,7 +400,7 @@ from adducir.training.trainable import open_training
 from adducir.training.run import planned, train_model
 
 trainer.CHECKPOINT_SECONDS = 0.0
-recipe, output, *changes = sys.argv[1:]
+recipe, outputs, *changes = sys.argv[1:]
 
 def save_half_of_the_second(state, path, save=torch.save, saved=[]):
     save(state, path)
@@ -412,7 +412,8 @@ def save_half_of_the_second(state, path, save=torch.save, saved=[]):
 
 if os.environ["RANK"] == "1" and "KILL" in os.environ:
     torch.save = save_half_of_the_second
-train_model(open_training(Path(recipe), changes), Path(output))
+for output in outputs.split(os.pathsep):
+    train_model(open_training(Path(recipe), changes), Path(output))
 """
 
 
@@ -438,18 +439,17 @@ def test_several_processes_train_one_model_and_survive_a_kill(study):
     done, text = by_torchrun(*arguments, study / "whole", *changes)
     assert done, text
     assert json.loads((study / "whole" / "training.json").read_text())["processes"] == 2
-    done, text = by_torchrun(*arguments, study / "whole", *changes)  # is left as it is
-    assert done, text
     done, text = by_torchrun(*arguments, study / "cut", *changes, KILL="1")
     assert not done and not (study / "cut").exists()
-    done, text = by_torchrun(*arguments, study / "cut", *changes)
+    # What is whole is left as it is.
+    done, text = by_torchrun(*arguments, f"{study / 'whole'}{os.pathsep}{study / 'cut'}", *changes)
     assert done, text
     for name, tensor in weights(study / "whole").items():
         torch.testing.assert_close(weights(study / "cut")[name], tensor, atol=1e-6, rtol=1e-5)
 
 
 GRADIENT = """
-import sys
+import json, sys
 from pathlib import Path
 import numpy as np
 import torch
@@ -458,32 +458,25 @@ from adducir.training.trainable import open_training
 torch.distributed.init_process_group("gloo")
 rank, count = torch.distributed.get_rank(), torch.distributed.get_world_size()
 study = Path(sys.argv[1])
-plan = open_training(study / "dual-encoder.yaml", sys.argv[2:])
-rows = plan.dataset(study / f"rows-{rank}").train.with_format("numpy")
-model = plan.model().double().eval()
-# Batches of 5 and 2: processes need not have equally many.
-plan.loss(model, plan.collate([rows[n] for n in ((range(5)), range(5, 7))[rank]])).backward()
-with torch.no_grad():  # all validate the same batches
-    loss = plan.loss(model, plan.collate([rows[n] for n in range(7)])).item()
-for parameter in model.parameters():
-    if parameter.grad is not None:
-        torch.distributed.all_reduce(parameter.grad)
-named = {name: p.grad.numpy() / count for name, p in model.named_parameters() if p.grad is not None}
-np.savez(study / f"gradient-{rank}.npz", loss=loss, **named)
+for source, changes in json.loads(sys.argv[2]).items():
+    plan = open_training(study / "dual-encoder.yaml", changes)
+    rows = plan.dataset(study / f"{source}-rows-{rank}").train.with_format("numpy")
+    model = plan.model().double().eval()
+    # Batches of 5 and 2: processes need not have equally many.
+    plan.loss(model, plan.collate([rows[n] for n in ((range(5)), range(5, 7))[rank]])).backward()
+    with torch.no_grad():  # all validate the same batches
+        loss = plan.loss(model, plan.collate([rows[n] for n in range(7)])).item()
+    for parameter in model.parameters():
+        if parameter.grad is not None:
+            torch.distributed.all_reduce(parameter.grad)
+    found = {name: p.grad.numpy() for name, p in model.named_parameters() if p.grad is not None}
+    found = {name: gradient / count for name, gradient in found.items()}
+    np.savez(study / f"{source}-gradient-{rank}.npz", loss=loss, **found)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("tokens", "source"), [("null", "spans"), ("60", "examples")])
-def test_negatives_are_the_texts_of_all_processes(study, tokens, source):
-    changes = ["towers=shared", f"batches.mini_batch_num_tokens={tokens}"]
-    if source == "examples":  # with different numbers of hard negatives
-        some = [{"query": f"cats {n}", "pos": f"dogs {n}"} for n in range(7)]
-        some = [row | {"neg": [f"energy {n} run"] * (n % 3)} for n, row in enumerate(some)]
-        jsonl(study / "some.jsonl", some)
-        changes += ["data=null", "examples.files=some.jsonl", "held_out.share=0"]
-    plan = open_training(study / "dual-encoder.yaml", changes)
-    rows = plan.dataset(study / "rows").train.with_format("numpy")
+def gradients_by_hand(plan, rows):
+    """Of the mean over two processes of 5 and 2 queries, each with the texts of both; its loss."""
     model = plan.model().double().eval()
     batch = plan.collate([rows[n] for n in range(7)])
     queries, texts = (
@@ -504,12 +497,29 @@ def test_negatives_are_the_texts_of_all_processes(study, tokens, source):
     ((losses[:5].mean() + losses[5:].mean()) / 2).backward()
     wanted = {n: p.grad.numpy() for n, p in model.named_parameters() if p.grad is not None}
     assert max(np.abs(one).max() for one in wanted.values()) > 1e-3
-    wanted["loss"] = losses.mean().item()
+    return wanted | {"loss": losses.mean().item()}
+
+
+@pytest.mark.slow
+def test_negatives_are_the_texts_of_all_processes(study):
+    some = [{"query": f"cats {n}", "pos": f"dogs {n}"} for n in range(7)]
+    # With different numbers of hard negatives.
+    some = [row | {"neg": [f"energy {n} run"] * (n % 3)} for n, row in enumerate(some)]
+    jsonl(study / "some.jsonl", some)
+    examples = ["data=null", "examples.files=some.jsonl", "held_out.share=0"]
+    sources = {
+        "spans": ["towers=shared", "batches.mini_batch_num_tokens=null"],
+        "examples": ["towers=shared", "batches.mini_batch_num_tokens=60", *examples],
+    }
     (study / "gradient.py").write_text(GRADIENT)
-    done, text = by_torchrun(study / "gradient.py", study, *changes)
+    done, text = by_torchrun(study / "gradient.py", study, json.dumps(sources))
     assert done, text
-    for rank in range(2):
-        found = np.load(study / f"gradient-{rank}.npz")
-        assert set(found.files) == set(wanted)
-        for name, one in wanted.items():
-            np.testing.assert_allclose(found[name], one, atol=1e-9)
+    for source, changes in sources.items():
+        plan = open_training(study / "dual-encoder.yaml", changes)
+        rows = plan.dataset(study / f"{source}-rows").train.with_format("numpy")
+        wanted = gradients_by_hand(plan, rows)
+        for rank in range(2):
+            found = np.load(study / f"{source}-gradient-{rank}.npz")
+            assert set(found.files) == set(wanted)
+            for name, one in wanted.items():
+                np.testing.assert_allclose(found[name], one, atol=1e-9)
