@@ -109,36 +109,27 @@ raise {error}
 '''
 
 
-@pytest.mark.parametrize("error", ["SystemExit(1)", "ImportError('libx')"])
-def test_a_package_that_cannot_be_imported_is_named_and_stops_nothing(folder, error):
-    site = install(
-        folder / "site",
-        "broken_one",
-        PLUGIN.format(error=error),
-        {"adducir.commands": {"broken": "X"}, "adducir.fusion": {"sad": "Sad"}},
-    )
+def test_packages_that_are_broken_or_replace_commands_are_named_and_stop_nothing(folder):
+    broken = {"broken_one": "SystemExit(1)", "broken_two": "ImportError('libx')"}
+    for name, error in broken.items():
+        points = {"adducir.commands": {name: "X"}, "adducir.fusion": {f"of_{name}": "Sad"}}
+        install(folder / "site", name, PLUGIN.format(error=error), points)
+    names = {"index": "X", "evaluate": "X", "deepct": "X", "\x1b[31mred": "X", "fine": "X"}
+    source = '"""Not the index."""\nCOMMANDS = ()\n'
+    site = install(folder / "site", "other_commands", source, {"adducir.commands": names})
     place = {"env": os.environ | {"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{site}"}}
     done = started("--help", **place)
     assert done.returncode == 0
-    assert "Cannot be imported" in done.stdout
-    assert started("fuse a.trec a.trec -o f.trec", **place).returncode == 0
-    done = started("broken x", **place)
-    assert (done.returncode, "broken_one" in done.stderr) == (4, True)
-    done = started("kinds fusion", **place)
-    assert "broken_one" in done.stdout
-    done = started("doctor", **place)
-    assert "broken_one" in done.stdout
-
-
-def test_no_package_replaces_a_command(folder):
-    source = '"""Not the index."""\nCOMMANDS = ()\n'
-    names = {"index": "X", "evaluate": "X", "deepct": "X", "\x1b[31mred": "X", "fine": "X"}
-    site = install(folder / "site", "other_commands", source, {"adducir.commands": names})
-    place = {"env": os.environ | {"PYTHONPATH": f"{os.environ.get('PYTHONPATH', '')}:{site}"}}
+    assert done.stdout.count("Cannot be imported") == 2
+    assert "\x1b[31mred" not in done.stdout and "fine" in done.stdout
     assert "Build an index" in started("index --help", **place).stdout
-    shown = started("--help", **place).stdout
-    assert "\x1b[31mred" not in shown and "fine" in shown
-    assert "other_commands" in started("doctor", **place).stdout
+    assert started("fuse a.trec a.trec -o f.trec", **place).returncode == 0
+    for name in broken:
+        done = started(f"{name} x", **place)
+        assert (done.returncode, name in done.stderr) == (4, True)
+    kinds, doctor = (started(words, **place).stdout for words in ("kinds fusion", "doctor"))
+    assert all(name in kinds for name in broken)
+    assert "broken_one" in doctor and "other_commands" in doctor
 
 
 def test_a_damaged_cache_costs_nothing_but_time(folder, monkeypatch):

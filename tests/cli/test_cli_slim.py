@@ -1,13 +1,14 @@
-"""Without extras and Java: the lexical way works; what does not names the line that installs it.
+"""Without extras and Java: what does not work names the line that installs it.
 
-Each test runs in a process that has what ``pip install adducir`` brings, and nothing else.
+What does work is tried in an environment of the wheel alone. Each test runs in a process that has
+what ``pip install adducir`` brings, and nothing else.
 """
 
 import json
 
 import pytest
 from base_package import in_base
-from lexical_way import COMMANDS, SCRIPT, write_materials
+from lexical_way import write_materials
 
 from adducir.core.packages import installing
 
@@ -25,39 +26,12 @@ def slim(folder, *commands):
     return codes and json.loads(codes[0]), done.stdout + done.stderr
 
 
-def works(folder, *commands):
-    codes, output = slim(folder, *commands)
-    assert codes == [0] * len(commands), output
-    return output
-
-
 @pytest.fixture
 def folder(tmp_path):
     for name in "ab":
         (tmp_path / f"{name}.trec").write_text(f"1 Q0 {name}1 1 2.0 t\n2 Q0 a1 1 1.0 t\n")
     (tmp_path / "qrels.txt").write_text("1 0 a1 1\n2 0 a1 0\n2 0 a2 1\n")
     return tmp_path
-
-
-def test_the_whole_lexical_way(tmp_path):
-    write_materials(tmp_path)
-    works(tmp_path, *COMMANDS)
-    done = in_base(SCRIPT, tmp_path)
-    assert done.returncode == 0, done.stderr
-
-
-def test_runs_and_tables(folder):
-    works(
-        folder,
-        "evaluate a.trec b.trec -q qrels.txt -o table.html --topics bundled:topics",
-        "evaluate a.trec b.trec -q qrels.txt --baseline a --set topics_for=.1 --format latex",
-        "check a.trec -q qrels.txt",
-        "fuse a.trec b.trec -o f.trec",
-        "kinds",
-        "kinds settings",
-        "show a.trec --topic 1",
-    )
-    assert "<table" in (folder / "table.html").read_text(encoding="utf-8")
 
 
 def test_the_default_engine_does_not_follow_what_is_installed(tmp_path):

@@ -47,6 +47,7 @@ COMMANDS = [
     f"{EVALUATE} --baseline bm25 --test randomisation --correction maxt",
     f"{EVALUATE} -m AP --baseline bm25 --correction holm --set topics_for=.1 --set best=set",
     f"{EVALUATE} --topics bundled:topics -o table.html",
+    f"{EVALUATE} --baseline bm25 --format latex",
     f"{EVALUATE} --per-topic -o scores.csv",
     "compare scores.csv -m AP",
     "check bm25.trec.gz rm3.trec.gz -q bundled:qrels --index indexes/arguments",
@@ -57,6 +58,8 @@ COMMANDS = [
     "share study -o study.zip",
     "verify study.zip",
     "demo",
+    "kinds",
+    "kinds settings",
 ]
 
 SCRIPT = """
