@@ -100,6 +100,7 @@ def search(
     encoder: PathLike | None = None,
     tag: str | None = None,
     threads: int | None = None,
+    **hyperparameters: Any,
 ) -> Run:
     """Search an index for all topics, as ``adducir search`` does.
 
@@ -114,6 +115,7 @@ def search(
             dense index, the new name of its encoder, if it has moved.
         tag: The run's name; by default the model's and the method's.
         threads: By default one per core.
+        hyperparameters: The model's and the feedback method's, such as ``k1`` and ``fb_docs``.
 
     Returns:
         The run, whose ``metadata`` state how it was made and are written by :func:`write_run`.
@@ -122,7 +124,7 @@ def search(
         AdducirError: The index does not support the model, or topics cannot be read.
 
     Example:
-        >>> run = ad.search("pets", {"1": "cats"}, "bm25", feedback="rm3")
+        >>> run = ad.search("pets", {"1": "cats"}, "bm25", feedback="rm3", k1=1.2)
         >>> run.tag, sorted(run.to_dict()["1"])
         ('bm25-rm3', ['x', 'z'])
     """
@@ -133,7 +135,12 @@ def search(
     named = None if encoder is None else os.fspath(_path(encoder, "an encoder"))
     with refusing():
         settings = SearchSettings(
-            model=model, feedback=feedback, depth=depth, fold=fold, encoder=named
+            model=model,
+            feedback=feedback,
+            depth=depth,
+            fold=fold,
+            encoder=named,
+            parameters=hyperparameters,
         )
     queries, opened = as_topics(topics), as_index(index, named)
     found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
@@ -176,18 +183,18 @@ def rerank(
     from adducir.runs.kinds import RerankSettings
     from adducir.runs.write import part_of, reranked_method
 
+    opened = reranker if isinstance(reranker, Reranker) else None
+    name = opened.name if opened else os.fspath(_path(reranker, "a reranker"))  # type: ignore[arg-type]
     with refusing():
-        settings = RerankSettings(depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
+        settings = RerankSettings(reranker=name, depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
     candidates, queries = as_run(run), as_topics(topics)
-    if not isinstance(reranker, Reranker):
-        name = os.fspath(_path(reranker, "a reranker"))
-        reranker = open_reranker(name, running=Running(device))
+    opened = opened or open_reranker(name, running=Running(device))
     source = as_index(texts) if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
     with TemporaryDirectory(prefix="adducir-", ignore_cleanup_errors=True) as scratch:
         docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
-        read = texts_for(source, docnos, settings.fields, reranker.fields, Path(scratch))
+        read = texts_for(source, docnos, settings.fields, opened.fields, Path(scratch))
         at, how = settings.depth, settings.fold
-        found = rerank_run(candidates, queries, read, reranker, depth=at, fold=how, tag=tag)
+        found = rerank_run(candidates, queries, read, opened, depth=at, fold=how, tag=tag)
     method = reranked_method(part_of(candidates.metadata, "method"), found.settings)
     return replace(found.run, metadata={**candidates.metadata, "method": method})
 

@@ -19,14 +19,13 @@ import adducir as ad
 from adducir.cli.app import main
 from adducir.cli.command import options_of
 from adducir.cli.index import IndexOptions
-from adducir.core.errors import AdducirError, UsageError
-from adducir.core.registry import keys_of
+from adducir.core.errors import AdducirError
 from adducir.experiments.experiment import plan_experiment
 from adducir.experiments.retrieval.fuse import Fusion
 from adducir.experiments.retrieval.indexes import IndexEntry
 from adducir.experiments.retrieval.rerank import Reranking
 from adducir.experiments.retrieval.search import IndexSearch
-from adducir.indexes.kinds import FEEDBACK, INDEXES, MODELS
+from adducir.indexes.kinds import INDEXES
 from adducir.indexes.search_settings import SearchSettings
 from adducir.runs.kinds import FusionSettings, RerankSettings
 from adducir.runs.write import read_metadata
@@ -393,29 +392,21 @@ def ranked(study: Path) -> Path:
     return study
 
 
-def search(*, model: str = "bm25", feedback: str | None = None, **stated: Any) -> ad.Run:
-    """A search in Python, whose hyperparameters are those of objects."""
-    kinds: dict[str, Any] = {"model": model, "feedback": feedback}
-    for name, family in {"feedback": FEEDBACK, "model": MODELS}.items():
-        keys = keys_of(family, kinds[name]) if kinds[name] else ()
-        if of_kind := {key: stated.pop(key) for key in [*stated] if key in keys}:
-            kinds[name] = family.kind(kinds[name])(**of_kind)
-    if beside := stated.keys() - {"fold", "tag", "depth"}:
-        raise UsageError(f"of another kind: {beside}")
-    return ad.search("parts", "topics.tsv", **kinds, **{"depth": 2, **stated})
-
-
 MODEL = "maxsim:minilm"
 RUNS: dict[str, tuple[str, dict[str, Any], Callable[..., ad.Run]]] = {
-    "search": ("-i parts -t topics.tsv --depth 2", {"index": "parts"}, search),
+    "search": (
+        "-i parts -t topics.tsv --depth 2",
+        {"index": "parts"},
+        lambda **stated: ad.search("parts", "topics.tsv", **{"depth": 2, **stated}),
+    ),
     "fuse": (
         "bm25.trec qld.trec --depth 2",
         {"fuse": ["bm25", "qld"]},
         lambda **stated: ad.fuse(["bm25.trec", "qld.trec"], **{"depth": 2, **stated}),
     ),
     "rerank": (
-        f"-r bm25.trec -t topics.tsv -i parts -m {MODEL}",
-        {"rerank": "bm25", "by": MODEL, "texts": "parts"},
+        f"-r bm25.trec -t topics.tsv -i parts --reranker {MODEL}",
+        {"rerank": "bm25", "reranker": MODEL, "texts": "parts"},
         partial(ad.rerank, "bm25.trec", "topics.tsv", "parts", MODEL),
     ),
 }
@@ -504,6 +495,15 @@ def test_runs_that_all_doors_make_or_refuse(
     assert is_accepted_by_all(name, settings) is is_accepted
 
 
+def test_former_names_are_still_read(ranked: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(ranked)
+    words, entry, call = RUNS["rerank"]
+    former = {"rerank": "bm25", "by": entry["reranker"], "texts": "parts"}
+    formerly = words.replace("--reranker", "--model"), former, call
+    monkeypatch.setitem(RUNS, "rerank", formerly)
+    assert is_accepted_by_all("rerank", {})
+
+
 @pytest.mark.parametrize(
     ("kind", "command", "entry", "function"),
     [
@@ -520,7 +520,11 @@ def test_every_setting_is_an_option_a_key_and_an_argument(
     for key, field in kind.model_fields.items():
         assert key in options
         assert key in entry.model_fields
-        if key != "parameters":  # in Python, those of objects
+        if key == "parameters":
+            assert arguments["hyperparameters"].kind is inspect.Parameter.VAR_KEYWORD
+        elif field.is_required():
+            assert arguments[key].default is inspect.Parameter.empty, key
+        else:
             assert (arguments[key].default or ()) == (field.default or ()), key
     for key in ("k1", "b") if command == "search" else ():
         assert options[key].shown == str(ad.BM25.model_fields[key].default)

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,13 @@ def test_every_argument_is_explained(name: str) -> None:
     _, _, arguments = told.partition("\nArgs:\n")
     for parameter in inspect.signature(function).parameters:
         assert f"    {parameter}: " in arguments, f"{name}: {parameter}"
+
+
+@pytest.mark.parametrize("name", [one for one in ad.__all__ if isinstance(getattr(ad, one), type)])
+def test_signatures_show_plain_types(name: str) -> None:
+    assert not re.search(
+        "Annotated|FieldInfo| object at ", str(inspect.signature(getattr(ad, name)))
+    )
 
 
 def test_signatures_show_the_parameters() -> None:

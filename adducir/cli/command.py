@@ -37,7 +37,7 @@ from typing import (
 
 import click
 from click.core import ParameterSource
-from pydantic import Field, ValidationError
+from pydantic import AliasChoices, Field, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -108,6 +108,17 @@ def option(
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 
 
+class _Option(click.Option):
+    """An option that is also read, but not shown, by its former names."""
+
+    former: Sequence[str] = ()
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        if self.former:
+            parser.add_option(obj=self, opts=self.former, dest=self.name)
+
+
 class Option:
     """A recipe's field as a command-line option; see :func:`option`."""
 
@@ -129,6 +140,9 @@ class Option:
             self.flags.insert(0, f"--{name.replace('_', '-')}")
         if name in _SHORT and f"-{name[0]}" not in self.flags:
             self.flags.append(f"-{name[0]}")
+        alias = field.validation_alias
+        names = alias.choices if isinstance(alias, AliasChoices) else ()
+        self.former = [f"--{former}" for former in names if former != name]
         # Its values: a type or choices; one, several, or a fixed number.
         marks, kind = list(field.metadata), field.annotation
         if NoneType in get_args(kind):
@@ -177,7 +191,9 @@ class Option:
             details |= {"default": str(value)}
         details |= {"multiple": is_long or self.is_set, "hidden": self.is_rare, "metavar": metavar}
         details |= {"show_default": self.shown or "default" in details}
-        return click.Option([self.name, *self.flags], help=meaning, **details)
+        option = _Option([self.name, *self.flags], help=meaning, **details)
+        option.former = self.former
+        return option
 
     def _placeholder(self) -> str:
         if self.writes:

@@ -19,11 +19,6 @@ class RerankOptions(
 ):
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
-    model: str = option(
-        "A recipe (rerankers/NAME.yaml), a trained model's folder, or a pretrained model's folder "
-        "or Hub name, with its kind if needed: maxsim:minilm.",
-        "-m",
-    )
     output: common.RunOutput
     device: common.Device = "auto"
     threads: common.Threads = None
@@ -71,7 +66,7 @@ def rerank(settings: RerankOptions) -> None:
         ) as scratch,
     ):
         candidates = settings.read_run(settings.run)
-        reranker = open_reranker(settings.model, running=settings.running())
+        reranker = open_reranker(settings.reranker, running=settings.running())
         reranker.check()
         topics = settings.read_topics(settings.topics)
         note_seen(reranker.source.folder, topics)

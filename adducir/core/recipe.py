@@ -5,9 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from inspect import Parameter, Signature
 from operator import is_
 from pathlib import Path, PurePath
-from types import NoneType
+from types import NoneType, SimpleNamespace
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -19,6 +20,7 @@ from typing import (
     TypeVar,
     get_args,
     get_origin,
+    get_type_hints,
 )
 
 from pydantic import (
@@ -157,12 +159,30 @@ class Recipe(BaseModel):
         return recipe
 
 
+class _PlainSignature:
+    """A kind's signature, with types alone: without the marks by which they are validated."""
+
+    def __get__(self, _: Any, kind: type[Recipe]) -> Signature:
+        marked = {name: field.annotation for name, field in kind.model_fields.items()}
+        types, parameters = get_type_hints(SimpleNamespace(__annotations__=marked)), []
+        for name, field in kind.model_fields.items():
+            default = Parameter.empty if field.is_required() else field.default
+            parameters.append(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+            )
+        return Signature(parameters)
+
+
 class Kind(Recipe):
     """A kind that Python code constructs directly; its fields are its hyperparameters."""
 
     model_config = ConfigDict(defer_build=False)  # so that its signature names the fields
 
     if not TYPE_CHECKING:  # type checkers infer the arguments from the fields
+
+        @classmethod
+        def __pydantic_init_subclass__(cls, **_: Any) -> None:
+            cls.__signature__ = _PlainSignature()
 
         def __new__(cls, *positional: Any, **values: Any) -> Self:
             if positional:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.recipe import Kind
 from adducir.core.registry import numbers
 from adducir.indexes.jvm import java_class
@@ -363,8 +363,8 @@ def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], inde
     if engine == "memory" and model.by_field:
         raise UsageError(
             f"{index} is a memory index, which holds all fields as one: `boosts` have no effect.",
-            hint="Build a Lucene index with 'adducir index --engine lucene --set separate=FIELD', "
-            "or search an index per field and fuse the runs.",
+            hint=f"Build a Lucene index ({worded('engine', 'lucene')}) with fields by themselves "
+            f"({worded('separate', 'FIELD')}), or search an index per field and fuse the runs.",
         )
     if engine in engines:
         return

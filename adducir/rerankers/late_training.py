@@ -40,7 +40,7 @@ token and scores them by MaxSim.
 ## Use
 
 ```sh
-adducir rerank --run RUN --topics TOPICS --index INDEX --model {name} --output reranked.trec.gz
+adducir rerank --run RUN --topics TOPICS --index INDEX --reranker {name} --output reranked.trec.gz
 ```
 
 PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
@@ -49,8 +49,8 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
     def __init__(self, recipe: ColBERTRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
         if recipe.examples is None:
-            what = "the recipe lacks `examples`, so nothing can be trained."
-            raise InputError(what, hint="Use it without training: adducir rerank --model RECIPE.")
+            message = "the recipe lacks `examples`, so nothing can be trained."
+            raise InputError(message, hint="As a `reranker`, it can be named without training.")
         self.base = recipe.source(folder)
 
     @property

@@ -68,7 +68,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
 ## Use
 
 ```sh
-adducir rerank --run RUN --topics TOPICS --index INDEX --model {name} --output reranked.trec.gz
+adducir rerank --run RUN --topics TOPICS --index INDEX --reranker {name} --output reranked.trec.gz
 ```
 
 ```python
@@ -80,8 +80,8 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
         if recipe.examples is None:
-            what = "the recipe lacks `examples`, so nothing can be trained."
-            raise InputError(what, hint="Use it without training: adducir rerank --model RECIPE.")
+            message = "the recipe lacks `examples`, so nothing can be trained."
+            raise InputError(message, hint="As a `reranker`, it can be named without training.")
         self.criterion: Loss = recipe.loss or BinaryCrossEntropy(temperature=None)
         if self.criterion.in_batch:
             raise InputError(

@@ -9,7 +9,14 @@ Packages add fusion methods through entry points ``adducir.fusion``.
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, errors_at, without_blanks
@@ -155,9 +162,15 @@ class FusionSettings(RankingSettings):
 
 
 class RerankSettings(Recipe):
-    """What determines a reranked run, besides the run, the texts and the reranker."""
+    """What determines a reranked run, besides the run and the texts."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
+    reranker: str = Field(
+        validation_alias=AliasChoices("reranker", "by", "model"),  # and former names
+        json_schema_extra={"flags": ["-m"], "metavar": "MODEL"},
+    )
+    """A recipe (rerankers/NAME.yaml), a trained model's folder, or a pretrained model's folder or
+    Hub name, with its kind if needed: maxsim:minilm."""
     depth: int = Field(default=100, ge=1)
     """Documents per topic to rerank; the others follow in their old order."""
     fold: FoldName | None = FOLD

@@ -39,7 +39,7 @@ class Artifact:
 
 _T1 = "--threads 1"
 _RERANK = f"rerank --run a.trec -t topics.tsv --depth 5 {_T1} -o out/r.trec"
-_BY_TEXT = f"{_RERANK} --model models/classifier --index out/i"
+_BY_TEXT = f"{_RERANK} --reranker models/classifier --index out/i"
 _SEARCH = f"search -i out/i -t topics.tsv -o out/s.trec {_T1}"
 _ASK = "literary-evidence ask books/book0.txt basket -m models/encoder --keep out/kept"
 _EXPAND = f"deepct expand --model deepct/weights --corpus corpus.jsonl -o out/e.jsonl {_T1}"
@@ -75,7 +75,7 @@ ARTIFACTS = {
     "reranker": Artifact(
         "rerankers/ce",
         f"train rerankers/ce.yaml {_T1}",
-        (f"{_RERANK} --model rerankers/ce --corpus corpus.jsonl",),
+        (f"{_RERANK} --reranker rerankers/ce --corpus corpus.jsonl",),
         ("out/r.trec",),
     ),
     "complementary": Artifact(

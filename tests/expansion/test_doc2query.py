@@ -125,7 +125,7 @@ def test_an_experiment_ends_in_a_table_of_expansions(t5, corpus, tmp_path, monke
 corpora:
   c: {{source: corpus.jsonl}}
   all: {{{made}}}
-  best: {{{made}, filter: {{by: "cross-encoder:ce", keep: 0.5}}}}
+  best: {{{made}, filter: {{reranker: "cross-encoder:ce", keep: 0.5}}}}
 indexes:
   c: {{corpus: c, engine: memory}}
   all: {{corpus: all, engine: memory}}

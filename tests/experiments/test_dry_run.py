@@ -139,8 +139,8 @@ systems:
   dense: {index: dense}
   impact: {index: impact, model: impact}
   tuned: {index: pets, tune: {grid: {k1: [0.5, 1]}, folds: {k: 2}}}
-  ours: {rerank: BM25, by: rerankers/pairs.yaml}
-  mono: {rerank: BM25, by: "cross-encoder:classifier"}
+  ours: {rerank: BM25, reranker: rerankers/pairs.yaml}
+  mono: {rerank: BM25, reranker: "cross-encoder:classifier"}
   given: {run: data/a.run}
   fused: {fuse: [BM25, dense]}
 measures: [nDCG@5]

@@ -106,7 +106,7 @@ def test_rows_of_the_best_participants_and_of_rerankers() -> None:
     assert [set(files) for files in best if isinstance(files, dict)] == [{"2020", "2021"}] * 2
     reranked = [one for one in recipe.systems.values() if isinstance(one, Reranking)]
     assert {(one.rerank, one.depth) for one in reranked} == {("BM25", 1000)}
-    bases = {read_recipe(ROOT / str(one.by)).base for one in reranked}
+    bases = {read_recipe(ROOT / str(one.reranker)).base for one in reranked}
     assert bases >= {"castorini/monobert-large-msmarco", "castorini/monot5-3b-msmarco"}
 
 

@@ -252,7 +252,7 @@ def test_an_experiment_file_has_costs_and_equivalence_and_repeats_offline(
 
 def test_costs_are_those_of_all_that_a_system_is_made_of(study, documented, capsys):
     words = ["experiment", "experiments/llm.yaml", "--set"]
-    more = "{rerank: query2doc, by: rerankers/rankgpt.yaml, depth: 3}"
+    more = "{rerank: query2doc, reranker: rerankers/rankgpt.yaml, depth: 3}"
     again = "{fuse: [both, RankGPT]}"
     tuned = "{query2doc: main, llm: llm/qwen.yaml, tune: {grid: {k1: [0.9, 2]}, folds: {k: 3}}}"
     text = STUDY.replace(

@@ -115,7 +115,7 @@ def test_the_transformer_of_pyterrier_does_the_same(classifier, t5, run, topics)
 def arguments(study, classifier):
     return [
         *("rerank", "--run", str(study / "runs" / "bm25.trec")),
-        *("--topics", str(study / "topics.tsv"), "--model", str(classifier)),
+        *("--topics", str(study / "topics.tsv"), "--reranker", str(classifier)),
     ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import Recipe
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 class FilterPart(Recipe):
     """Which queries are kept."""
 
-    by: str  # a reranker, or its recipe, that scores queries with their documents
+    # a reranker, or its recipe, that scores queries with their documents
+    reranker: str = Field(validation_alias=AliasChoices("reranker", "by"))
     keep: Annotated[float, Field(gt=0, le=1)] = 0.3  # the share of all queries to keep
 
 
@@ -75,9 +76,9 @@ class Doc2QueryRecipe(CorpusRecipe):
         fingerprints, scores, keep = [made], None, 1.0
         if self.filter is not None:
             with opening.at("filter"):
-                reranker = open_reranker(expanded(self.filter.by), opening.folder)
+                reranker = open_reranker(expanded(self.filter.reranker), opening.folder)
                 fingerprints.append(scores_fingerprint(made, reranker))
-            scored, keep = fingerprint({"by": self.filter.by})[:8], self.filter.keep
+            scored, keep = fingerprint({"by": self.filter.reranker})[:8], self.filter.keep
             scores = folder.with_name(f"{stem}-{scored}.scores")
 
             def score(context: "Context") -> None:
@@ -97,7 +98,11 @@ class Doc2QueryRecipe(CorpusRecipe):
                 compute=score,
             )
         corpus = QueryCorpus(base.corpus, folder, tuple(fingerprints), scores, keep)
-        facts = {"model": self.model, "filter": self.filter and self.filter.by, **corpus.identity()}
+        facts = {
+            "model": self.model,
+            "filter": self.filter and self.filter.reranker,
+            **corpus.identity(),
+        }
         label = f"{self.doc2query}, expanded by {self.model}"
-        label += f", filtered by {self.filter.by}" if self.filter else ""
+        label += f", filtered by {self.filter.reranker}" if self.filter else ""
         return OpenedCorpus(corpus, label, [step], base.reads, facts)

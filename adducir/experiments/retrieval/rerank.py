@@ -59,13 +59,12 @@ class Reranking(RerankSettings, System):
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
     rerank: Name  # the system whose best documents are reranked
-    by: str  # the reranker: its recipe, folder or name
     # the index with the texts; by default the one that was searched
     texts: Name | None = None
 
     def is_trained(self, folder: Path) -> bool:
-        path = file_path(self.by, folder)  # not a file: a kind with its model, or missing
-        return is_recipe(self.by, folder) and path.is_file() and is_trained(read_recipe(path))
+        path = file_path(self.reranker, folder)  # not a file: a kind with its model, or missing
+        return is_recipe(self.reranker, folder) and path.is_file() and is_trained(read_recipe(path))
 
     def conflicts(self, study: "RetrievalStudy") -> Iterator[tuple[KeyPath, str]]:
         if (
@@ -98,19 +97,19 @@ class Reranking(RerankSettings, System):
 
     def step(self, opening: RunOpening) -> Step:
         folder, place = opening.folder, opening.place
-        with opening.at("by"):
+        with opening.at("reranker"):
             if self.is_trained(folder):
                 from adducir.rerankers.late_training import ColBERTTraining
                 from adducir.rerankers.training import CrossEncoderTraining
 
                 kinds = CrossEncoderTraining, ColBERTTraining
-                model = opening.training(self.by, kinds, "a reranker")
+                model = opening.training(self.reranker, kinds, "a reranker")
                 recipe: Any = model.plan.recipe
-                opener = partial(open_trained, file_path(self.by, folder), model.path)
+                opener = partial(open_trained, file_path(self.reranker, folder), model.path)
                 identity = identity_of(recipe, model.fingerprint)
                 scorer = OpenedReranker(identity, opener, self._fields(recipe), (model,))
             else:
-                reranker = open_reranker(expanded(self.by), folder)
+                reranker = open_reranker(expanded(self.reranker), folder)
                 # An unreadable model is an error before anything runs.
                 fields = self._fields(reranker.recipe)
                 scorer = OpenedReranker(reranker.identity, lambda: reranker, fields)
@@ -119,7 +118,7 @@ class Reranking(RerankSettings, System):
         if not scorer.models:
             step.uses = folders_of(scorer.open().source)
         if scorer.fields:
-            with opening.at("fields" if self.fields else "by"):
+            with opening.at("fields" if self.fields else "reranker"):
                 refuse_unknown_fields(step.parts["texts"].corpus, scorer.fields)
         if isinstance(base := step.parts["rerank"], GivenRun):
             judged = set(step.topic_set.qrels.qids).intersection(base.run.qids)
@@ -162,7 +161,7 @@ class Reranking(RerankSettings, System):
         )
         # Name candidates without the machine's paths.
         candidates = named(step.parts["rerank"], context)
-        settings = {**reranked.settings, "name": self.by, "candidates": candidates}
+        settings = {**reranked.settings, "name": self.reranker, "candidates": candidates}
         method = reranked_method(method_of(step.parts["rerank"]), settings)
         note = (
             f"{step.counted(reranked.run)}, the best {reranked.settings['depth']:,} reranked in "
@@ -173,7 +172,7 @@ class Reranking(RerankSettings, System):
     def remark(self, name: str, names: Mapping[str, str]) -> str:
         base = names.get(self.rerank, self.rerank)
         text = f"{names.get(name, name)}: {base}, the best {self.depth:,} documents"
-        return f"{text} reranked by {self.by}."
+        return f"{text} reranked by {self.reranker}."
 
 
 class Oracle(System):
