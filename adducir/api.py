@@ -100,7 +100,7 @@ def search(
     encoder: PathLike | None = None,
     tag: str | None = None,
     threads: int | None = None,
-    **hyperparameters: Any,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Run:
     """Search an index for all topics, as ``adducir search`` does.
 
@@ -115,7 +115,7 @@ def search(
             dense index, the new name of its encoder, if it has moved.
         tag: The run's name; by default the model's and the method's.
         threads: By default one per core.
-        hyperparameters: The model's and the feedback method's, such as ``k1`` and ``fb_docs``.
+        parameters: Hyperparameters of the model and the feedback method, as in a file.
 
     Returns:
         The run, whose ``metadata`` state how it was made and are written by :func:`write_run`.
@@ -124,7 +124,7 @@ def search(
         AdducirError: The index does not support the model, or topics cannot be read.
 
     Example:
-        >>> run = ad.search("pets", {"1": "cats"}, "bm25", feedback="rm3", k1=1.2)
+        >>> run = ad.search("pets", {"1": "cats"}, "bm25", feedback="rm3", parameters={"k1": 1.2})
         >>> run.tag, sorted(run.to_dict()["1"])
         ('bm25-rm3', ['x', 'z'])
     """
@@ -140,7 +140,7 @@ def search(
             depth=depth,
             fold=fold,
             encoder=named,
-            parameters=hyperparameters,
+            parameters={**(parameters or {})},
         )
     queries, opened = as_topics(topics), as_index(index, named)
     found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
@@ -184,7 +184,7 @@ def rerank(
     from adducir.runs.write import part_of, reranked_method
 
     opened = reranker if isinstance(reranker, Reranker) else None
-    name = opened.name if opened else os.fspath(_path(reranker, "a reranker"))  # type: ignore[arg-type]
+    name = opened.name if opened else os.fspath(_path(reranker, "a reranker"))
     with refusing():
         settings = RerankSettings(reranker=name, depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
     candidates, queries = as_run(run), as_topics(topics)

@@ -392,12 +392,18 @@ def ranked(study: Path) -> Path:
     return study
 
 
+def search(**stated: Any) -> ad.Run:
+    settings = {"depth": 2} | {key: stated.pop(key) for key in SETTINGS & stated.keys()}
+    return ad.search("parts", "topics.tsv", parameters=stated, **settings)
+
+
+SETTINGS = {"model", "feedback", "fold", "tag", "depth"}
 MODEL = "maxsim:minilm"
 RUNS: dict[str, tuple[str, dict[str, Any], Callable[..., ad.Run]]] = {
     "search": (
         "-i parts -t topics.tsv --depth 2",
         {"index": "parts"},
-        lambda **stated: ad.search("parts", "topics.tsv", **{"depth": 2, **stated}),
+        search,
     ),
     "fuse": (
         "bm25.trec qld.trec --depth 2",
@@ -521,7 +527,7 @@ def test_every_setting_is_an_option_a_key_and_an_argument(
         assert key in options
         assert key in entry.model_fields
         if key == "parameters":
-            assert arguments["hyperparameters"].kind is inspect.Parameter.VAR_KEYWORD
+            assert arguments.keys() & {key, "hyperparameters"}
         elif field.is_required():
             assert arguments[key].default is inspect.Parameter.empty, key
         else:

@@ -108,17 +108,6 @@ def option(
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
 
 
-class _Option(click.Option):
-    """An option that is also read, but not shown, by its former names."""
-
-    former: Sequence[str] = ()
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        super().add_to_parser(parser, ctx)
-        if self.former:
-            parser.add_option(obj=self, opts=self.former, dest=self.name)
-
-
 class Option:
     """A recipe's field as a command-line option; see :func:`option`."""
 
@@ -141,8 +130,8 @@ class Option:
         if name in _SHORT and f"-{name[0]}" not in self.flags:
             self.flags.append(f"-{name[0]}")
         alias = field.validation_alias
-        names = alias.choices if isinstance(alias, AliasChoices) else ()
-        self.former = [f"--{former}" for former in names if former != name]
+        known = alias.choices if isinstance(alias, AliasChoices) else ()
+        self.former = [str(former) for former in known if former != name]
         # Its values: a type or choices; one, several, or a fixed number.
         marks, kind = list(field.metadata), field.annotation
         if NoneType in get_args(kind):
@@ -191,9 +180,7 @@ class Option:
             details |= {"default": str(value)}
         details |= {"multiple": is_long or self.is_set, "hidden": self.is_rare, "metavar": metavar}
         details |= {"show_default": self.shown or "default" in details}
-        option = _Option([self.name, *self.flags], help=meaning, **details)
-        option.former = self.former
-        return option
+        return click.Option([self.name, *self.flags], help=meaning, **details)
 
     def _placeholder(self) -> str:
         if self.writes:
@@ -317,6 +304,7 @@ class Command(Explained):
 def build_command(name: str, function: Callable[[Any], Any]) -> Command:
     (recipe, *_) = get_type_hints(function).values()
     options = [*options_of(recipe).values()]
+    options.sort(key=lambda option: not option.field.is_required())
     keys = ", ".join(sorted(option.name for option in options if option.is_rare))
     params = [
         option.parameter(keys if option.is_set else "") for option in options if option.has_flag
@@ -329,7 +317,13 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         params.append(click.Option(["--force"], is_flag=True, help=text))
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
     epilog = "\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())])
-    command = Command(name, params=params, help=shown.strip(), epilog=epilog)
+    now = {former: option.name for option in options for former in option.former}
+
+    def renamed(flag: str) -> str:
+        key = flag.replace("-", "_")
+        return now[key].replace("_", "-") if key in now else flag
+
+    command = Command(name, renamed, params=params, help=shown.strip(), epilog=epilog)
     command.recipe, command.function = recipe, function
     return command
 

@@ -210,10 +210,19 @@ class Asking(Recipe):
         return None
 
 
-class Workers(Recipe):
-    """Who computes chunks; it does not affect the result."""
+class Computing(Recipe):
+    """How a network computes chunks, and who does; only batches affect the result's last digits."""
 
+    device: Device = "auto"
+    threads: Threads = None
     workers: int = option("Parallel processes, such as one per core or GPU.", default=1, ge=1)
+    batch_tokens: int | None = option(
+        "Padded tokens per batch, which affect the last digits of figures.",
+        default=None,
+        ge=1,
+        shown="2,048 on a CPU, 16,384 on a GPU",
+        rare=True,
+    )
     ray: str | None = option(
         "Work on a Ray cluster: 'auto' or its address.", default=None, rare=True
     )
@@ -229,21 +238,8 @@ class Workers(Recipe):
 
         return Execution(self.workers, self.ray, self.slurm)
 
-    def running(self: Any) -> "Running":
-        """How a command's network runs: also device, threads and tokens per batch."""
+    def running(self) -> "Running":
         from adducir.models.running import Running
 
         precision: Any = getattr(self, "precision", "float32")
         return Running(self.device, self.threads, self.batch_tokens, precision, self.execution())
-
-
-class Computing(Workers):
-    """How a network computes chunks."""
-
-    batch_tokens: int | None = option(
-        "Padded tokens per batch, which affect the last digits of figures.",
-        default=None,
-        ge=1,
-        shown="2,048 on a CPU, 16,384 on a GPU",
-        rare=True,
-    )

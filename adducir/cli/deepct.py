@@ -92,13 +92,11 @@ class DeepCTExpandOptions(Computing, CorpusReading):
         default=(),
         rare=True,
     )
-    device: common.Device = "auto"
     precision: Precision = option(
         "Numeric precision; bfloat16 is coarser and usually faster.",
         default="float32",
         rare=True,
     )
-    threads: common.Threads = None
     rebuild: common.Rebuild = False
 
 

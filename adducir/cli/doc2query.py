@@ -48,9 +48,7 @@ class Doc2QueryOptions(Computing, CorpusReading):
         shown="beside the output, with suffix .queries",
         rare=True,
     )
-    device: common.Device = "auto"
     precision: Precision = option("Numeric precision.", default="float32", rare=True)
-    threads: common.Threads = None
     rebuild: common.Rebuild = False
 
 

@@ -31,8 +31,6 @@ class ExperimentOptions(Computing):
         default=(),
     )
     rebuild: common.Rebuild = False
-    threads: Annotated[common.Threads, RUN] = None
-    device: Annotated[common.Device, RUN] = "auto"
     allow_code: Annotated[bool, RUN] = option(
         "Allow the Python code named in the file to run, in its current version.", default=False
     )

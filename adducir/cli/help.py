@@ -1,7 +1,7 @@
 """Help as plain text, and errors of the command line in one sentence."""
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,8 +10,6 @@ import click
 from adducir.core.errors import UsageError
 from adducir.core.texts import closest, sentence
 
-_ALIASES = {"topic-field": "query-field"}
-"""Options by other names."""
 _WIDEST = 100
 """Columns of the widest help; a narrower terminal gets narrower lines."""
 _FIRST_COLUMN = 30
@@ -51,9 +49,11 @@ class Explained(click.Command):
 
     context_class = _Context
 
-    def __init__(self, name: str | None, **settings: Any) -> None:
+    def __init__(
+        self, name: str | None, renamed: Callable[[str], str] | None = None, **settings: Any
+    ) -> None:
         context = {"help_option_names": ["-h", "--help"], "max_content_width": _WIDEST}
-        context |= {"token_normalize_func": lambda token: _ALIASES.get(token, token)}
+        context |= {"token_normalize_func": renamed}
         super().__init__(name, context_settings=context, **settings)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -58,7 +58,6 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
         default=None,
         shown="lucene; with --weights memory",
     )
-    threads: common.Threads = None
     rebuild: common.Rebuild = False
     allow_code: common.AllowCode = False
     device: Literal["auto", "cpu", "cuda", "mps"] = option(
@@ -77,7 +76,7 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
     @model_validator(mode="after")
     def _has_effect(self) -> "IndexOptions":
         kind = kind_of(self._stated)
-        stated = self.model_fields_set & {"threads", "device", *Computing.model_fields}
+        stated = self.model_fields_set & {*Computing.model_fields}
         if idle := sorted(stated - {*kind.runs_with}):
             raise errors_at(*(((key,), no_effect_with(kind)) for key in idle))
         _ = self.settings

@@ -52,9 +52,7 @@ class RetrieveSettings(Computing):
         "Sentences right of the mask.", default=None, ge=0, shown="as it was trained"
     )
     depth: int = option("Candidates to keep per context.", default=100, ge=1)
-    device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
-    threads: common.Threads = None
     tag: common.Tag = None
 
 

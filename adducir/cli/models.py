@@ -112,9 +112,7 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
         default=(),
         shown="the corpus's texts",
     )
-    device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
-    threads: common.Threads = None
     rebuild: common.Rebuild = False
     allow_code: common.AllowCode = False
 

@@ -20,8 +20,6 @@ class RerankOptions(
     run: Path = option("The run with the candidates.", "-r", metavar="RUN")
     topics: common.Topics
     output: common.RunOutput
-    device: common.Device = "auto"
-    threads: common.Threads = None
     tag: common.Tag = None
     costs: Path | None = option(
         "What a language model took per topic (requests, tokens, seconds, cost), for `compare`.",

@@ -14,7 +14,7 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
 from adducir.core.recipe import errors_at, needs, refusing, without
 from adducir.core.texts import counted
-from adducir.corpora.reading import QrelsReading, TopicReading
+from adducir.corpora.reading import QUERY_FIELD, QrelsReading, TopicReading
 from adducir.indexes.search_settings import SearchSettings
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
         "The field to search with, such as title, description or title+narrative.",
         default=None,
         shown="title, query or text",
+        validation_alias=QUERY_FIELD,
     )
     k1: float | None = option("BM25's saturation of term frequency.", default=None, shown="0.9")
     b: float | None = option("BM25's weight of document length.", default=None, shown="0.4")

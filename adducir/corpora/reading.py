@@ -5,7 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field
 
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
@@ -87,11 +87,16 @@ class TopicReading(TableReading):
         return load_topics(source, field=field, **reading)
 
 
+QUERY_FIELD = AliasChoices("query_field", "topic_field")
+"""The name of the setting, and former ones, which are still read."""
+
+
 class QueryReading(TopicReading):
     """How topics are read by commands that do not explain the choice of the query."""
 
     query_field: str | None = Field(
         None,
+        validation_alias=QUERY_FIELD,
         description="The topics' field or fields with the query, such as title+description.",
         json_schema_extra=RARE,
     )

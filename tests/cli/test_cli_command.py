@@ -11,7 +11,7 @@ from every_command import COMMANDS, load_command
 from adducir.cli import common
 from adducir.cli.app import main
 from adducir.cli.command import Writes, build_command, option, options_of, rare_fields, wording_of
-from adducir.cli.common import Workers
+from adducir.cli.common import Computing
 from adducir.core.errors import (
     ArtifactError,
     InputError,
@@ -24,7 +24,7 @@ from adducir.core.recipe import Recipe, needs, without
 from adducir.runs.fusion import FUSION
 
 
-class Toy(Workers):
+class Toy(Computing):
     source: Path = option("What is read.", metavar="SOURCE", argument=True)
     output: Path | None = option(
         "What is written.", "-o", default=None, writes=Writes("file", (".txt", ".tsv"))

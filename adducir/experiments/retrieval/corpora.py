@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 import polars as pl
-from pydantic import Field, model_validator
+from pydantic import AliasChoices, Field, model_validator
 
 from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Several, as_tuple, without
@@ -244,8 +244,8 @@ class TopicsRecipe(QrelsReading, TopicReading):
 
     source: str  # the topics
     qrels: Several  # their judgements
-    field: str | None = None  # the field to search with, or query_field
-    query_field: str | None = None
+    # the field to search with, or query_field
+    field: str | None = Field(None, validation_alias=AliasChoices("field", "query_field"))
     # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
     judge: str = ""  # name and version of the model
@@ -256,8 +256,6 @@ class TopicsRecipe(QrelsReading, TopicReading):
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
-        if self.field and self.query_field:
-            raise ValueError("`field` and `query_field` mean the same: give one of them")
         if self.model_qrels and not self.judge.strip():
             raise ValueError("`model_qrels` and `judge`, the model's name and version, go together")
         return self
@@ -310,8 +308,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
         return OpenedTopics(opening.name, topics, qrels, evaluator, model, judge, alone, paths)
 
     def _topics(self, folder: Path) -> Topics:
-        field = self.field or self.query_field
-        topics = self.read_topics(source_path(self.source, folder), field)
+        topics = self.read_topics(source_path(self.source, folder), self.field)
         return replace(topics, source=self.source)
 
     def _by_people(self, qrels: Qrels, judge: str, study: "RetrievalStudy") -> "PeoplesEvaluator":

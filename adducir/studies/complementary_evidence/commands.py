@@ -152,9 +152,7 @@ class Select(Computing):
         "Questions with their passages, JSONL; can be repeated.", "-q", metavar="FILE"
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
-    device: common.Device = "auto"
     precision: common.PrecisionOption = "float32"
-    threads: common.Threads = None
     settings: dict[str, str] = option(
         "Another selection setting, such as size=3 or k1=1.2; repeatable.",
         "--set",
