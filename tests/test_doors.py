@@ -400,11 +400,7 @@ def search(**stated: Any) -> ad.Run:
 SETTINGS = {"model", "feedback", "fold", "tag", "depth"}
 MODEL = "maxsim:minilm"
 RUNS: dict[str, tuple[str, dict[str, Any], Callable[..., ad.Run]]] = {
-    "search": (
-        "-i parts -t topics.tsv --depth 2",
-        {"index": "parts"},
-        search,
-    ),
+    "search": ("-i parts -t topics.tsv --depth 2", {"index": "parts"}, search),
     "fuse": (
         "bm25.trec qld.trec --depth 2",
         {"fuse": ["bm25", "qld"]},
@@ -503,10 +499,9 @@ def test_runs_that_all_doors_make_or_refuse(
 
 def test_former_names_are_still_read(ranked: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(ranked)
-    words, entry, call = RUNS["rerank"]
-    former = {"rerank": "bm25", "by": entry["reranker"], "texts": "parts"}
-    formerly = words.replace("--reranker", "--model"), former, call
-    monkeypatch.setitem(RUNS, "rerank", formerly)
+    words, _, call = RUNS["rerank"]
+    entry = {"rerank": "bm25", "by": MODEL, "texts": "parts"}
+    monkeypatch.setitem(RUNS, "rerank", (words.replace("--reranker", "--model"), entry, call))
     assert is_accepted_by_all("rerank", {})
 
 
@@ -528,9 +523,7 @@ def test_every_setting_is_an_option_a_key_and_an_argument(
         assert key in entry.model_fields
         if key == "parameters":
             assert arguments.keys() & {key, "hyperparameters"}
-        elif field.is_required():
-            assert arguments[key].default is inspect.Parameter.empty, key
-        else:
+        elif not field.is_required():
             assert (arguments[key].default or ()) == (field.default or ()), key
     for key in ("k1", "b") if command == "search" else ():
         assert options[key].shown == str(ad.BM25.model_fields[key].default)
@@ -542,9 +535,8 @@ def test_the_default_model_is_the_index_s(study: Path, monkeypatch: pytest.Monke
     plan: Any = plan_experiment(Path("experiments/x.yaml"))
     assert plan.study.recipe.systems["S"].model == "impact"
     weights = ad.TokenWeightSettings(weights="weights.jsonl")
-    index = ad.build_index("docs.jsonl", "weights", weights)
-    assert ad.search(index, {"1": "cat"}).tag == "impact"
-    assert main(["search", "-i", "weights", "-t", "topics.tsv", "-o", "weights.trec"]) == 0
+    assert ad.search(ad.build_index("docs.jsonl", "w", weights), {"1": "cat"}).tag == "impact"
+    assert main(["search", "-i", "w", "-t", "topics.tsv", "-o", "weights.trec"]) == 0
     retrieval = read_metadata(Path("weights.trec"))["method"]["retrieval"][0]
     assert retrieval["model"] == "impact"
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import adducir as ad
+from adducir.core.recipe import Kind
 
 FUNCTIONS = [name for name in ad.__all__ if inspect.isfunction(getattr(ad, name))]
 PETS = [
@@ -43,26 +44,15 @@ def test_every_argument_is_explained(name: str) -> None:
         assert f"    {parameter}: " in arguments, f"{name}: {parameter}"
 
 
-@pytest.mark.parametrize("name", [one for one in ad.__all__ if isinstance(getattr(ad, one), type)])
-def test_signatures_show_plain_types(name: str) -> None:
-    assert not re.search(
-        "Annotated|FieldInfo| object at ", str(inspect.signature(getattr(ad, name)))
-    )
-
-
-def test_signatures_show_the_parameters() -> None:
-    for kind, names in {
-        ad.BM25: ["k1", "b"],
-        ad.QLD: ["mu"],
-        ad.RM3: ["fb_docs", "fb_terms", "original_query_weight"],
-        ad.LuceneSettings: ["fields", "stemmer", "positions"],
-        ad.DenseSettings: ["encoder", "kind"],
-    }.items():
-        parameters = inspect.signature(kind).parameters
-        assert set(names) <= set(parameters), kind
-        assert all(one.kind is one.KEYWORD_ONLY for one in parameters.values())
-        with pytest.raises(ad.AdducirError, match="by name"):
-            kind(0.9)
+def test_signatures_show_plain_types_and_settings_are_given_by_name() -> None:
+    for kind in [each for each in map(ad.__getattr__, ad.__all__) if isinstance(each, type)]:
+        signature = inspect.signature(kind)
+        assert not re.search("Annotated|FieldInfo| object at ", str(signature))
+        if issubclass(kind, Kind):
+            assert [*signature.parameters] == [*kind.model_fields]
+            assert {one.kind.name for one in signature.parameters.values()} == {"KEYWORD_ONLY"}
+            with pytest.raises(ad.AdducirError, match="by name"):
+                kind(0.9)
 
 
 WRONG = [None, 5, 1.5, object(), {"a": 1}, [None], b"bytes"]

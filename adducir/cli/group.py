@@ -53,7 +53,10 @@ _PANELS = {
 _MODULES = {
     "demo": "new",
     "encode": "models",
+    "fuse": "filter",
     "kinds": "doctor",
+    "query2doc": "doc2query",
+    "requests": "rerank",
     "submit": "share",
     "train": "models",
     "verify": "share",

@@ -52,12 +52,8 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
     ("old", "new", "named"),
     [
         ("model: qld", "model: qdl", "systems.QLD.model`.*qdl"),
-        (
-            "index: pets, model: qld",
-            "rerank: BM25, reranker: overlp",
-            "QLD.reranker`.*reranker 'overlp'",
-        ),
-        ("index: pets, model: qld", "rerank: BM25, reranker: 'maxsim:'", "QLD.reranker`.*base`"),
+        ("index: pets, model: qld", "rerank: BM25, by: overlp", "QLD.reranker`.*reranker 'overlp'"),
+        ("index: pets, model: qld", "rerank: BM25, by: 'maxsim:'", "QLD.reranker`.*base`"),
         ("baseline: BM25", "baseline: [BM25, X]", "comparison.baseline.1`.*`X`"),
         ("nDCG@5", "nDCG@2000", "measures.0`.*2000.*1000"),
         ("nDCG@5", "INSQ", "measures.0`.*INSQ"),

@@ -49,9 +49,9 @@ topics:
 """
 RERANKED = f"""\
 {CORPORA}systems:
-  Over: {{rerank: CE, reranker: "maxsim:bert", depth: 2}}
+  Over: {{rerank: CE, by: "maxsim:bert", depth: 2}}
   BM25: {{index: pets}}
-  CE: {{rerank: BM25, reranker: rerankers/tiny.yaml, depth: 3}}
+  CE: {{rerank: BM25, by: rerankers/tiny.yaml, depth: 3}}
   Fused: {{fuse: [BM25, CE]}}
 measures: [nDCG@5]
 comparison: {{baseline: BM25}}
@@ -60,7 +60,7 @@ SEEDED = f"""\
 {CORPORA}systems:
   DeepCT: {{index: weighted, k1: 5, seeds: 2, group: trained}}
   BM25: {{index: pets}}
-  CE: {{rerank: BM25, reranker: rerankers/trained.yaml, depth: 3, seeds: [0, 1]}}
+  CE: {{rerank: BM25, by: rerankers/trained.yaml, depth: 3, seeds: [0, 1]}}
   Fused: {{fuse: [BM25, DeepCT], seeds: [1, 7]}}
 measures: [nDCG@5, AP]
 comparison: {{baseline: BM25}}
@@ -173,7 +173,7 @@ def test_given_fused_and_tuned_runs_are_reranked(study, monkeypatch):
         study,
         "systems.Given.run=given.run",
         "systems.G={rerank: Given, by: rerankers/lit5.yaml, texts: titles, fields: [premise]}",
-        "systems.F={rerank: Fused, reranker: 'maxsim:bert'}",
+        "systems.F={rerank: Fused, by: 'maxsim:bert'}",
         "systems.BM25.tune={grid: {k1: [0.5, 2]}, folds: {k: 3}}",
     )
     given = ranking(study, "G")
@@ -197,19 +197,16 @@ def test_given_fused_and_tuned_runs_are_reranked(study, monkeypatch):
 
 
 def test_a_model_is_trained_where_a_run_needs_it(study):
-    trained, recipe = (
-        "systems.CE.reranker=rerankers/trained.yaml",
-        study / "rerankers" / "trained.yaml",
-    )
+    trained, recipe = "systems.CE.by=rerankers/trained.yaml", study / "rerankers" / "trained.yaml"
     lines, outcome, notes = run(study, trained)
     assert lines[0] == "train  rerankers/trained"
     assert sum(note.startswith("training for 1 epoch (") for note in notes) == 1
     assert made(outcome) == ["CE", "Over", "Fused"]
     # By its folder it is the same model, read the same way.
-    assert run(study, "systems.CE.reranker=rerankers/trained")[1].runs == []
+    assert run(study, "systems.CE.by=rerankers/trained")[1].runs == []
     # Another training is another model; two systems may stand on one.
     recipe.write_text(recipe.read_text().replace("epochs: 1", "epochs: 2"))
-    deeper = "systems.Deeper={rerank: BM25, reranker: rerankers/trained.yaml, depth: 4}"
+    deeper = "systems.Deeper={rerank: BM25, by: rerankers/trained.yaml, depth: 4}"
     lines = planned(study, trained, deeper).lines()
     assert sum(line.startswith("train") for line in lines) == 1
     assert lines[0].startswith("train  rerankers/trained: out of date")

@@ -125,7 +125,7 @@ SYSTEMS = Family(
         "fuse": f"{_HERE}.fuse:Fusion",
         "rerank": f"{_HERE}.rerank:Reranking",
         "oracle": f"{_HERE}.rerank:Oracle",
-        "query2doc": f"{_HERE}.query2doc:Query2docSearch",
+        "query2doc": f"{_HERE}.doc2query:Query2docSearch",
         "python": f"{_HERE}.runs:Python",
         "run": f"{_HERE}.runs:Given",
     },
