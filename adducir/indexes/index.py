@@ -123,7 +123,7 @@ class Index(ABC):
 
         ``*`` is every field and ``text``, by default the indexed fields. ``verbose`` is ignored.
         """
-        from adducir.indexes.retriever import text_loader
+        from adducir.indexes.documents import text_loader
 
         return text_loader(self, fields)
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.texts import refused
-from adducir.corpora.documents import WeightedWords, text_of
+from adducir.corpora.documents import WeightedWords
 from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics, as_topics
 from adducir.indexes.engines import open_index
@@ -57,28 +57,6 @@ def refuse_without(frame: Any, *columns: str) -> None:
         pt.validate.columns(frame, includes=list(columns))
     elif missing := [name for name in columns if name not in frame.columns]:
         raise UsageError(f"the input lacks the column {missing[0]!r}.")
-
-
-def text_loader(index: Any, fields: str | Sequence[str]) -> Any:
-    """Adds columns with the texts of an index's documents."""
-    import pyterrier as pt
-
-    def loaded(frame: Any) -> Any:
-        documents = [index.documents.get(docno) for docno in frame["docno"]]
-        fields_seen = dict.fromkeys(name for document in documents for name in document.fields)
-        choices = [*fields_seen, *{"text"}.difference(fields_seen)]
-        names = choices if fields == "*" else [fields] if isinstance(fields, str) else fields
-        if unknown := [name for name in names if documents and name not in choices]:
-            hint = f"The fields are {', '.join(fields_seen)}."
-            raise UsageError(f"the documents lack the field {unknown[0]!r}.", hint=hint)
-        kept = {name: [name] if name in fields_seen else index.fields for name in names}
-        texts = {
-            name: [text_of(document, names_of) for document in documents]
-            for name, names_of in kept.items()
-        }
-        return frame.assign(**texts)
-
-    return pt.apply.generic(loaded)
 
 
 class _OverIndex(Transformer):
