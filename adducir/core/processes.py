@@ -2,14 +2,17 @@
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from adducir.core.errors import explaining_writes
 from adducir.core.progress import progress
 
+T, U = TypeVar("T"), TypeVar("U")
 SPAN = 64
 """Queries that a thread searches at a time."""
 _SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it
@@ -97,3 +100,17 @@ def in_threads(work: Callable[[int, int], None], count: int, threads: int) -> No
     with ThreadPoolExecutor(min(threads, len(spans))) as pool:
         for _ in pool.map(lambda span: work(*span), spans):
             pass
+
+
+def ahead(work: Callable[[T], U], items: Iterable[T], threads: int) -> Iterator[U]:
+    """Results in the items' order; threads compute the next few while the caller takes one."""
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    pending: deque[Future[U]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            pending.append(pool.submit(work, item))
+            if len(pending) > 2 * threads:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

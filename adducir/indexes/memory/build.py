@@ -6,9 +6,7 @@ sort over chunks of documents fills the postings: memory holds one chunk and som
 document and term. The files do not depend on the number of threads.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import local
 from typing import Any, BinaryIO
@@ -18,6 +16,7 @@ import polars as pl
 
 from adducir.core.errors import InputError
 from adducir.core.files import nameless_file
+from adducir.core.processes import ahead
 from adducir.core.progress import progress
 from adducir.corpora.documents import Corpus
 from adducir.corpora.token_weights import read_token_weights
@@ -107,7 +106,7 @@ class Arrived:
         self._sizes.append(np.diff(starts))
         # Not tofile(), which does not notice a full disk at the end.
         self._terms.write(terms.data)
-        self._tfs.write(tfs.astype(self._dtype).data)
+        self._tfs.write(tfs.astype(self._dtype, copy=False).data)
 
     def take_texts(self, texts: Iterable[Texts], analysis: Analysis, threads: int) -> None:
         analyser, scratch, empty = bulk_analyser(analysis), local(), 0
@@ -118,28 +117,18 @@ class Arrived:
                 empty += not text.strip(_BLANKS)  # Anserini's rule
                 yield docno, text
 
-        def reduced(docnos: list[str], block: bytes) -> tuple[list[str], Array, Array, Array]:
-            tokens, starts = analyser.tokens(len(docnos), block)
+        def reduced(block: tuple[list[str], bytes]) -> tuple[list[str], Array, Array, Array]:
+            docnos, data = block
+            tokens, starts = analyser.tokens(len(docnos), data)
             counts = getattr(scratch, "counts", np.empty(0, dtype=np.int32))
             greatest = int(tokens.max(initial=0))
             if len(counts) <= greatest:  # zeros, which ``distinct`` restores
                 counts = scratch.counts = np.zeros(max(1 << 17, 2 * greatest), dtype=np.int32)
             return docnos, *distinct(starts, tokens, counts)
 
-        pending: deque[Future[tuple[list[str], Array, Array, Array]]] = deque()
-
-        def take_first() -> None:
-            block = pending.popleft().result()
-            self._add(*block)
-            progress().advance(len(block[0]))
-
-        with ThreadPoolExecutor(threads) as pool:
-            for docnos, block in packed(counted(), with_docnos=False):
-                pending.append(pool.submit(reduced, docnos, block))
-                if len(pending) > 2 * threads:
-                    take_first()
-            while pending:
-                take_first()
+        for docnos, *terms in ahead(reduced, packed(counted(), with_docnos=False), threads):
+            self._add(docnos, *terms)
+            progress().advance(len(docnos))
         self._names, self._empty = analyser.terms(), empty
 
     def take_weights(self, source: Path, docnos: set[str], analysis: Analysis) -> None:
@@ -228,7 +217,9 @@ def _write_segment(spooled: Spooled, folder: Path) -> int:
     cursors = offsets[:-1].copy()
     longest = int(np.diff(spooled.starts).max(initial=0))
     scratch = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int32)
-    for first, last in spooled.chunks():
+
+    def gathered(chunk: tuple[int, int]) -> tuple[int, Array, Array, Array]:
+        first, last = chunk
         part = slice(ends[first], ends[last])
         some_terms, some_tfs = forward[part], forward_tfs[part]
         if not is_whole:
@@ -236,9 +227,10 @@ def _write_segment(spooled: Spooled, folder: Path) -> int:
             some_tfs = np.empty(part.stop - part.start, dtype=dtype)
         of_chunk = spooled.starts, spooled.terms, spooled.tfs, order[first:last]
         gather(*of_chunk, spooled.ranks, spooled.renumber, some_terms, some_tfs, *scratch)
-        starts = ends[first : last + 1] - ends[first]
-        into = cursors, docs, own_tfs, lengths, occurrences
-        scatter(first, starts, some_terms, some_tfs, *into)
+        return first, ends[first : last + 1] - ends[first], some_terms, some_tfs
+
+    for chunk in ahead(gathered, spooled.chunks(), 1):
+        scatter(*chunk, cursors, docs, own_tfs, lengths, occurrences)
         let_go(spooled.terms, spooled.tfs, docs, own_tfs, forward, forward_tfs)
     words = len(order) // 64 + 1
     size = common_terms(np.diff(offsets), len(order)) * words
