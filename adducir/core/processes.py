@@ -12,7 +12,8 @@ from typing import TypeVar
 from adducir.core.errors import explaining_writes
 from adducir.core.progress import progress
 
-T, U = TypeVar("T"), TypeVar("U")
+T = TypeVar("T")
+U = TypeVar("U")
 SPAN = 64
 """Queries that a thread searches at a time."""
 _SHARE = "_ADDUCIR_PROCESSES"  # processes that share the cores: those started from here inherit it

@@ -172,9 +172,9 @@ class Arrived:
         tfs = _mapped(self._tfs, self._dtype)
         sizes = np.concatenate(self._sizes)
         starts = np.concatenate([[0], np.cumsum(sizes)])
+        docnos, names = (pl.Series(texts, dtype=pl.String) for texts in (self._docnos, self._names))
         full = np.flatnonzero(sizes)
-        docnos = np.array([self._docnos[row] for row in full], dtype=object)
-        order = full[np.argsort(docnos, kind="stable")]
+        order = full[docnos.gather(full).arg_sort().to_numpy()]
         frequency = np.zeros(len(self._names), dtype=np.int64)
         is_whole, largest = True, 0.0
         for first in range(0, len(terms), CHUNK_POSTINGS):
@@ -183,7 +183,7 @@ class Arrived:
             is_whole = is_whole and bool((tfs[some] % 1 == 0).all())
             largest = max(largest, float(tfs[some].max()))
             let_go(terms, tfs)
-        by_text = np.argsort(np.array(self._names, dtype=object), kind="stable")
+        by_text = names.arg_sort().to_numpy()
         ranks = np.empty(len(by_text), dtype=np.int32)
         ranks[by_text] = np.arange(len(by_text))
         ranked = by_text[np.argsort(-frequency[by_text], kind="stable")]
@@ -192,10 +192,8 @@ class Arrived:
         renumber[ranked] = np.arange(len(ranked))
         offsets = np.concatenate([[0], np.cumsum(frequency[ranked])])
         by_text = by_text[frequency[by_text] > 0]
-        names = pl.Series([self._names[term] for term in by_text], dtype=pl.String)
-        _write_table(folder / TERMS, {"term": names, "number": renumber[by_text]})
-        named = pl.Series([self._docnos[row] for row in order], dtype=pl.String)
-        _write_table(folder / DOCNOS, {"docno": named})
+        _write_table(folder / TERMS, {"term": _texts(names, by_text), "number": renumber[by_text]})
+        _write_table(folder / DOCNOS, {"docno": _texts(docnos, order)})
         save(folder / FILES["offsets"], offsets)
         return Spooled(order, starts, terms, tfs, ranks, renumber, offsets, largest, is_whole)
 
@@ -280,6 +278,11 @@ def _mapped(file: BinaryIO, dtype: type[np.number]) -> Array:
     if not file.tell():
         return np.empty(0, dtype=dtype)
     return np.memmap(file, dtype=dtype, mode="r")
+
+
+def _texts(texts: pl.Series, places: Array) -> pl.Series:
+    """Some texts, written in this order: polars would share the memory of all, as they arrived."""
+    return pl.Series(texts.gather(places).to_list(), dtype=pl.String)
 
 
 def _write_table(path: Path, columns: dict[str, Any]) -> None:
