@@ -30,7 +30,7 @@ from adducir.models.folders import (
     network_settings,
     object_in,
 )
-from adducir.models.loading import explaining, load_model, longest_input, with_padding
+from adducir.models.loading import explaining, load_model, longest_input
 from adducir.models.peers import as_module, check_modules, folder_of, load_peer
 from adducir.models.sources import ModelSource
 
@@ -69,7 +69,6 @@ def _decoder_and_pooling(
     placed = replace(source, folder=place)
     network = load_model(placed, "AutoModelForCausalLM", attention=attention)
     module = as_module(placed, network, "logits")
-    with_padding(module.model, module.processor)
     longest = network_settings(place).get("max_seq_length")
     module.max_seq_length = longest or module.max_seq_length
     pooling = [SpladePooling.load(str(path)) for _, path in others]

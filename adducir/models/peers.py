@@ -10,6 +10,7 @@ from adducir.models.folders import (
     SIDES,
     Attention,
     Side,
+    look,
     modules_of,
     network_settings,
     object_in,
@@ -83,12 +84,14 @@ def load_peer(
     import sentence_transformers
     from sentence_transformers.base.modules import Transformer
 
-    folder, done = folder_of(source), set[Any]()
+    folder, done, options = folder_of(source), set[Any](), source.peer_options()
+    if look(source).kind == "masked-lm":  # of BertForPreTraining, too, they pool the logits
+        options["config_kwargs"] = {"architectures": ["ForMaskedLM"]}
     with explaining("model", folder):
         check_modules(folder, messages=messages)
         networks = networks_of(source)
         load = getattr(sentence_transformers, kind)
-        model = load(str(folder), device="cpu", **source.peer_options())
+        model = load(str(folder), device="cpu", **options)
         for side, number, network in networks:
             module = tower(model, side)[number]
             if isinstance(module, Transformer) and module not in done:
@@ -131,6 +134,7 @@ def as_module(source: ModelSource, network: Any, output: str) -> Any:
         **named,
     )
     module.model, module.processor = network, load_tokenizer(source)
+    with_padding(network, module.processor)
     return module
 
 

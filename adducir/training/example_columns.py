@@ -31,7 +31,7 @@ HEADLESS = {
 }
 """The columns of tab-separated files without a header."""
 _ID = re.compile(r"ids?$|docnos?$", re.IGNORECASE)
-BODY = ("title", "text", "body", "contents", "content", "passage")
+BODY = ("title", "text", "body", "contents", "content", "passage", "passage_text")
 DOCNO = ("docid", "doc_id", "docno", "passage_id", "document_id", "id", "_id", "pid")
 TAUGHT = ("ce-score", "ce_score", "teacher_score")
 """A passage's score by a teacher; its `score` may be of the search that found it, as DPR's is."""

@@ -189,7 +189,9 @@ class _Reader:
         values = [(name, item) for name, item in items if not isinstance(item, Mapping)]
         if self.part.corpus is None:
             query = ("query", self.record.get(self.roles.get("query", ["query"])[0]))
-            if values and all(str(value).isdecimal() for _, value in (query, *values)):
+            are_ids = all(str(value).isdecimal() for _, value in (query, *values))
+            are_ids = are_ids or any(is_of_ids(name) for name, _ in values)
+            if values and are_ids and self.part.ids != "none":
                 hint = "Name the documents, `examples.corpus`, and the queries, `examples.topics`."
                 self.fail(f"{values[0][1]!r} seems to be a document's id.", hint)
             return False
@@ -276,6 +278,10 @@ class _Reader:
     def _sides(self) -> tuple[Sequence[ExampleDocument], Sequence[ExampleDocument]]:
         """Positives and negatives, with scores of each if a teacher has them."""
         positives, negatives = self._of("positives", "documents"), self._of("negatives")
+        if "documents" in self.roles and len(positives) > 1 and not negatives:
+            name = self.roles["documents"][0]
+            message = f"which of the {len(positives)} documents in `{name}` are positives is unknown."
+            self.fail(message, f"If all are, set `examples.columns: {{positives: {name}}}`.")
         best, worse = self._scores("positive_scores"), self._scores("negative_scores")
         if best or worse:
             return self._scored(positives, best), self._scored(negatives, worse)
@@ -332,7 +338,8 @@ class _Reader:
             is_named = not texts and docno and self.part.corpus is not None
             if not is_named and not (texts and all(isinstance(text, str) for text in texts)):
                 keys = listed([f"`{key}`" for key in self.fields or ("title", "text")])
-                self.fail(f"a passage of `{name}` lacks a text ({keys}).")
+                hint = f"It has {listed([*value], 9)}; the recipe's `fields` names what to read."
+                self.fail(f"a passage of `{name}` lacks a text ({keys}).", hint)
             text = "" if is_named else "\n".join(filter(None, texts)) or " "
             return ExampleDocument(text, docno, score)
         if isinstance(value, bool) or not isinstance(value, str | int):
@@ -424,7 +431,8 @@ class _Reader:
     def _headless(self, cells: Sequence[str]) -> tuple[str, ...]:
         """The columns of lines without a header, by the first line's cells."""
         numeric = [re.fullmatch(r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?", cell) for cell in cells]
-        if len(cells) == 3 and numeric[2] and (not all(numeric) or cells[2] in "01"):
+        is_docno = all(numeric) and re.fullmatch(r"[2-9]|\d\d+", cells[-1])
+        if len(cells) == 3 and numeric[2] and not is_docno:
             hint = "Set `examples.format` to triples or scored-pairs."
             self.fail(f"the third column, {cells[2]!r}, may be a negative or a score.", hint)
         if len(cells) < 4 and numeric[0] and self.qids is None and not all(numeric):

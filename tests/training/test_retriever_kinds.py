@@ -28,7 +28,7 @@ QUERIES = [" ".join(text.split()[:2]) for text in TEXTS]
 def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     calm = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
-    tiny_bert(folder / "mlm", kind="BertForMaskedLM", vocab_size=150, **calm)
+    tiny_bert(folder / "mlm", kind="BertForPreTraining", vocab_size=150, **calm)
     pairs = [*enumerate(zip(QUERIES, TEXTS, strict=True))]
     rows = ({"docno": f"d{n}", "text": text} for n, (_, text) in pairs)
     jsonl(folder / "corpus.jsonl", rows)
