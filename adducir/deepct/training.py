@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,7 +34,7 @@ from adducir.models.loading import load_config, load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.work import padded
-from adducir.training.data import Rows, TrainingData, same_number, sample, stored
+from adducir.training.data import Rows, TrainingData, in_lists, same_number, sample, stored
 from adducir.training.leaks import TrainedOn, documents_left
 from adducir.training.trainable import Trainable
 
@@ -49,7 +48,6 @@ _COUNTED = (
     *("passages", "without_words", "without_positive"),
     *("examples", "words", "stop_words", "positives"),
 )
-_TOGETHER = 256
 _MEASURED, _KNOWN = 500, 20_000
 """Passages to evaluate a trained model, and for tf-idf's idf."""
 Row = Mapping[str, Any]
@@ -170,8 +168,7 @@ The network is a token classifier with one label:
             )
         matcher = Matcher(self.stop_words, recipe.tokenization)
         tally = Counter[str]()
-        documents = self._documents(counts)
-        while some := list(islice(documents, _TOGETHER)):
+        for some in in_lists(self._documents(counts), 256):
             cuts = [reader.cut(text_of(document, as_tuple(recipe.text))) for document in some]
             flat = [passage for passages in cuts for passage in passages]
             encoded = iter(reader.encode(flat, recipe.training_length))

@@ -10,7 +10,6 @@ sum. :mod:`Examples <adducir.training.examples>` have queries and documents inst
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,7 +26,7 @@ from adducir.encoders.settings import EncodingSettings, PoolingMode, Similarity
 from adducir.models.folders import Side
 from adducir.models.sources import RECIPES
 from adducir.models.work import Numbers
-from adducir.training.data import DataPart, Rows, TrainingData, divided, same_number
+from adducir.training.data import DataPart, Rows, TrainingData, divided, in_lists, same_number
 from adducir.training.losses import COSINE_TEMPERATURE, LOSSES
 from adducir.training.retrievers import (
     RetrieverRecipe,
@@ -41,8 +40,6 @@ if TYPE_CHECKING:
     import torch
 
     from adducir.encoders.model import DualEncoder
-
-_TOGETHER = 1024
 
 
 class EncoderSettings(RetrieverSettings):
@@ -226,7 +223,7 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
         spans = (
             (span, part) for span, part in spans_of(self.recipe.data, self.folder) if part in groups
         )
-        while some := list(islice(spans, _TOGETHER)):
+        for some in in_lists(spans):
             contexts = self.encoder.inputs.contexts([span for span, _ in some])
             texts = self.encoder.inputs.documents([span.text for span, _ in some])
             for (span, part), context, text in zip(some, contexts, texts, strict=True):

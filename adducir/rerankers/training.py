@@ -33,7 +33,7 @@ from adducir.rerankers.cross_encoder import (
     pair_reader,
 )
 from adducir.rerankers.pairs import Encoded, PairReader, padded_pairs
-from adducir.training.data import Rows, TrainingData, drawn, same_number, stored
+from adducir.training.data import Rows, TrainingData, drawn, in_lists, same_number, stored
 from adducir.training.example_recipe import examples_line
 from adducir.training.examples import Example, ExampleSource
 from adducir.training.leaks import TrainedOn
@@ -54,7 +54,6 @@ _COLUMNS = {
     "length": "int32",  # padded tokens of a step
 }
 """A row is a query's list, or one of its pairs where the loss is of pairs."""
-_TOGETHER = 1024
 
 
 class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
@@ -117,8 +116,7 @@ CrossEncoder("{name}").predict([("a query", "a text")])
         return stored(folder, _COLUMNS, self._rows)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        divided = self.examples.divided(self.recipe.held_out)
-        while some := list(islice(divided, _TOGETHER)):
+        for some in in_lists(self.examples.divided(self.recipe.held_out)):
             pairs = ((example.query, text) for example, _ in some for text in _texts(example))
             read = iter(self._reader.read([*pairs]))
             for example, part in some:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
@@ -253,6 +253,12 @@ def stored(
         Dataset.from_file(str(paths[part])).with_format("numpy") for part in PARTS
     )
     return TrainingData(train, validation, test, json.loads(counted.read_text(encoding="utf-8")))
+
+
+def in_lists(items: Iterable[Item], size: int = 1024) -> Iterator[list[Item]]:
+    """Lists of the next items, which are tokenised together."""
+    rest = iter(items)
+    return iter(lambda: list(islice(rest, size)), [])
 
 
 def same_number(text: str) -> int:

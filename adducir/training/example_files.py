@@ -280,7 +280,9 @@ class _Reader:
         positives, negatives = self._of("positives", "documents"), self._of("negatives")
         if "documents" in self.roles and len(positives) > 1 and not negatives:
             name = self.roles["documents"][0]
-            message = f"which of the {len(positives)} documents in `{name}` are positives is unknown."
+            message = (
+                f"which of the {len(positives)} documents in `{name}` are positives is unknown."
+            )
             self.fail(message, f"If all are, set `examples.columns: {{positives: {name}}}`.")
         best, worse = self._scores("positive_scores"), self._scores("negative_scores")
         if best or worse:

@@ -20,7 +20,7 @@ from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.models.folders import SIDES, Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
-from adducir.training.data import HeldOut, Rows, TrainingData, same_number, stored
+from adducir.training.data import HeldOut, Rows, TrainingData, in_lists, same_number, stored
 from adducir.training.example_recipe import ExamplesPart, examples_line
 from adducir.training.examples import ExampleSource
 from adducir.training.leaks import TrainedOn
@@ -31,8 +31,6 @@ from adducir.training.trainable import Trainable
 if TYPE_CHECKING:
     import torch
     from datasets import Dataset
-
-_TOGETHER = 1024
 
 
 class BatchPart(Recipe):
@@ -152,8 +150,7 @@ class RetrieverTraining(Trainable[R]):
     def rows(self, counts: dict[str, Any]) -> Rows:
         """The rows of the examples, with the columns of :data:`.matrix.ROW`."""
         examples, groups = cast("ExampleSource", self.examples), dict[str, int]()
-        divided = examples.divided(self.recipe.held_out)
-        while some := list(islice(divided, _TOGETHER)):
+        for some in in_lists(examples.divided(self.recipe.held_out)):
             queries = self.ids([example.query for example, _ in some], "query")
             listed = [[*example.positives, *example.negatives] for example, _ in some]
             texts = iter(self.ids([text for texts in listed for text in texts], "document"))
