@@ -34,9 +34,7 @@ from adducir.rerankers.cross_encoder import (
 )
 from adducir.rerankers.pairs import Encoded, PairReader, padded_pairs
 from adducir.training.data import Rows, TrainingData, drawn, in_lists, same_number, stored
-from adducir.training.example_recipe import examples_line
 from adducir.training.examples import Example, ExampleSource
-from adducir.training.leaks import TrainedOn
 from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe
 from adducir.training.trainable import Trainable
@@ -62,6 +60,7 @@ class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
     unit = "pairs"
+    examples: ExampleSource
     card = """A cross-encoder: it reads a query and a text in one input and scores the text.
 
 ## Use
@@ -104,9 +103,6 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     @cached_property
     def inputs(self) -> dict[str, str]:
         return self.examples.identity() | {"base": self.base.identity()}
-
-    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
-        return self.examples.trained_on(self.recipe.held_out, kept)
 
     @cached_property
     def _reader(self) -> PairReader:
@@ -226,9 +222,6 @@ CrossEncoder("{name}").predict([("a query", "a text")])
                 ),
             )
         )
-
-    def summary(self, data: TrainingData) -> str:
-        return f"{examples_line(data.counts)}; {super().summary(data)}"
 
 
 def _texts(example: Example) -> tuple[str, ...]:

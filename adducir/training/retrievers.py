@@ -21,9 +21,8 @@ from adducir.models.folders import SIDES, Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
 from adducir.training.data import HeldOut, Rows, TrainingData, in_lists, same_number, stored
-from adducir.training.example_recipe import ExamplesPart, examples_line
+from adducir.training.example_recipe import ExamplesPart
 from adducir.training.examples import ExampleSource
-from adducir.training.leaks import TrainedOn
 from adducir.training.losses import InBatchNegatives, Loss, LossKey
 from adducir.training.recipe import ModelRecipe, TrainingRecipe
 from adducir.training.trainable import Trainable
@@ -82,7 +81,6 @@ class RetrieverTraining(Trainable[R]):
     def __init__(self, recipe: R, folder: Path) -> None:
         super().__init__(recipe, folder)
         self.criterion: Loss = recipe.loss or self.default_loss
-        self.examples: ExampleSource | None = None
         if recipe.examples is not None:
             fields = as_tuple(recipe.fields)
             self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
@@ -130,11 +128,6 @@ class RetrieverTraining(Trainable[R]):
     def inputs(self) -> dict[str, str]:
         found = self.examples.identity() if self.examples else {}
         return found | {"base": self.base.identity()}
-
-    def trained_on(self, kept: frozenset[int] = frozenset()) -> TrainedOn:
-        if self.examples is None:
-            return TrainedOn(kept, key="data.without")
-        return self.examples.trained_on(self.recipe.held_out, kept)
 
     def dataset(self, folder: Path) -> TrainingData:
         from adducir.training.matrix import ROW
@@ -201,10 +194,6 @@ class RetrieverTraining(Trainable[R]):
             regulariser=self.regulariser,
         )
         return loss(queries, texts, CandidateFacts.of(batch))
-
-    def summary(self, data: TrainingData) -> str:
-        described = f"{examples_line(data.counts)}; " if self.examples else ""
-        return f"{described}{super().summary(data)}"
 
 
 def row_of(query: Numbers, texts: Sequence[Numbers], same: Sequence[int]) -> dict[str, Any]:

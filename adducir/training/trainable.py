@@ -31,6 +31,7 @@ from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
 from adducir.models.work import shuffled_batches, token_batches
+from adducir.training.example_recipe import examples_line
 from adducir.training.leaks import TrainedOn
 from adducir.training.recipe import ModelRecipe, kind_of
 from adducir.version import __version__
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
     from adducir.training.data import TrainingData
+    from adducir.training.examples import ExampleSource
 
 R = TypeVar("R", bound=ModelRecipe)
 
@@ -54,6 +56,7 @@ class Trainable(ABC, Generic[R]):
     unit: str = "examples"  # the unit of rows in progress
     card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
     base: Any  # the source of the pretrained model
+    examples: "ExampleSource | None" = None  # of a kind that learns from examples
     epoch: int | None = None  # of the batch being collated; None for validation
     done: float = 1.0  # the share of the steps before the one being computed; 1 for validation
 
@@ -77,7 +80,10 @@ class Trainable(ABC, Generic[R]):
 
         ``kept``: the numbers of its queries, if it is trained already.
         """
-        return TrainedOn(kept)
+        if self.examples is None:
+            return TrainedOn(kept, key="data.without")
+        recipe: Any = self.recipe
+        return self.examples.trained_on(recipe.held_out, kept)
 
     @property
     def model_settings(self) -> Any:
@@ -124,7 +130,9 @@ class Trainable(ABC, Generic[R]):
 
     def summary(self, data: "TrainingData") -> str:
         """A line about the training data."""
-        return f"{len(data.train):,} {self.unit} to train on, {len(data.validation):,} held out"
+        described = f"{examples_line(data.counts)}; " if self.examples else ""
+        held_out = f"{len(data.validation):,} held out"
+        return f"{described}{len(data.train):,} {self.unit} to train on, {held_out}"
 
     def batches(self, data: "Dataset", epoch: int | None) -> list[NDArray[np.int64]]:
         """Row numbers per step, of similar ``length`` by default; None: for validation."""
