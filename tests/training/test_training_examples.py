@@ -230,8 +230,7 @@ def test_a_decoder_learns_by_lora_and_is_merged(kind, study):
     from safetensors.torch import load_file
     from sentence_transformers import SentenceTransformer
 
-    pads = {"pad": kind != "LlamaModel"}
-    base = tiny_decoder(study / "decoder", kind=kind, initializer_range=0.05, **pads)
+    base = tiny_decoder(study / "decoder", kind=kind, initializer_range=0.05, pad=kind[0] != "L")
     plan = written(
         study, "dual-encoder", base=str(base), towers="shared", similarity="cosine", lora={"r": 4}
     )
