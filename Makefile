@@ -10,7 +10,9 @@ INSTALL ?= $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/pyth
 # configuration says (uv does not): a build without CUDA is enough, and gigabytes smaller. To take it
 # from PyTorch's own index: make test TORCH='torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu'
 TORCH ?= torch==2.13.0
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+# Tests start many processes: what is compiled is kept, whatever the environment says.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test slow browser lint docs bench jar clean help
 
@@ -28,9 +30,9 @@ help:
 demo: $(VENV)/.base
 	$(BIN)/adducir demo
 
-# Halves of the tests that lie together share what they make; what is compiled is kept.
+# Halves of the tests that lie together share what they make.
 test: $(VENV)/.full
-	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -m 'not slow and not browser' \
+	$(BIN)/python -m pytest -m 'not slow and not browser' \
 	  -n auto --maxprocesses 4 --dist worksteal
 
 SLOW ?= slow
