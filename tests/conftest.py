@@ -51,7 +51,6 @@ TIERS = {
     "cli/test_cli_faults.py": "study",
     "annotations": "study",
     "cli/test_cli_results.py": "study",
-    "cli/test_cli_slim.py": "study",
     "cli/test_cli_new.py": "study",
     "core/test_core_chunks.py": "study",
     "core/test_core_ray.py": "study",
