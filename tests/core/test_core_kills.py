@@ -1,11 +1,14 @@
 """Artifacts and results killed anywhere with SIGKILL, and several processes at one artifact."""
 
+import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forked import Forked
 
 from adducir.core.artifacts import build, publishing_results
 from adducir.core.manifests import MANIFEST, changes, read_manifest
@@ -16,7 +19,7 @@ NAMES = ("table.txt", "table.csv", "report.html")
 CHILD = f"""
 import os, signal, sys
 from pathlib import Path
-sys.path.insert(0, {str(Path(__file__).parent)!r})
+sys.path += [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1] / "helpers")!r}]
 from test_core_kills import make
 
 EVENTS = {{"os.rename", "os.link", "os.mkdir", "os.remove", "os.rmdir", "os.chmod",
@@ -54,9 +57,12 @@ def make(kind: str, path: Path, text: str) -> int:
     return filled
 
 
-def started(kind: str, path: Path, text: str, last: int = 0) -> subprocess.Popen[str]:
-    words = [sys.executable, "-c", CHILD, kind, str(path), text, str(last)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+@pytest.fixture(scope="module")
+def forked() -> Iterator[Forked]:
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    server = Forked(os.environ | {"PYTHONPATH": path}, "test_core_kills")
+    yield server
+    server.server.communicate()
 
 
 def texts(path: Path) -> set[str]:
@@ -69,7 +75,7 @@ def texts(path: Path) -> set[str]:
     ("kind", "is_replacing"), [("artifact", False), ("artifact", True), ("results", True)]
 )
 def test_killed_anywhere_everything_is_old_or_new(
-    tmp_path: Path, kind: str, is_replacing: bool
+    tmp_path: Path, kind: str, is_replacing: bool, forked: Forked
 ) -> None:
     """Whatever a kill leaves is finished by the next call, and made again only if it must be."""
     last, kills = 1, 0
@@ -82,10 +88,9 @@ def test_killed_anywhere_everything_is_old_or_new(
             (path / "notes.md").write_text("mine")
             (path / "tuning" / "own").mkdir(parents=True)
             (path / "tuning" / "own" / "grid.csv").write_text("grid")
-        child = started(kind, path, "new", last)
-        _, errors = child.communicate(timeout=60)
-        assert child.returncode in (0, -signal.SIGKILL), errors
-        if child.returncode == 0:
+        code = forked.run(["-c", CHILD, kind, str(path), "new", str(last)], path.parent)
+        assert code in (0, -signal.SIGKILL), (tmp_path / "told").read_text()
+        if code == 0:
             break
         kills += 1
         if path.exists():  # it is missing between two renames
@@ -104,7 +109,8 @@ def test_killed_anywhere_everything_is_old_or_new(
 
 
 def test_several_processes_build_it_once(tmp_path: Path) -> None:
-    children = [started("artifact", tmp_path / "toy", "new") for _ in range(3)]
+    words = [sys.executable, "-c", CHILD, "artifact", str(tmp_path / "toy"), "new", "0"]
+    children = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     outputs = [child.communicate(timeout=60)[0] for child in children]
     assert sorted(outputs) == ["0\n", "0\n", "1\n"]
     assert texts(tmp_path / "toy") == {"new"}
