@@ -106,9 +106,8 @@ def test_every_code_point() -> None:
 
 @with_lucene
 @pytest.mark.slow
-@pytest.mark.parametrize("stemmer", ["porter", "none"])
-def test_collections(collections: Path, stemmer: str) -> None:
-    ours, lucene = Analysis(stemmer), Analysis(stemmer, by_lucene=True)
+def test_collections(collections: Path) -> None:
+    ours, lucene = Analysis(), Analysis(by_lucene=True)
     bulk = bulk_analyser(ours)
     for source in ("cacm/corpus.jsonl", "touche/argsme-subset.jsonl"):
         corpus = open_corpus(str(collections / source))
