@@ -199,7 +199,8 @@ class Index(ABC):
             return Hits(counts, names, scores, self.docnos.gather(docs))
         counts, docs, scores = rank(range(len(weighted)), depth)
         # For an array, polars imports numpy.ma, which takes longer than a few hits.
-        docnos = self.docnos.gather(docs.tolist() if len(docs) <= SPAN else docs)
+        # And gather() would plan a query, which takes longer than some thousand hits.
+        docnos = self.docnos[docs.tolist() if len(docs) <= SPAN else docs]
         return Hits(counts, docnos, scores)
 
     def score(

@@ -208,8 +208,9 @@ class Saved:
         places = (
             held["term"].set_sorted().search_sorted(asked_terms).clip(upper_bound=len(held) - 1)
         )
-        is_held = (held["term"].gather(places) == asked_terms).to_numpy()
-        numbers: Array = np.where(is_held, held["number"].gather(places).to_numpy(), -1)
+        nearest = held[places]
+        is_held = (nearest["term"] == asked_terms).to_numpy()
+        numbers: Array = np.where(is_held, nearest["number"].to_numpy(), -1)
         return numbers.astype(np.int64)
 
     @cached_property
