@@ -33,8 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"no browser: {' and '.join(LACKS)}"))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Of a module, because its event loop would be in the way of other tests'."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
