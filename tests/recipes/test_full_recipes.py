@@ -11,10 +11,10 @@ import json
 import math
 import os
 import re
+import shlex
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 import stand_in_texts
 import yaml
+from forked import Forked
 from stand_in_models import hub
 
 from adducir.cli.app import main
@@ -128,8 +129,13 @@ STUDIES = {
 
 
 @pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return hub(tmp_path_factory.mktemp("hub"))
+def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
+    cache = hub(tmp_path_factory.mktemp("hub"))
+    environment = os.environ | {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1"}
+    environment.pop("HF_HUB_CACHE", None)
+    forked = Forked(environment | {"PYTHONPATH": str(ROOT)}, "sentence_transformers")
+    yield forked
+    forked.server.communicate()
 
 
 def commands(page: str, only: str) -> list[tuple[str, str]]:
@@ -147,7 +153,7 @@ def commands(page: str, only: str) -> list[tuple[str, str]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_full_study_runs_from_its_file_to_its_table(
-    name: str, cache: Path, tmp_path: Path
+    name: str, forked: Forked, tmp_path: Path
 ) -> None:
     one, study = STUDIES[name], tmp_path / "study"
     for folder in ("experiments", "encoders", "rerankers", "deepct"):
@@ -157,28 +163,35 @@ def test_a_full_study_runs_from_its_file_to_its_table(
     (study / "data").mkdir()
     (study / "models").mkdir()
     one.data(study)
-    environment = os.environ | {
-        "PYTHONPATH": str(ROOT),
-        "HF_HOME": str(cache),
-        "HF_HUB_OFFLINE": "1",
+    here = {
         "IR_DATASETS_HOME": str(study / ".ir_datasets"),
         "NLTK_DATA": str(study / "nltk_data"),
         "ADDUCIR_COLLECTIONS": str(study / "collections"),
     }
-    environment.pop("HF_HUB_CACHE", None)
 
-    def run(argv: list[str]) -> None:
-        done = subprocess.run(argv, cwd=study, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{argv}\n{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
+    def run(arguments: list[str], folder: Path) -> None:
+        code = forked.run(arguments, folder, **here)
+        said, told = (Path(folder, f"../{name}").read_text() for name in ("said", "told"))
+        assert code == 0, f"{arguments}\n{said[-3000:]}\n{told[-6000:]}"
 
-    python = f'adducir() {{ "{sys.executable}" -m adducir "$@"; }}\n'
     for kind, code in commands(one.page, one.only) if one.page else ():
         for old, new in one.change.items():
             assert old in code
             code = code.replace(old, new)
-        run(["bash", "-ec", python + code] if kind == "sh" else [sys.executable, "-c", code])
+        if kind == "python":
+            run(["-c", code], study)
+            continue
+        folder = study
+        for line in code.replace("\\\n", " ").splitlines():
+            word, *words = shlex.split(line)
+            if word == "cd":
+                folder /= words[0]
+            elif word == "adducir":
+                run(["-m", word, *words], folder)
+            else:
+                subprocess.run([word, *words], cwd=folder, check=True)
     sets = [part for change in one.set for part in ("--set", change)]
-    run([sys.executable, "-m", "adducir", "experiment", f"experiments/{name}.yaml", *sets])
+    run(["-m", "adducir", "experiment", f"experiments/{name}.yaml", *sets], study)
     recipe = yaml.safe_load((study / f"experiments/{name}.yaml").read_text(encoding="utf-8"))
     systems = recipe["systems"]
     sections = one.sections or dict.fromkeys(part.get("group", "") for part in systems.values())
