@@ -1,6 +1,7 @@
 r"""Read files with exact errors, write them whole or not at all; folders of a study.
 
-Text is UTF-8, a byte-order mark at the start is ignored, and only ``\n`` or ``\r\n`` ends a line.
+Text is UTF-8, and a byte-order mark at the start is ignored. As in Python and Java, ``\n``,
+``\r\n`` and ``\r`` end a line, mixed or not; other separators (U+0085, U+2028) are text.
 Gzip and bzip2 are recognised by a file's first bytes; gzip is written if the name ends in ``.gz``.
 A truncated or corrupt file is read up to the error, so that the error can name the line. All files
 are read through this module.
@@ -40,6 +41,8 @@ _AGAIN = "Copy or download it again."
 _GZIP, _BZIP2 = b"\x1f\x8b", b"BZh"
 _MAGIC = {".gz": _GZIP, ".bz2": _BZIP2}
 _REPACK = "Decompress it, or compress it with gzip."
+_TO_UTF_8 = "Convert the file to UTF-8, for example with iconv."
+_WIDE = ((0, b"\xff\xfe"), (0, b"\xfe\xff"), (0, b"\0"), (1, b"\0"))  # with a mark or without
 _FOREIGN = (
     (0, b"\xfd7zXZ", "compressed with xz", _REPACK),
     (0, b"\x28\xb5\x2f\xfd", "compressed with Zstandard", _REPACK),
@@ -51,8 +54,10 @@ _FOREIGN = (
     (257, b"ustar", "a tar archive", "Unpack it (tar -xf), and name a file in it."),
     (0, b"version https://git-lfs.github.com/", "a pointer of Git LFS", "Run git lfs pull."),
     (0, b"PAR1", "a Parquet file under another name", "Give it a name that ends in .parquet."),
+    *((start, mark, "UTF-16 or UTF-32 text", _TO_UTF_8) for start, mark in _WIDE),
 )
-"""What is not text: where bytes show it, these bytes, what it is, and what to do."""
+"""What is not UTF-8 text: where bytes show it, these bytes, what it is, and what to do."""
+_READ_SO = {b"PAR1": (".parquet",), **{mark: (".html", ".htm") for _, mark in _WIDE}}
 COMPRESSED = tuple(_MAGIC)
 """Suffixes of compressed files that can be read; ``.gz`` is written as well."""
 
@@ -124,7 +129,7 @@ def blocks(path: Path, *, whole: bool = False) -> Iterator[bytes]:
 def _refuse_foreign(head: bytes, path: Path) -> None:
     """Refuse what is not text by its first bytes, packed or not."""
     for start, magic, name, hint in _FOREIGN:
-        if head.startswith(magic, start) and (magic != b"PAR1" or suffix_of(path) != ".parquet"):
+        if head.startswith(magic, start) and suffix_of(path) not in _READ_SO.get(magic, ()):
             raise BrokenStream(f"this is {name}, which is not supported.", path=path, hint=hint)
 
 
@@ -161,28 +166,27 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
             if len(lines) > 1:
                 lines[0] = "".join(pending)
                 pending = [lines.pop()]
-                if "\r" in piece or lines[0].endswith("\r"):
-                    lines = [line.removesuffix("\r") for line in lines]
                 yield from enumerate(lines, done + 1)
                 done += len(lines)
     except BrokenStream as broken:
         raise broken.after(done) from broken
     if last := "".join(pending):
-        yield done + 1, last.removesuffix("\r")
+        yield done + 1, last
 
 
 def read_pieces(path: Path) -> Iterator[str]:
-    """Read a text file in pieces, in constant memory even for very long lines.
+    r"""Read a text file in pieces, in constant memory even for very long lines.
 
-    Line breaks are kept. Raises BrokenStream; the caller finds the line.
+    Every line ends in ``\n``. Raises BrokenStream; the caller finds the line.
     """
-    decode = codecs.getincrementaldecoder("utf-8-sig")().decode
+    utf_8 = codecs.getincrementaldecoder("utf-8-sig")()
+    decode = io.IncrementalNewlineDecoder(utf_8, translate=True).decode
     for block in chain(blocks(path), [b""]):
         try:
             text = decode(block, not block)
         except UnicodeDecodeError as error:
             if error.start:
-                yield error.object[: error.start].decode()
+                yield _with_line_feeds(error.object[: error.start].decode())
             raise _not_utf8(path, error) from None
         if text:
             yield text
@@ -192,7 +196,7 @@ def _not_utf8(path: Path, error: UnicodeDecodeError) -> BrokenStream:
     broken = BrokenStream(
         f"the byte 0x{error.object[error.start]:02x} in this line is not UTF-8.",
         path=path,
-        hint="Convert the file to UTF-8, for example with iconv.",
+        hint=_TO_UTF_8,
     )
     broken.open_line = True
     return broken
@@ -211,12 +215,17 @@ def read_bytes(path: Path) -> bytes:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            raise _not_utf8(path, error).after(data.count(b"\n", 0, error.start)) from None
+            before = _with_line_feeds(data[: error.start].decode())
+            raise _not_utf8(path, error).after(before.count("\n")) from None
     return data
 
 
 def read_text(path: Path) -> str:
-    return read_bytes(path).decode().replace("\r\n", "\n")
+    return _with_line_feeds(read_bytes(path).decode())
+
+
+def _with_line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -312,7 +312,7 @@ def _tables(study: Path, name: str) -> Iterator[tuple[str, str]]:
         place, text = path.relative_to(plan.output), path.read_bytes()
         old_text = old.get(place, b"")
         before, now = (
-            [*csv.reader(content.decode(errors="replace").splitlines())]
+            [*csv.reader(StringIO(content.decode(errors="replace"), newline=""))]
             for content in (old_text, text)
         )
         if [*map(len, before)] != [*map(len, now)]:

@@ -76,7 +76,7 @@ def test_default_fields(corpus_of, names, expected):
 
 
 ARRAY = '[\n {"id": "a", "text": "x"},\n\n {"id": "b", "text": "y"}]'
-BLANKS = '\ufeff{"id":"a","text":"x"}\r\n\r\n  \n{"id":"b","text":"y"}'
+BLANKS = '\ufeff{"id":"a","text":"x"}\r\r\n  \n{"id":"b","text":"y"}'
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def test_documents_of_trecs_disks(corpus_of):
             *("c.trec", {}, [("x1", {"text": "Text  x y", "header": "", "a": "x y"})]),
         ),
         ("<DOC><DOCID>7</DOCID>A</DOC>", "c.xml", {"docno_field": "docid"}, [("7", {"text": "A"})]),
-        ("a\tone\ttwo\r\n\nb\t\n", "c.tsv", {}, [("a", {"text": "one\ttwo"}), ("b", {"text": ""})]),
-        ("title\tdocno\nT\ta\n", "c.tsv", {}, [("a", {"title": "T"})]),
+        ("a\tone\ttwo\r\rb\t\n", "c.tsv", {}, [("a", {"text": "one\ttwo"}), ("b", {"text": ""})]),
+        ("title,docno\rT,a\r", "c.csv", {}, [("a", {"title": "T"})]),
         ("docno\ttitle\ttext\na\tT\tX\n", "c.tsv", {}, [("a", {"title": "T", "text": "X"})]),
         (
             "url\tkey\tbody\nhttp://x\tk1\tX\n",

@@ -37,7 +37,6 @@ def test_documents(tmp_path, name):
         ("id,id\na,b\n", 1),
         ("text,url\na,b\n", 2),
         ('id,text\na,"x"y\n', 2),
-        ("id,text\ra,x\r", 1),
     ],
 )
 def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):

@@ -71,7 +71,8 @@ def topics_of(write):
             b"\xef\xbb\xbf1\twhat  is it\r\n\r\n2\t\r\n3\ta\tb\r\n",
             *(None, {"1": "what is it", "2": "", "3": "a b"}),
         ),
-        ("QID\tQuery\tdescription\n1\tq\td\n", None, {"1": "q"}),
+        (b"1\twhat\xe2\x80\xa8is it\r2\ta\xc2\x85b\r\n", None, {"1": "what is it", "2": "a b"}),
+        ("QID\tQuery\tdescription\r1\tq\td\r", None, {"1": "q"}),
         ('{"qid": 1, "id": "x", "query": null}\n', "query", {"1": ""}),
         ("1\t10 best 2019 movies\n2\t2008\n", None, {"1": "10 best 2019 movies", "2": "2008"}),
         (

@@ -42,6 +42,8 @@ SHAPES = {
     "several": lambda text: text.replace(" ", "  \t"),
     "vertical": lambda text: text.replace(" ", "\v"),
     "windows": lambda text: text.replace("\n", "\r\n"),
+    "old Mac": lambda text: text.replace("\n", "\r"),
+    "mixed": lambda text: text.replace("\n", "\r", 1),
     "trailing": lambda text: " " + text.rstrip("\n").replace("\n", "  \n") + "   ",
     "empty lines": lambda text: text.replace("\n", "\n \n"),
     "mark": lambda text: "\ufeff" + text,
