@@ -22,7 +22,15 @@ import numpy as np
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
 from adducir.encoders.reading import Reader
-from adducir.models.folders import SIDES, FolderKind, Side, look, modules_of, network_of
+from adducir.models.folders import (
+    SIDES,
+    FolderKind,
+    Side,
+    cuts_on_left,
+    look,
+    modules_of,
+    network_of,
+)
 from adducir.models.loading import (
     encoder_class,
     explaining,
@@ -71,6 +79,9 @@ class MaxSimRecipe(RerankerRecipe):
             skipped=PUNCTUATION if self.skip_punctuation else (),
             stated="",
         )
+
+    def statement(self, source: ModelSource) -> str:
+        return "long texts cut on the left (the tokenizer's)" if cuts_on_left(source) else ""
 
     def load(self, source: ModelSource) -> "LateInteraction":
         return LateInteraction.load(source, self)
@@ -131,7 +142,7 @@ class ColBERTRecipe(MaxSimRecipe, RetrieverRecipe):
         return replace(reading, lengths=lengths, expanded=expanded, **changes)
 
     def statement(self, source: ModelSource) -> str:
-        return self.reading(source).shown()
+        return ", ".join(filter(None, (self.reading(source).shown(), super().statement(source))))
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Texts made harmless for terminals and spreadsheets, and numbers of any length."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,16 +12,16 @@ from adducir.core.texts import visible
 from adducir.corpora.tables import cells_of
 
 
-@given(st.lists(st.lists(st.text("=+-@\t\r'\",\n a1.é\x85\u2028", max_size=6), min_size=1), min_size=1))
+@given(st.lists(st.lists(st.text("=+-@\t\r'\",\n a1é\u2028", max_size=6), min_size=1), min_size=1))
 def test_what_is_written_as_csv_is_read_again(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     with path.open("w", encoding="utf-8", newline="") as handle:
         CsvWriter(handle).rows(rows)
     read = cells_of(read_lines(path), path, ",", None)
     found = [[unguarded(cell) for cell in cells] for _, cells in read]
-    # A line's end within a cell is \n, whatever it was: files are read by lines.
+    ends = re.compile("\r\n?")  # within a cell too: files are read by lines
     filled = [cells for cells in rows if len(cells) > 1 or guarded(cells[0]).strip()]
-    assert found == [[cell.replace("\r\n", "\n").replace("\r", "\n") for cell in cells] for cells in filled]
+    assert found == [[ends.sub("\n", cell) for cell in cells] for cells in filled]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ CASES: dict[str, dict[str, Any]] = {
     "LateOn": {"do_query_expansion": False},
     "no skip list": {"skiplist_words": []},
     "mxbai-edge-colbert": {"layers": ((32, 24), (24, 8))},
+    "cut on the left": {"document_length": 40},
+    "Stanford": {"query_token_id": "[Q] ", "doc_token_id": "[D] ", "doc_maxlen": 30},
+    "Stanford, cut on the left": {"query_maxlen": 20, "doc_maxlen": 30},
 }
 
 
@@ -30,6 +33,25 @@ TRAINED: dict[str, dict[str, Any]] = {
     "trained from ModernBERT": {"expand_queries": False, "query_length": 20},
     "trained from Qwen3": {"skip_punctuation": False},
 }
+
+
+def built(base: Path, folder: Path, name: str) -> Path:
+    """A ColBERT as PyLate or Stanford's program saves it, with weights that numpy draws."""
+    from test_late_reading import pylate, stanford
+
+    build = stanford if "Stanford" in name else pylate
+    build(base, folder, **CASES[name])
+    if "left" in name:
+        cut_on_the_left(folder)
+    return fixed(folder)
+
+
+def cut_on_the_left(folder: Path, file: str = "tokenizer_config.json") -> None:
+    """State in a file of the tokenizer that long texts lose their beginning."""
+    cut = {"direction": "Left", "max_length": 512, "strategy": "LongestFirst", "stride": 0}
+    more = {"truncation_side": "left"} if "config" in file else {"truncation": cut}
+    stated = json.loads((folder / file).read_text())
+    (folder / file).write_text(json.dumps(stated | more))
 
 
 def trained(folder: Path, name: str) -> Path:
@@ -106,11 +128,11 @@ def main() -> None:
         return
     sys.path.insert(0, str(Path(__file__).parents[1] / "helpers"))
     sys.path.insert(0, str(Path(__file__).parent))
-    from test_late_reading import bert_with_markers, pylate
+    from test_late_reading import bert_with_markers
 
     base = bert_with_markers(place / "bert")
-    for name, settings in CASES.items():
-        fixed(pylate(base, place / name, **settings))
+    for name in CASES:
+        built(base, place / name, name)
     for name in TRAINED:
         (place / name).mkdir()
         trained(place / name, name)

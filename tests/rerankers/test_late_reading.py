@@ -88,8 +88,7 @@ def test_the_scores_of_pylate_itself(name, bert, tmp_path):
     if name in pylate_values.TRAINED:
         folder = pylate_values.trained(tmp_path, name)
     else:
-        folder = pylate(bert, tmp_path / "colbert", **pylate_values.CASES[name])
-        pylate_values.fixed(folder)
+        folder = pylate_values.built(bert, tmp_path / "colbert", name)
     reranker = open_reranker(str(folder))
     found = [reranker.score(query, pylate_values.TEXTS) for query in pylate_values.QUERIES]
     stored = json.loads(Path(pylate_values.__file__).with_suffix(".json").read_text())
@@ -142,7 +141,9 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
         (pylate, {"query_prefix": "query : ", "document_prefix": "a dog "}),
         (pylate, {"prompts": {"query": "for example ", "document": ""}}),
         (stanford, {}),
-        (stanford, {"doc_maxlen": 30}),
+        (stanford, {"doc_maxlen": 30, "query_token_id": "[Q] ", "doc_token_id": "[D] "}),
+        (stanford, {"query_token_id": "[unused0] ", "doc_token_id": "dog", "dim": 16}),
+        (stanford, {"query_token_id": "", "mask_punctuation": False}),
         (stanford, {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90}),
         (saved, {}),
         (saved, {"query_expansion": FIXED, "document_length": 30}),
@@ -175,12 +176,27 @@ def test_a_decoder_pads_with_its_end_token(tmp_path):
 def test_what_would_not_be_computed_is_refused(bert, tmp_path):
     from sentence_transformers.multi_vector_encoder.modules import HierarchicalTokenPooling
 
+    with pytest.raises(InputError, match="lacks the marker"):  # which no training has seen
+        ours(stanford(bert, tmp_path / "lacking", query_token_id="[Query]"))
     folder = saved(bert, tmp_path / "pooled", more=[HierarchicalTokenPooling(2)])
     with pytest.raises(InputError, match="HierarchicalTokenPooling"):
         ours(folder)
     folder = saved(bert, tmp_path / "images", mask={"keep_only_token_ids": [3]})
     with pytest.raises(InputError, match="images"):
         ours(folder)
+
+
+@pytest.mark.parametrize("kind", ["colbert", "maxsim"])
+@pytest.mark.parametrize("file", ["tokenizer_config.json", "tokenizer.json"])
+def test_the_side_on_which_texts_are_cut_is_part_of_the_identity(bert, tmp_path, kind, file):
+    folder = stanford(bert, tmp_path / "colbert") if kind == "colbert" else bert
+    read = open_reranker(f"{kind}:{folder}").identity.get("read", "")
+    pylate_values.cut_on_the_left(folder, file)
+    reranker = open_reranker(f"{kind}:{folder}")
+    assert reranker.identity["read"] == ", ".join([*[read] * bool(read), reranker.statement[-44:]])
+    assert "on the left" in reranker.statement[-44:] and "left" not in read
+    (text,) = reranker.model.documents(["cats run " * 200 + "slow dog"])
+    assert text.ids[-3:-1].tolist() == reranker.model.tokenizer("slow dog").input_ids[1:-1]
 
 
 def test_a_recipe_s_keys_precede_the_files(bert, tmp_path):
