@@ -105,10 +105,10 @@ def token_ids(
 def padded(
     batch: Sequence[Numbers], filler: int, device: "torch.device", *, is_left: bool = False
 ) -> "tuple[torch.Tensor, torch.Tensor]":
-    """Ids padded with ``filler``, at the end or the start, and their mask: int64, (inputs, T)."""
+    """Ids padded with ``filler``, before or behind, and their mask: int64, (inputs, T > 0)."""
     import torch
 
-    longest = max((len(ids_) for ids_ in batch), default=0)
+    longest = max((1, *map(len, batch)))
     ids = np.full((len(batch), longest), filler, dtype=np.int64)
     mask = np.zeros((len(batch), longest), dtype=np.int64)
     for row, ids_ in enumerate(batch):

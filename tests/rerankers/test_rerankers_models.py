@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from rerank_texts import QUERIES, TEXTS
-from tiny import WORDS, sharpened, tiny_bert, tiny_colbert
+from tiny import WORDS, sharpened, tiny_bert, tiny_colbert, tiny_decoder
 
 from adducir.core.errors import InputError, UsageError
 from adducir.models.loading import load_model, load_tokenizer
@@ -158,15 +158,19 @@ def test_monot5_asks_for_the_tokens_of_the_checkpoint(t5, tmp_path):
         _ = opened(tmp_path, f"model: monot5\nbase: {t5}\ntokens: [▁nein, ▁ja]\n").model
 
 
-@pytest.mark.parametrize("kind", ["monobert", "monot5", "colbert", "maxsim"])
+@pytest.mark.parametrize("kind", ["monobert", "monot5", "colbert", "maxsim", "decoder"])
 def test_no_score_depends_on_its_batch(kind, classifier, t5, colbert, tiny, tmp_path):
     if kind == "colbert":
         model = opened(tmp_path, f"model: colbert\nbase: {colbert}\nmarkers: [e, t]\n").model
     else:
-        folder = {"monobert": classifier, "monot5": t5, "maxsim": tiny}[kind]
+        folder = {"monobert": classifier, "monot5": t5}.get(kind, tiny)
+        if kind == "decoder":  # to which an empty text is no token
+            kind, folder = "maxsim", tiny_decoder(tmp_path / "qwen")
         model = open_reranker(f"{kind}:{folder}").model
-    assert np.ptp(model.scores(PAIRS)) > 0.05
-    assert_batches_change_nothing(model, PAIRS)
+    pairs = [*itertools.product([*QUERIES, ""], TEXTS)]
+    assert np.ptp(model.scores(pairs)) > 0.05
+    assert_batches_change_nothing(model, pairs)
+    np.testing.assert_allclose(model.scores([("", "")]), model.scores(pairs)[-5:-4], atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", ["BertModel", "T5EncoderModel"])
