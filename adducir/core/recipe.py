@@ -191,10 +191,8 @@ class Kind(Recipe):
             return super().__new__(cls)
 
         def __init__(self, **values: Any) -> None:
-            try:
+            with refusing(f"{type(self).__name__}: "):
                 super().__init__(**values)
-            except ValidationError as error:
-                raise UsageError(sentence(f"{type(self).__name__}: {told(error)}")) from error
 
         __init__.__pydantic_base_init__ = True  # validation does not call it
 
@@ -207,12 +205,12 @@ def validated(model: type[M], data: Any) -> tuple[M | None, list[ErrorDetail]]:
 
 
 @contextmanager
-def refusing() -> Iterator[None]:
+def refusing(subject: str = "") -> Iterator[None]:
     """Turn errors of validation into a UsageError in the words of the current door."""
     try:
         yield
     except ValidationError as error:
-        raise UsageError(sentence(told(error))) from error
+        raise UsageError(sentence(f"{subject}{told(error)}")) from error
 
 
 def told(error: ValidationError) -> str:

@@ -14,7 +14,6 @@ What a kind's method returns is checked where it is used: a wrong value is its p
 """
 
 import inspect
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
@@ -22,13 +21,12 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
-from pydantic import ValidationError
 from pydantic_core import core_schema
 
 from adducir.core.errors import AdducirError, MachineError, UsageError
 from adducir.core.packages import imported, package_of, package_with, points_of, unusable
-from adducir.core.recipe import Keyed, Recipe, errors_at, one_of, told
-from adducir.core.texts import closest, nearest, sentence, shortened
+from adducir.core.recipe import Keyed, Recipe, errors_at, one_of, refusing
+from adducir.core.texts import closest, nearest, shortened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,10 +146,8 @@ class Family(Generic[K]):
 
     def make(self, name: str, hyperparameters: Mapping[str, Any] | None = None) -> K:
         kind = cast("type[Recipe]", self.kind(name))
-        try:
+        with refusing(f"{name}: "):
             return cast("K", recipe_of(kind, name, hyperparameters or {}))
-        except ValidationError as error:
-            raise UsageError(sentence(f"{name}: {told(error)}")) from error
 
     def chosen(self, kind: object, hyperparameters: Mapping[str, Any] | None = None) -> K:
         """The kind of a name, or a kind itself, with hyperparameters that are given beside it."""
@@ -204,6 +200,27 @@ def chosen_by_key(family: Family[Any]) -> Callable[[Any], Any]:
     return choose
 
 
+def chosen_beside(family: Family[Any], key: str) -> Callable[[Any], Any]:
+    """A validator: a kind by its name, or by ``{key: NAME}`` with its hyperparameters beside."""
+
+    def choose(value: Any) -> Any:
+        if value is None or isinstance(value, family.base):
+            return value
+        stated = dict(value) if isinstance(value, Mapping) else {key: value}
+        name = stated.pop(key, None)
+        if not isinstance(name, str):
+            message = f"should be the name of a {family.what}, or `{key}: NAME` and its keys"
+            raise ValueError(message)  # noqa: TRY004
+        try:
+            kind = family.kind(name)
+        except AdducirError as error:
+            message = error.paragraph().rstrip(".")
+            raise errors_at(((key,) if name is not value else (), message)) from error
+        return recipe_of(cast("type[Recipe]", kind), name, stated, (key,))
+
+    return choose
+
+
 def keys_of(family: Family[Any], name: str) -> Collection[str]:
     """The keys that an entry of a kind can have; none if the kind is not available."""
     try:
@@ -230,7 +247,7 @@ def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = 
     return Keyed(message, *keys, follows_key=True)
 
 
-def _place_of(kind: type) -> dict[str, Any]:
+def _place_of(kind: Any) -> dict[str, Any]:
     try:
         return {"path": Path(inspect.getfile(kind)), "line": inspect.getsourcelines(kind)[1]}
     except (OSError, TypeError):
@@ -271,15 +288,12 @@ def instance(kind: object, method: str, value: Any, wanted: type[T]) -> T:
 def refuse(kind: object, method: str, value: Any, meaning: str) -> NoReturn:
     """Raise the error of a method that returned ``value`` where ``meaning`` was expected."""
     owner = type(kind)
-    path = getattr(sys.modules.get(owner.__module__), "__file__", None)
-    line = None
-    with suppress(AttributeError, OSError, TypeError):
-        line = inspect.getsourcelines(getattr(owner, method))[1]
-    whose = f" of {package}" if (package := path and package_with(Path(path))) else ""
+    place = _place_of(getattr(owner, method, None)) or _place_of(owner)
+    package = package_with(place["path"]) if place else None
+    whose = f" of {package}" if package else ""
     shown = value if isinstance(value, str) and value.startswith("an array") else repr(value)
     raise MachineError(
         f"{owner.__name__}.{method}(){whose} returned {shortened(shown)}, not {meaning}.",
-        path=path,
-        line=line,
         hint="Report it to the authors of that package." if whose else None,
+        **place,
     )

@@ -8,15 +8,13 @@ and cross-encoders alike. The values are those of sentence-transformers' losses 
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from adducir.core.errors import AdducirError
-from adducir.core.recipe import Kind, errors_at
-from adducir.core.registry import Family, recipe_of
+from adducir.core.recipe import Kind
+from adducir.core.registry import Family, chosen_beside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -220,24 +218,9 @@ LOSSES: Family[Loss] = Family(
 )
 
 
-def _chosen(value: Any) -> Any:
-    """The loss of a name, or of a mapping with ``kind`` and hyperparameters."""
-    if isinstance(value, Loss) or value is None:
-        return value
-    stated = value if isinstance(value, Mapping) else {"kind": value}
-    if not isinstance(name := stated.get("kind"), str):
-        raise ValueError("should be the name of a loss, or `kind: NAME` with its settings")  # noqa: TRY004
-    try:
-        kind = LOSSES.kind(name)
-    except AdducirError as error:
-        message = error.paragraph().rstrip(".")
-        raise (ValueError(message) if value is name else errors_at((("kind",), message))) from error
-    return recipe_of(kind, name, {k: v for k, v in stated.items() if k != "kind"}, ("kind",))
-
-
 LossKey = Annotated[
     Loss | None,
-    BeforeValidator(_chosen),
+    BeforeValidator(chosen_beside(LOSSES, "kind")),
     PlainSerializer(lambda loss: None if loss is None else LOSSES.settings(loss, "kind")),
 ]
 """A recipe's key ``loss``: ``margin-mse``, or ``{kind: kl-divergence, temperature: 2}``."""

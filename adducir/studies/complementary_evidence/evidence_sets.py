@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import orjson
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, SkipValidation, model_validator
 
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.config import load
@@ -19,6 +19,7 @@ from adducir.core.files import require
 from adducir.core.fingerprint import fingerprint, source_digests
 from adducir.core.planning import reads
 from adducir.core.recipe import Recipe, Several, as_tuple, in_words, validated
+from adducir.core.registry import chosen_beside
 from adducir.core.texts import same_text, sentence
 from adducir.corpora.sources import file_path
 from adducir.evaluation.scores import Scores
@@ -143,23 +144,21 @@ class TrainedSystem(Recipe):
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
 
 
-class UntrainedSystem(Recipe):
-    """A selector that needs no training; its settings are given beside ``selector``."""
+def _system(value: Any) -> Any:
+    """A selector that needs no training, with its settings beside ``selector``, or a model's."""
+    is_selector = isinstance(value, Mapping) and "selector" in value
+    read = chosen_beside(SELECTORS, "selector") if is_selector else TrainedSystem.model_validate
+    return read(value)
 
-    model_config = ConfigDict(extra="allow")
-    selector: Annotated[str, SELECTORS]
 
-    @model_validator(mode="after")
-    def _fits(self) -> "UntrainedSystem":
-        try:
-            self.made  # noqa: B018
-        except UsageError as error:
-            raise ValueError(error.paragraph().rstrip(".")) from error
-        return self
+def _stated(system: TrainedSystem | Selector) -> dict[str, Any]:
+    names = {"selector": SELECTORS.name_of(type(system))} if isinstance(system, Selector) else {}
+    return {**names, **system.model_dump(mode="json", exclude_unset=True)}
 
-    @property
-    def made(self) -> Selector:
-        return SELECTORS.make(self.selector, self.model_extra or {})
+
+System = Annotated[
+    TrainedSystem | Selector, SkipValidation, BeforeValidator(_system), PlainSerializer(_stated)
+]
 
 
 class RoundRecipe(Recipe):
@@ -184,7 +183,7 @@ class EvidenceSets(Task):
     data: Annotated[
         dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
     ]
-    systems: Annotated[dict[Name, TrainedSystem | UntrainedSystem], Field(min_length=1)]
+    systems: Annotated[dict[Name, System], Field(min_length=1)]
     seeds: Seeds = (0,)
     precision: Precision = "float32"
 
@@ -327,7 +326,8 @@ class EvidenceStudy(Study):
         training = self._training(trial, system) if isinstance(system, TrainedSystem) else None
         if (trial.data, trial.part) not in self.tests:
             return None
-        return SelectionStep(self, trial, None if training else system.made, training)
+        selector = system if isinstance(system, Selector) else None
+        return SelectionStep(self, trial, selector, training)
 
     def _training(self, trial: Trial, system: TrainedSystem) -> ModelStep:
         recipe = self.recipe.data[trial.data][trial.part]
