@@ -186,7 +186,8 @@ def read_pieces(path: Path) -> Iterator[str]:
             text = decode(block, not block)
         except UnicodeDecodeError as error:
             if error.start:
-                yield _with_line_feeds(error.object[: error.start].decode())
+                text = error.object[: error.start].decode()
+                yield text.replace("\r\n", "\n").replace("\r", "\n")
             raise _not_utf8(path, error) from None
         if text:
             yield text
@@ -215,17 +216,13 @@ def read_bytes(path: Path) -> bytes:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            before = _with_line_feeds(data[: error.start].decode())
-            raise _not_utf8(path, error).after(before.count("\n")) from None
+            lines = max(data.count(end, 0, error.start) for end in (b"\n", b"\r"))
+            raise _not_utf8(path, error).after(lines) from None
     return data
 
 
 def read_text(path: Path) -> str:
-    return _with_line_feeds(read_bytes(path).decode())
-
-
-def _with_line_feeds(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return read_bytes(path).decode().replace("\r\n", "\n").replace("\r", "\n")
 
 
 @contextmanager

@@ -244,8 +244,9 @@ def _read(
 
         dataset = irds.open_dataset(place, "qrels")
         rows = [
-            (qrel.query_id, qrel.doc_id, float(qrel.relevance), _subtopic(qrel))
+            (qrel.query_id, qrel.doc_id, float(qrel.relevance), str(subtopic or 0))
             for qrel in irds.records(dataset, place, "qrels")
+            for subtopic in [getattr(qrel, "subtopic_id", None) or getattr(qrel, "iteration", None)]
         ]
         if not rows:
             raise InputError(f"{place} of ir_datasets does not contain any judgements.")
@@ -277,10 +278,6 @@ def _without_header(path: Path, data: bytes, fields: Sequence[str], repeats: boo
         return read_columns(data, _THREE, tuple(SCHEMA), repeats=repeats)
     refuse_headless(path, data, QRELS)
     return read_columns(data, QRELS, fields, repeats=repeats)
-
-
-def _subtopic(qrel: Any) -> str:
-    return str(getattr(qrel, "subtopic_id", None) or getattr(qrel, "iteration", None) or "0")
 
 
 def _without_comments(data: bytes, path: Path) -> bytes:

@@ -210,14 +210,11 @@ def _from_records(
     rows = list(records)
     sample = [record for _, record in rows if isinstance(record, dict)]
     key = qid_field or (id_field(sample, QID_FIELDS, path, "qid") if sample else None)
-    if key is None and rows and all(_is_question(record) for record in sample):
+    names = {"answer", "answers"}
+    answered = [not names.isdisjoint(record) for record in sample if "question" in record]
+    if key is None and rows and len(sample) == sum(answered):  # DPR's
         return _without_qids([(fields_of(record), line) for line, record in rows], path)
     return [_json_topic(record, path, line, key) for line, record in rows]
-
-
-def _is_question(record: Mapping[str, Any]) -> bool:
-    """Whether it is DPR's, ``{"question": .., "answer": [..]}``."""
-    return "question" in record and not {"answer", "answers"}.isdisjoint(record)
 
 
 def _json_topic(record: dict[str, Any], path: Path, line: int, key: str | None) -> RawTopic:

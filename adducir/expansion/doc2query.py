@@ -14,7 +14,7 @@ the bytes of each query; those of scores hold ``scores``, float64, one per query
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -35,7 +35,7 @@ from adducir.deepct.expansion import AddedField, DocumentWork
 from adducir.encoders.reading import Reader
 from adducir.models.artifacts import read_shard
 from adducir.models.loading import load_model, load_tokenizer, loading, longest_input
-from adducir.models.machine import choose_device, seed_of
+from adducir.models.machine import seed_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Arrays, Numbers, computed, padded
@@ -296,9 +296,7 @@ class _Scoring(DocumentWork):
         return name, content + json.dumps(item[1]).encode("ascii")
 
     def load(self, device: "torch.device") -> Callable[[Sequence[Any]], Arrays]:
-        reranker = self.reranker
-        if choose_device(reranker.running.device) != device:
-            reranker = replace(reranker, running=replace(self.running, device=str(device)))
+        reranker = self.reranker.on(device)
 
         def arrays(items: Sequence[tuple[Document, list[str]]]) -> Arrays:
             pairs = [

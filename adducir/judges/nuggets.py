@@ -14,7 +14,7 @@ from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
 from pydantic.dataclasses import dataclass
@@ -43,12 +43,10 @@ SCORES = {
 only vital nuggets count, and what each assignment does."""
 
 
-def _worded(stated: Any) -> Any:
-    """Nuggets without an importance are vital, as nothing says that they are less."""
-    return VITAL if stated is None else str(stated).lower()
-
-
-Importance = Annotated[Literal["vital", "okay", "failed"], BeforeValidator(_worded)]
+Importance = Annotated[
+    Literal["vital", "okay", "failed"],  # without one, nothing says that a nugget is not vital
+    BeforeValidator(lambda stated: VITAL if stated is None else str(stated).lower()),
+]
 
 
 @dataclass(frozen=True)

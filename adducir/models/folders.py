@@ -4,14 +4,12 @@ The files are those of sentence-transformers (``modules.json``), PyLate and ColB
 (``adapter_config.json``) and transformers (``architectures``). Weights are not opened.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from adducir.core.errors import InputError
-from adducir.core.files import read_pieces
 from adducir.core.json_lines import json_document, json_object
 from adducir.models.sources import ADAPTER, ModelSource
 
@@ -55,7 +53,6 @@ _BARE = ("Model", "Encoder", "Contriever", "DotNLL_LN", "Dot_NLL_LN", "Model2", 
 """Ends of the names of classes without a head, or with one that their encoder needs."""
 _BOTH_WAYS = {"xlnet", "bert-generation", "prophetnet"}
 _SPARSE = {"SpladePooling", "SparseAutoEncoder", "SparseStaticEmbedding", "IDF"}
-_CUTS_ON_LEFT = re.compile(r'"truncation":\s*\{[^}]*"direction":\s*"Left"')
 _USES: dict[FolderKind, str] = {
     "encoder": "Use it as an encoder or a reranker (`maxsim:{}`).",
     "transformer": "Use it as an encoder whose pooling and similarity you set, as a reranker "
@@ -150,15 +147,6 @@ def network_settings(place: Path) -> dict[str, Any]:
     """What sentence-transformers saved in a network's folder about its texts."""
     paths = sorted(place.glob("sentence_*_config.json"))
     return object_in(paths[0]) if paths else {}
-
-
-def cuts_on_left(source: ModelSource) -> bool:
-    """Whether the files of its tokenizer state that long texts lose their beginning."""
-    folder = network_of(source).local_tokenizer()
-    side = object_in(folder / "tokenizer_config.json").get("truncation_side")
-    if side is None and (path := folder / "tokenizer.json").is_file():
-        return _CUTS_ON_LEFT.search(next(read_pieces(path), "")) is not None
-    return side == "left"
 
 
 def object_in(path: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from adducir.core.config import load
 from adducir.core.errors import AdducirError, InputError, MachineError, worded
+from adducir.core.files import read_pieces
 from adducir.core.fingerprint import UNREAD, fingerprint, is_known, source_digests
 from adducir.core.json_lines import json_object
 from adducir.core.manifests import MANIFEST, read_manifest, refuse_damaged
@@ -30,6 +31,7 @@ MINILM = "minilm"
 
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_CUT_SIDE = re.compile(r'"truncation(?:_side|":\s*\{[^}]*"direction)":\s*"(\w+)')
 _TEXTS = ("*.json", "*.txt", "*.model", "*.jinja", "*.metadata")
 _SAFE = ("*.safetensors", "*_Dense/pytorch_model.bin")
 _PICKLED = "pytorch_model*.bin"
@@ -172,6 +174,14 @@ class ModelSource:
             return base.local_tokenizer()
         source.refuse_code("tokenizer_config.json")
         return folder
+
+    @property
+    def cuts_on_left(self) -> bool:
+        """Whether its tokenizer's files state that long texts lose their beginning."""
+        folder = self.local_tokenizer()
+        paths = filter(Path.is_file, (folder / "tokenizer_config.json", folder / "tokenizer.json"))
+        side = _CUT_SIDE.search("".join(next(read_pieces(path), "") for path in paths))
+        return side is not None and side[1].lower() == "left"
 
     def code(self, *names: str) -> "list[ModelSource] | None":
         """The repositories of the Python code that its files name, besides its own.

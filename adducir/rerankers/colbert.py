@@ -22,15 +22,7 @@ import numpy as np
 from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
 from adducir.encoders.reading import Reader
-from adducir.models.folders import (
-    SIDES,
-    FolderKind,
-    Side,
-    cuts_on_left,
-    look,
-    modules_of,
-    network_of,
-)
+from adducir.models.folders import SIDES, FolderKind, Side, look, modules_of, network_of
 from adducir.models.loading import (
     encoder_class,
     explaining,
@@ -81,7 +73,11 @@ class MaxSimRecipe(RerankerRecipe):
         )
 
     def statement(self, source: ModelSource) -> str:
-        return "long texts cut on the left (the tokenizer's)" if cuts_on_left(source) else ""
+        return (
+            "long texts cut on the left (the tokenizer's)"
+            if network_of(source).cuts_on_left
+            else ""
+        )
 
     def load(self, source: ModelSource) -> "LateInteraction":
         return LateInteraction.load(source, self)

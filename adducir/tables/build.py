@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
+from itertools import chain, count
 from typing import NamedTuple
 
 import polars as pl
@@ -61,7 +61,8 @@ def build_table(
     refuse_unless(layout, Layout, "a layout", "a Layout")
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
     several = len(comparison.references) > 1
-    letters = dict(zip(comparison.references, _letters(), strict=False)) if several else {}
+    names = chain(_LETTERS, (f"({number})" for number in count(len(_LETTERS) + 1)))
+    letters = dict(zip(comparison.references, names, strict=False)) if several else {}
     cells = _cells(comparison, letters, layout.style)
     heads: dict[str, dict[str, Column]] = {}
     rows: dict[str, dict[str, Row]] = {}
@@ -176,11 +177,6 @@ def topic_table(table: ResultTable, column: Column) -> ResultTable:
         sections={"": "All topics"},
     )
     return figure_table(heads, rows, layout)
-
-
-def _letters() -> Iterator[str]:
-    yield from _LETTERS
-    yield from (f"({number})" for number in count(len(_LETTERS) + 1))
 
 
 def _cells(

@@ -182,6 +182,11 @@ JSON = '{"id": "a", "text": "x"}\n\n'
         ("c.tsv", "a\tx\nb x\n", 2, "the tab between"),
         ("c.tsv", "docno\ttitle\ttext\na\tx\n", 2, "2 columns"),
         ("c.tsv", "a\tx\n\tx\n", 2, "empty"),
+        ("c.csv", "id,text\na,x\nb,y,z\n", 3, "3 columns"),
+        ("c.csv", 'id,text\na,"x\ny"\nb\n', 4, "1 column"),
+        ("c.csv", "id,id\na,b\n", 1, "repeated"),
+        ("c.csv", "text,url\na,b\n", 2, "docno"),
+        ("c.csv", 'id,text\na,"x"y\n', 2, "not CSV"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(corpus_of, name, text, number, word):

@@ -32,6 +32,13 @@ THOUSAND = "".join(f"1 0 d{i} 1\n" for i in range(999))
         ("1 0 a 1\n\n2 0 a 1\n1 0 a 1\n\n", 4, "line 1"),
         ("1 0 a 1\n1 0 caf\u00e9 1\n".encode("latin-1"), 2, "0xe9"),
         ("", None, "empty"),
+        ("qid,docno,label\n1,a,x\n", 2, "'x'"),
+        ("qid,label\n1,1\n", 1, "needs a column"),
+        ("1\ta\t1\n1\tb\n", 2, "has 2,"),
+        ('{"1": 2}', 1, "not qrels"),
+        ("qid,docno,label\n1,a,nan\n", 2, "'nan'"),
+        ('{"1": {"a": [1]}}', None, "'[1]'"),
+        ('{"1": {"a": 1}, "1": {"b": 1}}', 1, "repeated"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(write, text, line, word):

@@ -29,23 +29,6 @@ def test_documents(tmp_path, name):
     assert corpus.default_fields == ("title", "text")
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("id,text\na,x\nb,y,z\n", 3),
-        ('id,text\na,"x\ny"\nb\n', 4),
-        ("id,id\na,b\n", 1),
-        ("text,url\na,b\n", 2),
-        ('id,text\na,"x"y\n', 2),
-    ],
-)
-def test_what_is_wrong_in_csv_is_told_by_line(tmp_path, text, line):
-    (tmp_path / "c.csv").write_text(text)
-    with pytest.raises(InputError) as caught:
-        list(open_corpus(tmp_path / "c.csv"))
-    assert (caught.value.path, caught.value.line) == (tmp_path / "c.csv", line)
-
-
 def test_a_frame_is_a_corpus_and_semicolons_separate_columns(tmp_path):
     (tmp_path / "c.csv").write_text("docno;text;;\nx;one, two;;\n")
     assert [tuple(one) for one in open_corpus(tmp_path / "c.csv")] == [("x", {"text": "one, two"})]
@@ -65,25 +48,6 @@ def test_topics(tmp_path, name):
     write[(tmp_path / name).suffix](tmp_path / name)
     topics = load_topics(tmp_path / name)
     assert (topics.qids, topics.queries) == (["1", "2"], ["cats", "dogs, too"])
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("q.csv", "qid,docno,label\n1,a,x\n"),
-        ("q.csv", "qid,label\n1,1\n"),
-        ("q.tsv", "1\ta\t1\n1\tb\n"),
-        ("q.json", '{"1": 2}'),
-        ("q.csv", "qid,docno,label\n1,a,nan\n"),
-        ("q.json", '{"1": {"a": [1]}}'),
-        ("q.json", '{"1": {"a": 1}, "1": {"b": 1}}'),
-    ],
-)
-def test_qrels_that_are_none_are_refused(tmp_path, name, text):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError) as caught:
-        load_qrels(tmp_path / name)
-    assert caught.value.path == tmp_path / name
 
 
 @pytest.mark.parametrize(

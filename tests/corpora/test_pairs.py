@@ -5,6 +5,7 @@ import io
 import json
 import os
 import threading
+from contextlib import nullcontext
 
 import polars as pl
 import pytest
@@ -81,16 +82,20 @@ def test_tables_and_objects(kind, write, tmp_path, header, ending):
     assert rows_of(kind, path) == rows
 
 
-@pytest.mark.parametrize("layout", ["table", "objects", "named"])
+@pytest.mark.parametrize("layout", ["table", "objects", "named", "columns", "faulty"])
 def test_a_pipe_can_be_read_once(kind, tmp_path, layout):
     rows, names = READERS[kind][1], HEADERS[kind][1].split()
     frame = pl.DataFrame(rows, schema=names, orient="row")
     text = frame.write_ndjson() if layout == "objects" else frame.write_csv()
+    if layout in ("columns", "faulty"):
+        added = [("q3", "d1", "nan")] * (layout == "faulty")
+        text = "".join(READERS[kind][2].format(*row) for row in [*rows, *added])
     columns = ("qid", "docno", "score" if kind == "run" else "grade")
     os.mkfifo(pipe := tmp_path / "pipe")
     writer = threading.Thread(target=pipe.write_text, args=(text,))
     writer.start()
-    assert rows_of(kind, pipe, columns=columns if layout == "named" else ()) == rows
+    with pytest.raises(InputError, match=":4: ") if layout == "faulty" else nullcontext():
+        assert rows_of(kind, pipe, columns=columns if layout == "named" else ()) == rows
     writer.join()
 
 
