@@ -12,6 +12,8 @@ import torch
 from sentence_transformers import SparseEncoder
 from sentence_transformers.base.modules import Router
 from sentence_transformers.sparse_encoder.modules import SparseStaticEmbedding
+from tokenizers import Tokenizer
+from tokenizers.trainers import WordPieceTrainer
 from transformers import AutoTokenizer, T5Config, T5ForConditionalGeneration
 
 import adducir as ad
@@ -30,8 +32,15 @@ pairs = [
 ]
 
 of_splade = AutoTokenizer.from_pretrained("models/splade")
-words = (f"{title} {abstract}" for abstract, title in pairs)
-tokenizer = of_splade.train_new_from_iterator(words, 2000)
+words = [f"{title} {abstract}" for abstract, title in pairs]
+# The trainer numbers letters inside words in the order of a hash map, and ties follow the numbers:
+# with these letters first, the same pieces are learnt in each process.
+pieces = Tokenizer.from_str(of_splade.backend_tokenizer.to_str())
+letters = sorted({*"".join(map(pieces.normalizer.normalize_str, words))} - {" "})
+fixed = sorted(of_splade.all_special_tokens, key=of_splade.convert_tokens_to_ids)
+fixed += [f"##{letter}" for letter in letters]
+pieces.train_from_iterator(words, WordPieceTrainer(vocab_size=2000, special_tokens=fixed))
+tokenizer = type(of_splade)(vocab=pieces.get_vocab(with_added_tokens=False))
 end = tokenizer.sep_token_id
 torch.manual_seed(0)
 special = {"pad_token_id": 0, "decoder_start_token_id": 0, "eos_token_id": end}

@@ -408,7 +408,10 @@ def test_the_term_weights_of_the_readme(
     "name",
     [
         "README.md",
-        *(f"docs/{page}.md" for page in ("api", "coming-from", "python", "spans", "statistics")),
+        *(
+            f"docs/{page}.md"
+            for page in ("api", "coming-from", "memory", "python", "spans", "statistics")
+        ),
     ],
 )
 def test_python_lines_run(
