@@ -191,11 +191,7 @@ def chosen_by_key(family: Family[Any]) -> Callable[[Any], Any]:
         if len(names) != 1:
             keys = ", ".join(f"`{name}`" for name in family)
             raise ValueError(f"exactly one of these keys is needed: {keys}")
-        try:
-            kind = family.kind(names[0])
-        except AdducirError as error:
-            raise ValueError(error.paragraph().rstrip(".")) from error
-        return cast("type[Recipe]", kind).model_validate(dict(value))
+        return _recipe(family, names[0]).model_validate(dict(value))
 
     return choose
 
@@ -211,14 +207,17 @@ def chosen_beside(family: Family[Any], key: str) -> Callable[[Any], Any]:
         if not isinstance(name, str):
             message = f"should be the name of a {family.what}, or `{key}: NAME` and its keys"
             raise ValueError(message)  # noqa: TRY004
-        try:
-            kind = family.kind(name)
-        except AdducirError as error:
-            message = error.paragraph().rstrip(".")
-            raise errors_at(((key,) if name is not value else (), message)) from error
-        return recipe_of(cast("type[Recipe]", kind), name, stated, (key,))
+        kind = _recipe(family, name, *([key] if name is not value else []))
+        return recipe_of(kind, name, stated, (key,))
 
     return choose
+
+
+def _recipe(family: Family[Any], name: str, *place: str) -> type[Recipe]:
+    try:
+        return cast("type[Recipe]", family.kind(name))
+    except AdducirError as error:
+        raise errors_at((place, error.paragraph().rstrip("."))) from error
 
 
 def keys_of(family: Family[Any], name: str) -> Collection[str]:
@@ -289,8 +288,7 @@ def refuse(kind: object, method: str, value: Any, meaning: str) -> NoReturn:
     """Raise the error of a method that returned ``value`` where ``meaning`` was expected."""
     owner = type(kind)
     place = _place_of(getattr(owner, method, None)) or _place_of(owner)
-    package = package_with(place["path"]) if place else None
-    whose = f" of {package}" if package else ""
+    whose = f" of {package}" if (package := place and package_with(place["path"])) else ""
     shown = value if isinstance(value, str) and value.startswith("an array") else repr(value)
     raise MachineError(
         f"{owner.__name__}.{method}(){whose} returned {shortened(shown)}, not {meaning}.",

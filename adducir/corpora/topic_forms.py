@@ -210,9 +210,8 @@ def _from_records(
     rows = list(records)
     sample = [record for _, record in rows if isinstance(record, dict)]
     key = qid_field or (id_field(sample, QID_FIELDS, path, "qid") if sample else None)
-    names = {"answer", "answers"}
-    answered = [not names.isdisjoint(record) for record in sample if "question" in record]
-    if key is None and rows and len(sample) == sum(answered):  # DPR's
+    answers = [{"answer", "answers"} & record.keys() for record in sample if "question" in record]
+    if key is None and rows and len(sample) == sum(map(bool, answers)):  # DPR's
         return _without_qids([(fields_of(record), line) for line, record in rows], path)
     return [_json_topic(record, path, line, key) for line, record in rows]
 

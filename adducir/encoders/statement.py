@@ -7,6 +7,7 @@ neither pooling nor similarity: these are asked for, never guessed.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -102,7 +103,9 @@ def state(
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm") and not is_t5:
         message = f"this is a {seen.title}, not a dense encoder."
         raise InputError(message, path=folder, hint=seen.use)
-    stated = _of_modules(folder, side) if modules_of(folder) else _of_class(seen.title)
+    stated = _of_modules(folder, side) if modules_of(folder) else {}
+    if not modules_of(folder) and re.match("DPR|Roberta.*Dot", seen.title):  # by its class
+        stated = {"pooling": "first", "similarity": "dot"}
     facts = {name: Fact(value, FILES) for name, value in stated.items()}
     attention = attention_of(config_of(source, side))
     if attention is None and "attention" in stated_values:
@@ -174,13 +177,6 @@ def _not_a_decoder(seen: Look, folder: Path | None) -> InputError:
 def _prompts(folder: Path) -> dict[str, str]:
     prompts = object_in(folder / SENTENCE_SETTINGS).get("prompts") or {}
     return {str(name): str(text or "") for name, text in prompts.items()}
-
-
-def _of_class(title: str) -> dict[str, Any]:
-    """What a plain transformer's class states: DPR's, whose pooler is not trained, or ANCE's."""
-    if title.startswith("DPR") or (title.startswith("Roberta") and "Dot" in title):
-        return {"pooling": "first", "similarity": "dot"}
-    return {}
 
 
 def _of_modules(folder: Path, side: Side) -> dict[str, Any]:

@@ -31,14 +31,17 @@ EXTEND = Keyed(
 )
 
 
-def outside(design: Design, ranked: pl.DataFrame, name: str, depth: int) -> None:
-    """Refuse a run whose top ``depth`` has documents that are not in the frame."""
-    new = ranked.join(design.pairs, on=["qid", "docno"], how="anti")
+def refuse_outside(design: Design, run: Run, name: str, depth: int) -> None:
+    """Refuse a run whose top ``depth`` has documents that could not be drawn."""
+    topics = (design.pairs if design.topics is None else design.drawn).select("qid").unique()
+    top = run.top(depth).frame.join(topics, on="qid", how="semi")
+    new = top.join(design.pairs, on=["qid", "docno"], how="anti")
     if len(new):
         raise UsageError(
             f"{counted(len(new), 'document')} in the top {depth} of {name} were not in the pool "
             f"that the sample was drawn from, such as {new['docno'][0]} of topic {new['qid'][0]}.",
             hint=EXTEND,
+            path=run.path,
         )
 
 
@@ -123,7 +126,7 @@ class CorrectedEvaluator:
         for measure, sample in self._samples.items():
             kind = linear_kind(measure)
             top = ranked.filter(pl.col("rank") < kind.cutoff)
-            outside(self.design, top, name, kind.cutoff or 0)
+            refuse_outside(self.design, run, name, kind.cutoff or 0)
             weight = weights_of(self.design.pairs, top, kind)
             self._weights[name, measure] = weight
             columns.append(sample.values(weight))

@@ -15,7 +15,7 @@ from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.scores import Scores
 from adducir.judges.agreement import Agreement, agreement_of
-from adducir.judges.corrected import CorrectedEvaluator, check_depth, outside
+from adducir.judges.corrected import CorrectedEvaluator, check_depth, refuse_outside
 from adducir.judges.sheets import Design, read_grades, settled
 from adducir.runs.run import Run
 from adducir.tables.style import Style
@@ -79,15 +79,17 @@ class PeoplesEvaluator:
     def measures(self) -> tuple[Measure, ...]:
         return tuple(self._evaluator.measures)
 
+    def check(self, run: Run, name: str) -> None:
+        """Refuse a run with documents that could not be drawn, as far as the measures look."""
+        cutoffs = [int(kind["cutoff"]) for kind in self.measures if not self.design.topics]
+        refuse_outside(self.design, run, name, max(cutoffs, default=self.design.depth))
+
     def score(self, run: Run, *, system: str | None = None, topic_set: str = "") -> Scores:
         """Values per topic; documents that could not be drawn are an error."""
         name = run.tag if system is None else system
         if isinstance(self._evaluator, CorrectedEvaluator):
             self._by_model[name] = self._alone.score(run)
-        else:
-            top = run.top(self.design.depth).frame.select("qid", "docno")
-            drawn = top.join(self.design.drawn.select("qid").unique(), on="qid", how="semi")
-            outside(self.design, drawn, name, self.design.depth)
+        self.check(run, name)
         return self._evaluator.score(run, system=name, topic_set=topic_set)
 
     def notes(self, names: Mapping[str, str], style: Style) -> Iterator[str]:

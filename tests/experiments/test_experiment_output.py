@@ -121,6 +121,7 @@ def test_people_correct_a_model_in_a_file_as_in_evaluate(
     footer = notes_of(outcome.table)
     assert "Judge 1 judged all" in footer if is_whole else "corrected by 12" in footer
     assert "People and Judge 1" in footer
+    given.write("new.run", *run_lines(dict.fromkeys(qids, "new x y")))
     archive = given.folder / "study.zip"
     assert main(["share", str(given.folder), "-o", str(archive)]) == 0
     capsys.readouterr()
@@ -133,6 +134,7 @@ def test_people_correct_a_model_in_a_file_as_in_evaluate(
         ("topics.t.people=data/a.run", "a.design.json"),
         ("topics.t.people=data/none.csv", "no such file"),
         ("measures=[P@9]", "P@9"),
+        ("systems.A={run: data/new.run}", "new.run: .* not in the pool"),
         *(
             [("systems.A={run: 'data/{seed}.run', seeds: [1, 2]}", "not available for")]
             if is_whole

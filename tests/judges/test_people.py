@@ -15,7 +15,7 @@ from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices
-from adducir.judges.corrected import CorrectedEvaluator, check_depth, linear_kind, outside
+from adducir.judges.corrected import CorrectedEvaluator, check_depth, linear_kind, refuse_outside
 from adducir.judges.notes import circular_note, judge_of
 from adducir.judges.people import whole_topics
 from adducir.judges.planning import planned_topic_widths, planned_widths
@@ -203,7 +203,7 @@ def test_whole_topics_are_drawn_with_their_pools(tmp_path):
     assert grown.topics == 5
     assert set(new["qid"]) <= set(smaller.drawn["qid"])
     with pytest.raises(UsageError, match="not in the pool"):
-        outside(smaller, runs["two"].top(3).frame, "two", 3)
+        refuse_outside(smaller, runs["two"], "two", 3)
     grades = pl.DataFrame([(q, d, people[q][d]) for q, d in design.drawn.rows()], orient="row")
     grades.columns = ["qid", "docno", "grade"]
     of_people, of_model = whole_topics(design, grades, Qrels.of(model))

@@ -264,7 +264,9 @@ class Given(System, RunReading):
         with opening.at(*keys):
             run = self.read_run(file_path(str(opening.path), opening.folder))
             run = run.fold(self.fold) if self.fold else run
-        judged = opening.topic_set
+            judged = opening.topic_set
+            if judged is not None and judged.people is not None:
+                judged.people.check(run, opening.name)
         if judged is not None and set(run.qids).isdisjoint(judged.qrels.qids):
             first, second = run.qids[0], judged.qrels.qids[0]
             message = f"{run.path}: none of its topics is judged in `{opening.data}`"
