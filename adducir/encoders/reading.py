@@ -132,7 +132,9 @@ class Reader:
             raise InputError(message, path=self.tokenizer.name_or_path, hint=hint)
         before, after, room = self.specials(length)
         sides_of = [(prompt + left, mask if masked else "", right) for left, right in contexts]
-        encodings, rows = self._encode([" ".join(filter(None, some)) for some in sides_of]), []
+        encode, rows = self.tokenizer.backend_tokenizer.encode_batch, []
+        texts = [" ".join(filter(None, some)) for some in sides_of]
+        encodings = encode(texts, add_special_tokens=False) if texts else []
         for encoding, (left, *_) in zip(encodings, sides_of, strict=True):
             ids = np.array(encoding.ids, dtype=np.int64)
             if len(ids) > (room if side is None else min(room, side)):
@@ -153,10 +155,6 @@ class Reader:
                 ids = ids[np.r_[:kept, on_left - of_left : on_left + within + of_right]]
             rows.append(np.concatenate([before, ids, after]))
         return rows
-
-    def _encode(self, texts: list[str]) -> list[Any]:
-        encode = self.tokenizer.backend_tokenizer.encode_batch
-        return list(encode(texts, add_special_tokens=False)) if texts else []
 
     def specials(self, length: int | None = None) -> tuple[Ids, Ids, int]:
         """The ids before and after every text, and how many ids fit between."""

@@ -84,6 +84,7 @@ class SpladeTraining(RetrieverTraining[SpladeRecipe]):
 
     recipe_type = SpladeRecipe
     artifact = "sparse-encoder"
+    needs_examples = True
     card = """A learned sparse encoder (SPLADE; Formal et al., 2021): it weighs the vocabulary's
 tokens for an inverted index.
 
@@ -97,12 +98,6 @@ adducir search --index index --topics weights/topics --output run.trec.gz
 ```
 
 In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
-
-    def __init__(self, recipe: SpladeRecipe, folder: Path) -> None:
-        super().__init__(recipe, folder)
-        if recipe.examples is None:
-            raise InputError("the recipe lacks `examples`, so nothing can be trained.")
-        self.base = recipe.source(folder)
 
     @cached_property
     def encoder(self) -> "SparseEncoder":

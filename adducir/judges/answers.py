@@ -102,13 +102,10 @@ class AnswerCache:
             ) from error
 
     def find(self, keys: Sequence[str]) -> dict[str, Answer]:
-        answers: dict[str, Answer] = {}
-        query = "SELECT answer FROM answers WHERE key = ?"
+        query = "SELECT key, answer FROM answers WHERE key = ?"
         with self._used():
-            for key in keys:
-                for (text,) in self._database.execute(query, (key,)):
-                    answers[key] = Answer(**json.loads(text))
-        return answers
+            rows = [row for key in keys for row in self._database.execute(query, (key,))]
+        return {key: Answer(**json.loads(text)) for key, text in rows}
 
     def add(self, key: str, body: Mapping[str, Any], answer: Answer) -> None:
         """Keep an answer; one that is there already stays."""

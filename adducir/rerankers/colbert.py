@@ -86,20 +86,15 @@ class MaxSimRecipe(RerankerRecipe):
 class ColBERTRecipe(MaxSimRecipe, RetrieverRecipe):
     """A ColBERT, pretrained or to be trained; what is not set is as its files state it.
 
+    A recipe with ``examples`` trains a model.
+
     Attributes:
         base: By default the authors' second version.
         dimensions: Of vectors, if a new projection is trained.
-        examples: Training data; a recipe with examples trains a model.
-        held_out: The validation data: a share of the queries.
-        loss: What is minimised; by default in-batch negatives.
-        batches: How batches are formed.
-        training: How to train.
         query_length: Tokens of a query, which is padded to this number if queries are expanded.
-        document_length: Maximum tokens of a text.
         markers: The tokens before a query and a text.
         expand_queries: Whether queries are padded with masks, which are scored.
         attend_to_masks: Whether other tokens attend to a query's padding.
-        skip_punctuation: Whether to ignore a text's punctuation.
     """
 
     reads: ClassVar[tuple[FolderKind, ...]] = ()

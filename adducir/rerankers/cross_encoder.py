@@ -42,10 +42,7 @@ from adducir.models.sources import ModelSource, known
 from adducir.rerankers.causal import Templated
 from adducir.rerankers.pairs import Encoded, Pair, PairReader, Pointwise
 from adducir.rerankers.recipe import Length, RerankerRecipe
-from adducir.training.data import HeldOut
-from adducir.training.example_recipe import ExamplesPart
-from adducir.training.losses import LossKey
-from adducir.training.recipe import ModelRecipe
+from adducir.training.example_recipe import ExampleRecipe
 
 if TYPE_CHECKING:
     import torch
@@ -62,18 +59,14 @@ _ROLES = re.compile(r"""(?=.*(["'])query\1)(?=.*(["'])document\2)""", re.DOTALL)
 """A chat template that names both roles; others have only those of conversations."""
 
 
-class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
-    """A cross-encoder, pretrained or to be trained.
+class CrossEncoderRecipe(RerankerRecipe, ExampleRecipe):
+    """A cross-encoder, pretrained or, from ``examples``, to be trained.
 
     Attributes:
         labels: Outputs of a new head, if trained.
         length: Tokens of an input; by default the model's number of positions.
         label: The class whose log-probability is the score, by number or name; by default the one
             named relevant, or the second of two without names.
-        examples: Training data; a recipe with examples trains a model.
-        loss: What is minimised; by default binary cross-entropy of each pair.
-        held_out: The validation data: a share of the queries, with all their pairs.
-        training: How to train.
     """
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("cross-encoder",)
@@ -82,9 +75,6 @@ class CrossEncoderRecipe(RerankerRecipe, ModelRecipe):
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
     label: int | str | None = None
-    examples: ExamplesPart | None = None
-    loss: LossKey = None
-    held_out: HeldOut = HeldOut()
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:

@@ -34,6 +34,8 @@ class ColBERTTraining(RetrieverTraining[ColBERTRecipe]):
 
     recipe_type = ColBERTRecipe
     artifact = "reranker"
+    needs_examples = True
+    of_use = ("kind", "precision", "batch_tokens")  # read from the current recipe
     card = """A ColBERT (Khattab and Zaharia, 2020): it encodes queries and texts into a vector per
 token and scores them by MaxSim.
 
@@ -45,18 +47,6 @@ adducir rerank --run RUN --topics TOPICS --index INDEX --reranker {name} --outpu
 
 PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
 `sentence_transformers.MultiVectorEncoder("{name}")`."""
-
-    def __init__(self, recipe: ColBERTRecipe, folder: Path) -> None:
-        super().__init__(recipe, folder)
-        if recipe.examples is None:
-            message = "the recipe lacks `examples`, so nothing can be trained."
-            raise InputError(message, hint="As a `reranker`, it can be named without training.")
-        self.base = recipe.source(folder)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        of_use = {"kind", "precision", "batch_tokens"}  # read from the current recipe
-        return {key: value for key, value in super().settings.items() if key not in of_use}
 
     @cached_property
     def late(self) -> LateInteraction:

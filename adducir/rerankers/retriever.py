@@ -50,10 +50,11 @@ class RerankingTransformer(Transformer):
         refuse_without(inp, *columns)
         if "score" in inp.columns:
             inp = inp.sort_values("score", ascending=False, kind="stable")
-        inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]
+        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
+        inp = inp.iloc[groups.argsort(kind="stable")]
+        groups.sort()
         texts = inp[self.text_attr] if self._texts is None else self._texts.get(inp["docno"])
         pairs = list(zip(inp["query"].map(str), map(str, texts), strict=True))
-        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
         cuts = np.arange(0, len(pairs), PAIRS)
         if self.reranker.recipe.is_listwise:
             cuts = np.flatnonzero(np.diff(groups, prepend=-1))

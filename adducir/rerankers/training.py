@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import as_tuple
 from adducir.models.loading import (
     load_config,
     load_model,
@@ -37,7 +36,7 @@ from adducir.training.data import Rows, TrainingData, drawn, in_lists, same_numb
 from adducir.training.examples import Example, ExampleSource
 from adducir.training.losses import LOSSES, BinaryCrossEntropy, Loss, ScoredBatch
 from adducir.training.recipe import ModelRecipe
-from adducir.training.trainable import Trainable
+from adducir.training.retrievers import ExampleTraining
 
 if TYPE_CHECKING:
     import torch
@@ -54,13 +53,15 @@ _COLUMNS = {
 """A row is a query's list, or one of its pairs where the loss is of pairs."""
 
 
-class CrossEncoderTraining(Trainable[CrossEncoderRecipe]):
+class CrossEncoderTraining(ExampleTraining[CrossEncoderRecipe]):
     """A cross-encoder that scores a query and a document read together."""
 
     recipe_type: ClassVar[type[ModelRecipe]] = CrossEncoderRecipe
     artifact = "reranker"
-    unit = "pairs"
     examples: ExampleSource
+    default_loss: ClassVar[Loss] = BinaryCrossEntropy(temperature=None)
+    needs_examples = True
+    of_use = ("kind", "precision", "label", "batch_tokens")  # read from the current recipe
     card = """A cross-encoder: it reads a query and a text in one input and scores the text.
 
 ## Use
@@ -77,32 +78,13 @@ CrossEncoder("{name}").predict([("a query", "a text")])
 
     def __init__(self, recipe: CrossEncoderRecipe, folder: Path) -> None:
         super().__init__(recipe, folder)
-        if recipe.examples is None:
-            message = "the recipe lacks `examples`, so nothing can be trained."
-            raise InputError(message, hint="As a `reranker`, it can be named without training.")
-        self.criterion: Loss = recipe.loss or BinaryCrossEntropy(temperature=None)
         if self.criterion.in_batch:
             raise InputError(
                 f"a {recipe.kind} cannot have the loss {LOSSES.name_of(type(self.criterion))}: it "
                 "reads each query with its own texts only.",
                 hint="Set `loss` to another, such as cross-entropy over a query's list.",
             )
-        fields = as_tuple(recipe.fields)
-        self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
-        self.base = recipe.source(folder)
         self.unit = "pairs" if self.criterion.of_pairs else "queries"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        of_use = ("precision", "label", "batch_tokens")  # read from the current recipe
-        values = self.recipe.fingerprinted(dict.fromkeys(("kind", "examples", *of_use), True))
-        if self.recipe.loss is None:
-            del values["loss"]
-        return values | {"examples": self.examples.settings}
-
-    @cached_property
-    def inputs(self) -> dict[str, str]:
-        return self.examples.identity() | {"base": self.base.identity()}
 
     @cached_property
     def _reader(self) -> PairReader:

@@ -8,8 +8,10 @@ from pydantic import Field, model_validator
 from adducir.core.recipe import Several, needs, without
 from adducir.core.texts import counted
 from adducir.corpora.reading import ColumnNames, QrelsReading, TopicReading
-from adducir.training.data import CorpusPart, Seed
+from adducir.training.data import CorpusPart, HeldOut, Seed
 from adducir.training.leaks import WithoutPart
+from adducir.training.losses import LossKey
+from adducir.training.recipe import ModelRecipe
 
 Length = Annotated[int, Field(ge=1)]
 FileFormat = Literal["columns", "lists", "pairs", "triples", "scored-pairs", "scored-triples"]
@@ -69,6 +71,22 @@ class ExamplesPart(TopicReading, QrelsReading):
         if self.skip >= self.depth:
             raise ValueError("`skip` leaves nothing of the runs' `depth`")
         return self
+
+
+class ExampleRecipe(ModelRecipe):
+    """The keys of models that learn from examples.
+
+    Attributes:
+        fields: The documents' fields to read.
+        examples: Training data; see docs/training.md.
+        held_out: The validation data: a share of the queries, with all their pairs.
+        loss: What is minimised, if not the kind's usual loss.
+    """
+
+    fields: Several = ()
+    examples: ExamplesPart | None = None
+    held_out: HeldOut = HeldOut()
+    loss: LossKey = None
 
 
 _LOST = (

@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from adducir.core.errors import InputError
-from adducir.core.recipe import Recipe, Several, as_tuple
+from adducir.core.recipe import Recipe, as_tuple
 from adducir.models.folders import SIDES, Side
 from adducir.models.machine import seed_of
 from adducir.models.work import Numbers, padded
-from adducir.training.data import HeldOut, Rows, TrainingData, in_lists, same_number, stored
-from adducir.training.example_recipe import ExamplesPart
+from adducir.training.data import Rows, TrainingData, in_lists, same_number, stored
+from adducir.training.example_recipe import ExampleRecipe
 from adducir.training.examples import ExampleSource
-from adducir.training.losses import InBatchNegatives, Loss, LossKey
-from adducir.training.recipe import ModelRecipe, TrainingRecipe
+from adducir.training.losses import InBatchNegatives, Loss
+from adducir.training.recipe import TrainingRecipe
 from adducir.training.trainable import Trainable
 
 if TYPE_CHECKING:
@@ -48,42 +48,66 @@ class RetrieverSettings(TrainingRecipe):
     batch_size: Annotated[int, Field(ge=2)] = 32
 
 
-class RetrieverRecipe(ModelRecipe):
+class RetrieverRecipe(ExampleRecipe):
     """The keys of models that encode queries and texts apart.
 
     Attributes:
-        fields: The documents' fields to read.
-        examples: Training data; see docs/training.md.
-        held_out: The validation data: a share of the queries.
-        loss: What is minimised; by default in-batch negatives.
         batches: How batches are formed.
         training: How to train.
     """
 
-    fields: Several = ()
-    examples: ExamplesPart | None = None
-    held_out: HeldOut = HeldOut()
-    loss: LossKey = None
     batches: BatchPart = BatchPart()
     training: RetrieverSettings = RetrieverSettings()
 
 
+E = TypeVar("E", bound=ExampleRecipe)
 R = TypeVar("R", bound=RetrieverRecipe)
 
 
-class RetrieverTraining(Trainable[R]):
-    """The training of a model that encodes queries and texts apart."""
+class ExampleTraining(Trainable[E]):
+    """The training of a model from examples, or of some kinds from other data."""
 
     unit = "queries"
-    default_loss: ClassVar[Loss] = InBatchNegatives(temperature=None)
-    readers: Any  # what makes token ids of each side's texts, unless ``ids`` does
+    default_loss: ClassVar[Loss]
+    needs_examples: ClassVar[bool] = False  # then the recipe's base is opened, too
+    of_use: ClassVar[tuple[str, ...]] = ()  # keys that do not affect the weights
 
-    def __init__(self, recipe: R, folder: Path) -> None:
+    def __init__(self, recipe: E, folder: Path) -> None:
         super().__init__(recipe, folder)
         self.criterion: Loss = recipe.loss or self.default_loss
         if recipe.examples is not None:
             fields = as_tuple(recipe.fields)
             self.examples = ExampleSource(recipe.examples, fields, folder, self.criterion)
+        elif self.needs_examples:
+            hint = "As a `reranker`, it can be named without training."
+            message = "the recipe lacks `examples`, so nothing can be trained."
+            raise InputError(message, hint=hint if self.artifact == "reranker" else None)
+        if self.needs_examples:
+            self.base = recipe.source(folder)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        unset = {"loss": True} if self.recipe.loss is None else {}
+        of_use = dict.fromkeys((*self.of_use, "examples"), True)
+        values = self.recipe.fingerprinted({**of_use, **unset, **self.unset})
+        return values | ({"examples": self.examples.settings} if self.examples else {})
+
+    @property
+    def unset(self) -> dict[str, Any]:
+        """Keys left out of the settings, as before there were such keys."""
+        return {}
+
+    @cached_property
+    def inputs(self) -> dict[str, str]:
+        found = self.examples.identity() if self.examples else {}
+        return found | {"base": self.base.identity()}
+
+
+class RetrieverTraining(ExampleTraining[R]):
+    """The training of a model that encodes queries and texts apart."""
+
+    default_loss: ClassVar[Loss] = InBatchNegatives(temperature=None)
+    readers: Any  # what makes token ids of each side's texts, unless ``ids`` does
 
     def ids(self, texts: Sequence[str], side: Side) -> Sequence[Numbers]:
         """Token ids of texts, as the network reads them; ``side`` is query or document."""
@@ -116,18 +140,8 @@ class RetrieverTraining(Trainable[R]):
         return 0.0
 
     @property
-    def settings(self) -> dict[str, Any]:
-        is_default = self.recipe.batches.padding == "batch"
-        unset = {"batches": {"padding"}} if is_default else {}
-        values = self.recipe.fingerprinted({"examples": True, **unset})
-        if self.recipe.loss is None:
-            del values["loss"]
-        return values | ({"examples": self.examples.settings} if self.examples else {})
-
-    @cached_property
-    def inputs(self) -> dict[str, str]:
-        found = self.examples.identity() if self.examples else {}
-        return found | {"base": self.base.identity()}
+    def unset(self) -> dict[str, Any]:
+        return {"batches": {"padding"}} if self.recipe.batches.padding == "batch" else {}
 
     def dataset(self, folder: Path) -> TrainingData:
         from adducir.training.matrix import ROW
