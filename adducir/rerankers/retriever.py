@@ -7,7 +7,7 @@ import numpy as np
 
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
-from adducir.indexes.retriever import Transformer, refuse_without
+from adducir.indexes.transformers import Transformer, refuse_without
 from adducir.models.running import Running
 from adducir.rerankers.recipe import Reranker, open_reranker
 from adducir.rerankers.rerank import PAIRS, Texts
@@ -50,11 +50,10 @@ class RerankingTransformer(Transformer):
         refuse_without(inp, *columns)
         if "score" in inp.columns:
             inp = inp.sort_values("score", ascending=False, kind="stable")
-        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
-        inp = inp.iloc[groups.argsort(kind="stable")]
-        groups.sort()
+        inp = inp.iloc[inp.groupby("qid", sort=False).ngroup().argsort(kind="stable")]
         texts = inp[self.text_attr] if self._texts is None else self._texts.get(inp["docno"])
         pairs = list(zip(inp["query"].map(str), map(str, texts), strict=True))
+        groups = inp.groupby("qid", sort=False).ngroup().to_numpy()
         cuts = np.arange(0, len(pairs), PAIRS)
         if self.reranker.recipe.is_listwise:
             cuts = np.flatnonzero(np.diff(groups, prepend=-1))

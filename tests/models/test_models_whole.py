@@ -22,16 +22,15 @@ MEAN = EncodingSettings(pooling="mean", similarity="dot")
 CLASSIFIER = "AutoModelForSequenceClassification"
 
 
-def fusion_in_decoder(weights):
-    """The names that Facebook's Fusion-in-Decoder gives T5's weights."""
+def prefixed(prefix, name=str):
+    """Renames weights."""
+    return lambda weights: {prefix + name(plain): weight for plain, weight in weights.items()}
 
-    def name(plain):
-        wrapped = re.sub(r"^encoder\.(block\.\d+)\.", r"encoder.encoder.\1.module.", plain)
-        if wrapped != plain:
-            return wrapped
-        return re.sub(r"^encoder\.", "encoder.encoder.", plain)
 
-    return {name(plain): weight for plain, weight in weights.items()}
+def fusion_in_decoder(plain):
+    """The name that Facebook's Fusion-in-Decoder gives a weight of T5."""
+    inside = re.sub(r"^encoder\.(block\.\d+)\.", r"encoder.\1.module.", plain)
+    return re.sub(r"^encoder\.", "encoder.encoder.", inside)
 
 
 def equal(one, other):
@@ -69,10 +68,7 @@ def test_a_named_tokenizer_is_taken_and_counts(tiny, tmp_path):
 @pytest.mark.parametrize("prefix", ["module.model.", "_orig_mod.", "bert."])
 @pytest.mark.parametrize("kind", ["AutoModel", "AutoModelForTokenClassification"])
 def test_prefixes_of_wrappers_are_understood(prefix, kind, tiny, tmp_path):
-    def wrapped(weights):
-        return {prefix + name: weight for name, weight in weights.items()}
-
-    copy = rewritten(tiny, tmp_path / "copy", wrapped)
+    copy = rewritten(tiny, tmp_path / "copy", prefixed(prefix))
     own, other = load_model(model_source(str(tiny))), load_model(model_source(str(copy)))
     assert equal(own, other)
     torch.manual_seed(1)
@@ -87,10 +83,7 @@ def test_prefixes_of_wrappers_are_understood(prefix, kind, tiny, tmp_path):
 
 @pytest.mark.parametrize("prefix", ["", "module."])
 def test_fusion_in_decoder_s_layout_is_t5_s(prefix, t5, tmp_path):
-    def wrapped(weights):
-        return {prefix + name: weight for name, weight in fusion_in_decoder(weights).items()}
-
-    copy = rewritten(t5, tmp_path / "lit5", wrapped)
+    copy = rewritten(t5, tmp_path / "lit5", prefixed(prefix, fusion_in_decoder))
     own, other = (load_model(model_source(str(one)), T5) for one in (t5, copy))
     assert equal(own, other)
     model = open_reranker(f"lit5:{copy}").model
@@ -127,11 +120,8 @@ def test_every_caller_refuses_a_checkpoint_that_lacks_a_weight(kind, t5, tmp_pat
     ]
     assert lost
     for number, name in enumerate(lost):
-
-        def without(all_of_them, name=name):
-            return {key: value for key, value in all_of_them.items() if key != name}
-
-        folder = rewritten(whole, tmp_path / f"lit5-{number}", without)
+        kept = {key: value for key, value in weights.items() if key != name}
+        folder = rewritten(whole, tmp_path / f"lit5-{number}", lambda _, kept=kept: kept)
         (folder / "deepct.json").write_text(json.dumps({"text": ["text"]}))
         for load in callers(folder)[kind]:
             with pytest.raises(InputError, match=r"it lacks 1 weights of a \w+, such as"):
@@ -139,10 +129,7 @@ def test_every_caller_refuses_a_checkpoint_that_lacks_a_weight(kind, t5, tmp_pat
 
 
 def test_foreign_names_are_reported(classifier, tmp_path):
-    def other(weights):
-        return {f"net.{name}": weight for name, weight in weights.items()}
-
-    folder = rewritten(classifier, tmp_path / "copy", other)
+    folder = rewritten(classifier, tmp_path / "copy", prefixed("net."))
     with pytest.raises(InputError, match=r"such as bert\..* other names, such as net\.bert\."):
         load_model(model_source(str(folder)), CLASSIFIER)
 
