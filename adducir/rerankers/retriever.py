@@ -7,7 +7,7 @@ import numpy as np
 
 from adducir.indexes.engines import open_index
 from adducir.indexes.index import Index
-from adducir.indexes.transformers import Transformer, refuse_without
+from adducir.indexes.retriever import Transformer, refuse_without
 from adducir.models.running import Running
 from adducir.rerankers.recipe import Reranker, open_reranker
 from adducir.rerankers.rerank import PAIRS, Texts
