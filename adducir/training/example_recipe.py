@@ -81,6 +81,7 @@ class ExampleRecipe(ModelRecipe):
         examples: Training data; see docs/training.md.
         held_out: The validation data: a share of the queries, with all their pairs.
         loss: What is minimised, if not the kind's usual loss.
+        training: How to train.
     """
 
     fields: Several = ()

@@ -53,7 +53,6 @@ class RetrieverRecipe(ExampleRecipe):
 
     Attributes:
         batches: How batches are formed.
-        training: How to train.
     """
 
     batches: BatchPart = BatchPart()
