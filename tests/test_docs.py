@@ -21,7 +21,7 @@ from pydantic_core import PydanticUndefined
 
 from adducir.cli.app import main
 from adducir.cli.command import rare_fields
-from adducir.cli.error_report import EXIT_READER_GONE
+from adducir.cli.console import EXIT_READER_GONE
 from adducir.cli.group import build_group
 from adducir.core import errors
 from adducir.core.config import load, validate

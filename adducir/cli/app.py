@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = run(arguments or ["--help"])
         sys.stdout.flush()  # here, to notice a closed pipe here
     except BaseException as error:  # noqa: BLE001  (the last place that can explain it)
-        from adducir.cli.error_report import report
+        from adducir.cli.console import report
 
         code = report(error, debug="--debug" in seen)
     if "torch.distributed" in sys.modules and "WORLD_SIZE" in os.environ:

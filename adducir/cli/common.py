@@ -74,8 +74,7 @@ Topics = Annotated[
     option("An ir_datasets id, or a file: TREC, Touché's XML, TSV, CSV, JSONL.", "-t", reads=True),
 ]
 Qrels = Annotated[
-    list[str],
-    option("Judgements: a file or an ir_datasets id; can be repeated.", "-q", reads=True),
+    list[str], option("Judgements: a file or an ir_datasets id; can be repeated.", "-q", reads=True)
 ]
 Contexts = Annotated[
     tuple[str, Path] | None,
@@ -208,6 +207,16 @@ class Asking(Recipe):
             needed = plan(model, talks, cache, bounds)
             progress().note(f"At most {needed}" if bounds else needed)
         return None
+
+
+class AskingModel(Asking):
+    """Which language model is asked, and how often its answers may fail."""
+
+    llm: str = option(LLM)
+    failures: float = option(
+        "The share of answers that may be unreadable.", default=0.01, ge=0, le=1
+    )
+    allow_code: AllowCode = False
 
 
 class Computing(Recipe):

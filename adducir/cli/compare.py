@@ -142,7 +142,7 @@ def chosen(scores: "Scores", names: Sequence[str]) -> "Scores":
     _check(scores, names)
     place = {name: number for number, name in enumerate(dict.fromkeys(names))}
     frame = scores.frame.filter(pl.col("measure").is_in(place)).with_columns(
-        place=pl.col("measure").replace_strict(place, return_dtype=pl.Int64),
+        place=pl.col("measure").replace_strict(place, return_dtype=pl.Int64)
     )
     frame = frame.sort("place", maintain_order=True).drop("place")
     return replace(scores, frame=frame, measures={name: scores.measures[name] for name in names})

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.common import LLM, Asking, Computing
+from adducir.cli.common import AskingModel, Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.recipe import needs
@@ -64,12 +64,7 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     """
     from adducir.cli.common import stem
     from adducir.cli.console import near, note, open_progress
-    from adducir.expansion.doc2query import (
-        Generation,
-        QueryCorpus,
-        generate_queries,
-        score_queries,
-    )
+    from adducir.expansion.doc2query import Generation, QueryCorpus, generate_queries, score_queries
     from adducir.models.sources import model_source
     from adducir.rerankers.recipe import open_reranker
 
@@ -101,9 +96,8 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     note(f"{near(output)}: {count:,} documents, {total:,} queries{kept}, {words:,} words added")
 
 
-class Query2docOptions(Asking, QueryReading):
+class Query2docOptions(AskingModel, QueryReading):
     topics: common.Topics
-    llm: str = option(LLM)
     output: Path = option("The expanded topics.", writes=Writes("file", (".tsv",)))
     dense: bool = option(
         "For vectors: the query once, [SEP], and the passage; otherwise the query repeated.",
@@ -111,10 +105,6 @@ class Query2docOptions(Asking, QueryReading):
     )
     repeats: int = option("How often the query stands before the passage.", default=5, ge=1)
     prompt: str = option("The bundled prompt, or a file.", "-p", default="query2doc")
-    failures: float = option(
-        "The share of queries that may stay unexpanded.", default=0.01, ge=0, le=1
-    )
-    allow_code: common.AllowCode = False
 
 
 def query2doc(settings: Query2docOptions) -> None:

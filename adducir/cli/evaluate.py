@@ -248,10 +248,8 @@ def _systems(
     ]
     named = system_names([*others, *runs]) if others else named
     systems = {name: find_system(name, named) or name for name in references}
-    for name in references:
-        if (
-            systems[name] not in named.values() and not settings.pool_seeds
-        ):  # which names other systems
+    for name in () if settings.pool_seeds else references:  # pooling names other systems
+        if systems[name] not in named.values():
             near = nearest(name, named.values()) or "."
             neither = f"neither a system ({listed([*named.values()])}) nor an existing file"
             role = "baseline" if name in settings.baselines else "reference of the equivalence test"

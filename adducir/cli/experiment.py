@@ -2,25 +2,21 @@
 
 import gc
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.common import Computing
-from adducir.cli.tabled import Table, TableFormat, show_table
+from adducir.cli.tabled import Printed
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import without
 from adducir.core.texts import counted
 
-if TYPE_CHECKING:
-    from adducir.experiments.experiment import ExperimentPlan
-
-
 RUN = without("dry_run")
 
 
-class ExperimentOptions(Computing):
-    conditions = dict.fromkeys(Computing.model_fields, RUN)
+class ExperimentOptions(Computing, Printed):
+    conditions = dict.fromkeys([*Computing.model_fields, "format"], RUN)
     file: Path = option("The experiment file.", argument=True)
     dry_run: bool = option(
         "Check everything except missing and large data, print the plan and stop.", default=False
@@ -34,8 +30,6 @@ class ExperimentOptions(Computing):
     allow_code: Annotated[bool, RUN] = option(
         "Allow the Python code named in the file to run, in its current version.", default=False
     )
-    format: Annotated[TableFormat, RUN] = None
-    output: Table = None
 
 
 def experiment(settings: ExperimentOptions) -> None:
@@ -52,7 +46,14 @@ def experiment(settings: ExperimentOptions) -> None:
 
     output = settings.output
     with open_progress() as progress:
-        plan = _planned(settings)
+        gc.disable()  # nearly everything loaded here stays; collecting takes a tenth of the time
+        try:
+            from adducir.experiments.experiment import plan_experiment
+
+            how = {"rebuild": settings.rebuild, "dry_run": settings.dry_run}
+            plan = plan_experiment(settings.file, settings.changes, **how)
+        finally:
+            gc.enable()
         if settings.dry_run:
             show("\n".join([*plan.lines(), *plan.planner.notes()]), output)
             if lacking := {str(error.path) for error in plan.planner.lacks()}:
@@ -74,16 +75,4 @@ def experiment(settings: ExperimentOptions) -> None:
         outcome = run_experiment(plan, context=context, allow_code=settings.allow_code)
         progress.note(f"table and report: {near(plan.output)}")
     for table in outcome.tables.values():
-        show_table(table, settings.format, output)
-
-
-def _planned(settings: ExperimentOptions) -> "ExperimentPlan":
-    gc.disable()  # nearly everything loaded here stays in use; collection takes a tenth of the time
-    try:
-        from adducir.experiments.experiment import plan_experiment
-
-        return plan_experiment(
-            settings.file, settings.changes, rebuild=settings.rebuild, dry_run=settings.dry_run
-        )
-    finally:
-        gc.enable()
+        settings.print(table)

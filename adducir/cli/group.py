@@ -51,6 +51,7 @@ _PANELS = {
 }
 """The commands of one word by help panel."""
 _MODULES = {
+    "deepct": "models",
     "demo": "new",
     "encode": "models",
     "fuse": "filter",

@@ -7,7 +7,7 @@ from pydantic import model_validator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.common import LLM, WRITE_ANYWAY, Asking
+from adducir.cli.common import LLM, WRITE_ANYWAY, AskingModel
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
@@ -21,7 +21,7 @@ def _written(path: Path, recipe: "JudgeOptions") -> list[Path]:
     return [path] if recipe.by_hand else [path, judgements_for(path)]
 
 
-class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
+class JudgeOptions(AskingModel, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option(
         "The qrels; judgements and metadata are beside them. Or the page, .html.",
@@ -31,7 +31,7 @@ class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
         "Write a page on which people judge a sheet of `adducir sample`, given as RUN.",
         default=False,
     )
-    llm: Annotated[str | None, without("by_hand")] = option(LLM, default=None)
+    llm: Annotated[str | None, without("by_hand")] = option(LLM, default=None)  # type: ignore[assignment]
     topics: Annotated[str | None, without("by_hand")] = option(
         "An ir_datasets id, or a file with the topics.", default=None, reads=True
     )
@@ -41,10 +41,6 @@ class JudgeOptions(Asking, TextSources, QueryReading, RunReading):
         "The number of the repeat: another one asks again, which shows the judge's own noise.",
         default=0,
         ge=0,
-    )
-    allow_code: common.AllowCode = False
-    failures: float = option(
-        "The share of pairs that may end without a grade.", default=0.01, ge=0, le=1
     )
     choices: Annotated[str | None, needs("by_hand")] = option(
         "Grades and their labels on the page.",

@@ -73,14 +73,7 @@ def known_item_retrieve(settings: RetrieveSettings) -> None:
 
     from adducir.core.chunks import Chunking
     from adducir.encoders.kinds import encoder_source
-    from adducir.encoders.ranking import (
-        CONTEXTS,
-        DualVectors,
-        SpanWork,
-        best_of,
-        run_tasks,
-        scored,
-    )
+    from adducir.encoders.ranking import CONTEXTS, DualVectors, SpanWork, best_of, run_tasks, scored
     from adducir.encoders.reading import ContextRecipe, Settings
     from adducir.models.machine import using_threads
     from adducir.runs.write import write_run

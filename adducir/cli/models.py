@@ -1,6 +1,7 @@
-"""``adducir train`` and ``adducir encode``."""
+"""``adducir train``, ``adducir encode``, and ``adducir deepct``: evaluate, expand, show."""
 
 import os
+import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -9,11 +10,13 @@ from typing import Annotated, ClassVar, Literal
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.common import Computing
-from adducir.core.errors import UsageError
+from adducir.core.errors import InputError, UsageError
+from adducir.core.files import is_standard_output
 from adducir.core.planning import planning
 from adducir.core.recipe import Needs, Recipe, needs, without
 from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.encoders.settings import EncodingSettings
+from adducir.models.machine import Precision
 
 
 class TrainOptions(Recipe):
@@ -163,3 +166,156 @@ def encode(settings: EncodeOptions) -> None:
         else f"{counts['vectors']:,} vectors of {counts['width']:,} numbers"
     )
     note(f"{near(settings.output)}: {summary}, computed in {manifest.recipe['precision']}")
+
+
+Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m", metavar="MODEL")]
+
+
+class DeepCTEvaluateOptions(Recipe):
+    recipe: Path = option("The recipe, such as deepct/NAME.yaml.", argument=True)
+    model: Path | None = option(
+        "The model.", "-m", metavar="FOLDER", default=None, shown="the recipe's name without suffix"
+    )
+    changes: common.Changes = ()
+    device: common.Device = "auto"
+    precision: common.PrecisionOption = "float32"
+    threads: common.Threads = None
+
+
+def deepct_evaluate(settings: DeepCTEvaluateOptions) -> None:
+    """Measure how well a term weighter recovers the reference terms of held-out passages.
+
+    Average precision per passage, with bootstrap intervals over documents, for the model, the same
+    model before training, tf-idf, and constant weights. The passages are the recipe's test part or,
+    if there is none, its validation part.
+
+    Examples:
+        adducir deepct evaluate deepct/cacm.yaml
+        adducir deepct evaluate deepct/cacm.yaml --set training.seed=1
+    """
+    from adducir.cli.console import note, open_progress, show
+    from adducir.deepct.training import DeepCT, evaluate_recovery
+    from adducir.models.machine import using_threads
+    from adducir.models.running import Running
+    from adducir.models.sources import trained_folder
+    from adducir.training.trainable import open_training
+
+    with open_progress(), using_threads(settings.threads):
+        training = open_training(settings.recipe, settings.changes)
+        if not isinstance(training, DeepCT):
+            raise UsageError(f"{settings.recipe} is not the recipe of a term weighter.")
+        if not (training.recipe.held_out.test or training.recipe.held_out.share):
+            raise UsageError("the recipe does not hold out a test part: set `held_out.test`.")
+        running = Running(settings.device, settings.threads, precision=settings.precision)
+        model = settings.model or trained_folder(settings.recipe)
+        if not training.is_current(model):
+            problem = "not trained with the recipe as it is now"
+            if settings.model is None:
+                hint = f"Train it: adducir train {settings.recipe}"
+                raise InputError(f"the model was {problem}.", path=model, hint=hint)
+            note(f"{model} was {problem}: it may know the passages that it is tested on")
+        lines = evaluate_recovery(training, model, running)
+    show("\n".join(lines))
+
+
+class DeepCTExpandOptions(Computing, CorpusReading):
+    model: Model
+    corpus: common.Corpus
+    output: common.JsonLines
+    weights: Path | None = option(
+        "Where to keep the words' weights, to render them again.",
+        metavar="FOLDER",
+        default=None,
+        shown="beside the output, with suffix .weights",
+    )
+    scale: float = option("How often to repeat a word of weight 1.", default=100.0, gt=0)
+    transform: Literal["linear", "sqrt"] = option(
+        "Scale the weight, or its square root.", default="linear"
+    )
+    pairs: bool = option(
+        "Write each word with its count, for the memory engine, instead of repeating it.",
+        default=False,
+    )
+    keep: Annotated[common.Names, needs("pairs")] = option(
+        "With --pairs: fields whose own words count too, comma-separated or repeated.",
+        metavar="FIELDS",
+        default=(),
+        rare=True,
+    )
+    precision: Precision = option(
+        "Numeric precision; bfloat16 is coarser and usually faster.", default="float32", rare=True
+    )
+    rebuild: common.Rebuild = False
+
+
+def deepct_expand(settings: DeepCTExpandOptions) -> None:
+    """Predict every word's weight in a corpus and repeat words accordingly.
+
+    Every document is written, with all its fields and the field `weighted`. Killed work resumes; to
+    render the same weights again, the model is not needed.
+
+    Examples:
+        adducir deepct expand --model deepct/cacm --corpus cacm.jsonl -o expanded.jsonl.gz
+        adducir deepct expand --model deepct/cacm --corpus cacm.jsonl --pairs -o pairs.jsonl.gz
+    """
+    from adducir.cli.common import stem
+    from adducir.cli.console import near, note, open_progress
+    from adducir.deepct.expansion import ExpandedCorpus, Rendering, predict_corpus_weights
+    from adducir.deepct.recipe import TermWeighterSettings
+    from adducir.models.sources import trained_folder
+
+    output = settings.output
+    if settings.weights is None and is_standard_output(output):
+        raise UsageError("standard output requires --weights.")
+    folder = trained_folder(settings.model)
+    target = settings.weights or output.with_name(f"{stem(output)}.weights")
+    with open_progress():
+        documents = settings.opened(settings.corpus)
+        model = TermWeighterSettings.load(folder)
+        manifest = predict_corpus_weights(
+            folder, documents, target, settings.running(), rebuild=settings.rebuild
+        )
+        rendering = Rendering(scale=settings.scale, transform=settings.transform)
+        expanded = ExpandedCorpus(documents, target, manifest.fingerprint, model, rendering)
+        count, once = expanded.write(output, pairs=settings.pairs, keep=settings.keep)
+    lost = f", {once:,} of which keep each word once" if once else ""
+    words = manifest.counts["words"]
+    note(f"{near(output)}: {count:,} documents of {words:,} weighted words{lost}")
+
+
+class DeepCTShowOptions(Recipe):
+    model: Model
+    text: str = option("The text; '-' reads stdin.", "-t")
+    top: int = option("How many words to list by weight below the text.", default=10, ge=0)
+    device: common.Device = "auto"
+
+
+def deepct_show(settings: DeepCTShowOptions) -> None:
+    """Print a text with the weight of each word.
+
+    Examples:
+        adducir deepct show --model deepct/cacm --text 'An algorithm for sorting files.'
+        adducir deepct show --model deepct/demo --text 'Schools should ban phones.'
+    """
+    from adducir.cli.console import is_terminal, open_progress, show
+    from adducir.deepct.model import TermWeighter
+    from adducir.models.machine import choose_device
+    from adducir.models.sources import trained_folder
+    from adducir.training.trainable import note_older
+
+    text = sys.stdin.read() if settings.text == "-" else settings.text
+    with open_progress() if is_terminal(sys.stderr) else nullcontext():
+        folder = trained_folder(settings.model)
+        note_older(folder)
+        weighter = TermWeighter.load(folder)
+        (weighted,) = weighter.to(choose_device(settings.device)).weigh([text])
+    shown, done, greatest = "", 0, dict[str, float]()
+    for word, weight in zip(weighted.words, weighted.weights.tolist(), strict=True):
+        shown += f"{text[done : word.end]}[{weight:.2f}]"
+        done, key = word.end, word.text.lower()
+        greatest[key] = max(weight, greatest.get(key, weight))
+    show(shown + text[done:])
+    for key, weight in sorted(greatest.items(), key=lambda item: (-item[1], item[0]))[
+        : settings.top
+    ]:
+        show(f"{weight:7.3f}  {key}")

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import Writes, option
-from adducir.cli.common import LLM, WRITE_ANYWAY, Asking
+from adducir.cli.common import WRITE_ANYWAY, AskingModel
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Recipe, needs, without
@@ -28,23 +28,19 @@ OWN_PROMPTS = option(
     default=None,
     rare=True,
 )
-FAILURES = option("The share of answers that may be unreadable.", default=0.01, ge=0, le=1)
 
 
-class NuggetsCreateOptions(Asking, TextSources, QueryReading, RunReading):
+class NuggetsCreateOptions(AskingModel, TextSources, QueryReading, RunReading):
     runs: common.Runs
     output: Path = option("The nuggets, in nuggetizer's JSON lines.", writes=LINES)
-    llm: str = option(LLM)
     topics: common.Topics
     depth: int = option("How many top documents of each run are looked at.", default=10, ge=1)
     window: int = option("Documents that are looked at together.", default=5, ge=1)
     max_nuggets: int = option("Nuggets of a topic, at most.", default=30, ge=1)
-    allow_code: common.AllowCode = False
-    failures: float = FAILURES
     prompts: Path | None = OWN_PROMPTS
 
 
-class NuggetsAssignOptions(Asking, TextSources, RunReading):
+class NuggetsAssignOptions(AskingModel, TextSources, RunReading):
     texts_of: tuple[Path, ...] = option(
         "Generated responses (AutoJudge's reports, or JSON lines with qid and answer); or runs, "
         "with --index or --corpus.",
@@ -53,12 +49,9 @@ class NuggetsAssignOptions(Asking, TextSources, RunReading):
     )
     nuggets: Path = option("The nuggets: nuggetizer's or AutoJudge's.", "-n")
     output: Path = option("The assignments, in nuggetizer's JSON lines.", writes=LINES)
-    llm: str = option(LLM)
     depth: Annotated[int, needs("index", "corpus")] = option(
         "How many top documents of each run are looked at.", default=10, ge=1
     )
-    allow_code: common.AllowCode = False
-    failures: float = FAILURES
     prompts: Path | None = OWN_PROMPTS
 
 

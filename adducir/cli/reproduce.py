@@ -102,7 +102,7 @@ def reproduce(settings: ReproduceOptions) -> None:
         notes = [
             f"Agreement: {about}root mean square error per topic, and "
             "divided by the largest possible (nRMSE); with both baselines, effect ratio (1: the "
-            "same) and delta relative improvement (0: the same).",
+            "same) and delta relative improvement (0: the same)."
         ]
         if same := [measure for measure, effect in effects.items() if effect.rmse == 0]:
             notes.append(

@@ -38,18 +38,49 @@ Table = Annotated[
     AfterValidator(lambda path: None if path and is_standard_output(path) else path),
     option("Write to this file instead of the terminal.", "-o", writes=Writes("table")),
 ]
-TableFormat = Annotated[
-    str | None,
-    TABLES,
-    option("The format; by default from --output's suffix.", "--format", shown="terminal"),
-]
 
 
-class TableOptions(Recipe):
+class Printed(Recipe):
+    """A table's destination."""
+
+    format: Annotated[str | None, TABLES] = option(
+        "The format; by default from --output's suffix.", default=None, shown="terminal"
+    )
+    output: Table = None
+
+    @property
+    def form(self) -> str:
+        """The chosen format, or else the one of the file's suffix."""
+        ending = Path(self.output.name.removesuffix(".gz")).suffix.lower() if self.output else ""
+        kinds = TABLES.kinds().items() if ending and not self.format else ()
+        by_suffix = (name for name, kind in kinds if kind.ending == ending)
+        return self.format or next(by_suffix, "terminal")
+
+    def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
+        """Print a table or write it to a file, with values per topic on request."""
+        from adducir.tables.build import topic_table
+
+        topics = TABLES.kind(self.form).topics if per_topic else ""
+        if topics == "nowhere":
+            raise UsageError(
+                "the values per topic are too many for a LaTeX table.",
+                hint="Use --format csv for them.",
+            )
+        more = [topic_table(table, each) for each in table.columns] if topics == "tables" else []
+        options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}
+        if self.form == "terminal":
+            is_shown = self.output is None and is_terminal(sys.stdout)
+            options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if is_shown else WIDTH
+            options["color"] = is_shown
+        form = TABLES.make(self.form, options)
+        with open_progress():
+            text = "\n".join(map(form.rendered, [table, *more]))
+        show(text, self.output, styled=self.form == "terminal")
+
+
+class TableOptions(Printed):
     """A table's layout and destination."""
 
-    format: TableFormat = None
-    output: Table = None
     decimals: Annotated[int, NOT_IN_CSV] = option(
         "Decimal places.", default=3, ge=0, le=15, rare=True
     )
@@ -62,10 +93,6 @@ class TableOptions(Recipe):
     footer: Annotated[bool, IN_LATEX] = option(
         "Notes below the table in LaTeX.", default=True, rare=True
     )
-
-    @property
-    def form(self) -> str:
-        return form_of(self.output, self.format)
 
     @property
     def style(self) -> Style:
@@ -85,9 +112,6 @@ class TableOptions(Recipe):
             notes=[*notes],
         )
 
-    def print(self, table: "ResultTable", *, per_topic: bool = False) -> None:
-        show_table(table, self.format, self.output, per_topic=per_topic)
-
 
 class Tabled(Testing, TableOptions):
     """What is tested, and the layout of its table."""
@@ -99,11 +123,7 @@ class Tabled(Testing, TableOptions):
         reads=True,
         panel=TESTING,
     )
-    show: Annotated[
-        tuple[Detail, ...],
-        BeforeValidator(common.items),
-        NOT_IN_CSV,
-    ] = option(
+    show: Annotated[tuple[Detail, ...], BeforeValidator(common.items), NOT_IN_CSV] = option(
         "What to show below each mean, comma-separated or repeated. For the difference from the "
         "baseline: difference, ci (confidence interval), effect (size), wins (topics won, tied and "
         "lost), p and p_corrected; for the equivalence test: equivalence_p.",
@@ -132,39 +152,3 @@ def digests(paths: Iterable[Path]) -> dict[str, str]:
     from adducir.core.files import file_digest
 
     return {str(path): file_digest(path) for path in paths}
-
-
-def form_of(output: Path | None, chosen: str | None = None) -> str:
-    """The chosen format, or else the one of the file's suffix."""
-    ending = Path(output.name.removesuffix(".gz")).suffix.lower() if output else ""
-    kinds = TABLES.kinds().items() if ending and not chosen else ()
-    return chosen or next((kind for kind, kind_ in kinds if kind_.ending == ending), "terminal")
-
-
-def show_table(
-    table: "ResultTable",
-    chosen: str | None = None,
-    output: Path | None = None,
-    *,
-    per_topic: bool = False,
-) -> None:
-    """Print a table or write it to a file, with values per topic on request."""
-    from adducir.tables.build import topic_table
-
-    format_name = form_of(output, chosen)
-    topics = TABLES.kind(format_name).topics if per_topic else ""
-    if topics == "nowhere":
-        raise UsageError(
-            "the values per topic are too many for a LaTeX table.",
-            hint="Use --format csv for them.",
-        )
-    more = [topic_table(table, column) for column in table.columns] if topics == "tables" else []
-    options: dict[str, Any] = {"per_topic": True} if topics == "per_topic" else {}
-    if format_name == "terminal":
-        on_terminal = output is None and is_terminal(sys.stdout)
-        options["width"] = shutil.get_terminal_size((WIDTH, 24)).columns if on_terminal else WIDTH
-        options["color"] = on_terminal
-    form = TABLES.make(format_name, options)
-    with open_progress():
-        text = "\n".join(map(form.rendered, [table, *more]))
-    show(text, output, styled=format_name == "terminal")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from adducir.cli import common
 from adducir.cli.command import option
@@ -14,13 +14,13 @@ from adducir.corpora.reading import DocnoReading
 if TYPE_CHECKING:
     import polars as pl
 
-    from adducir.corpora.documents import Corpus
     from adducir.rerankers.rerank import Texts
 
 
 class TextSources(DocnoReading):
     """Where the texts of documents come from."""
 
+    reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "passages")
     conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
     index: Path | None = option("The index with the texts.", default=None)
     corpus: str | None = option(
@@ -31,21 +31,13 @@ class TextSources(DocnoReading):
         reads=True,
     )
     passages: int | None = option(
-        "Split documents into passages DOCNO#1, ... of at most this many words.",
-        default=None,
-        ge=1,
+        "Split documents into passages DOCNO#1, ... of at most this many words.", default=None, ge=1
     )
     fields: common.Names = option(
         "The documents' fields to read, comma-separated or repeated.",
         default=(),
         shown="those indexed, or the corpus's texts",
     )
-
-    def opened(self, source: str) -> "Corpus":
-        from adducir.corpora.sources import open_corpus
-
-        reading = self.model_dump(include={"docno_field", "quotes", "passages"})
-        return open_corpus(source, **reading)
 
     def check_source(self) -> None:
         if (self.index is None) == (self.corpus is None):

@@ -43,10 +43,7 @@ class TuneOptions(QrelsReading, QueryReading):
         shown="topics if there are several, else 5",
     )
     measure: str | None = option(
-        "The measure whose mean to maximise.",
-        "-m",
-        default=None,
-        shown="nDCG@10",
+        "The measure whose mean to maximise.", "-m", default=None, shown="nDCG@10"
     )
     changes: tuple[str, ...] = option(
         "Change anything else, with the keys of an experiment file: system.rm3.fb_docs=5, "

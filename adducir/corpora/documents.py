@@ -57,7 +57,9 @@ def text_of(document: Document, fields: Sequence[str]) -> str:
     return "\n".join(text for text in texts if text)
 
 
-def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str) -> None:
+def refuse_absent(
+    fields: Sequence[str], names: Iterable[Iterable[str]], path: Path | str | None = None
+) -> None:
     """Refuse a field that no document has, given each one's; reads no more than needed."""
     names_seen = set[str]()
     for some in names:
@@ -65,10 +67,9 @@ def refuse_absent(fields: Sequence[str], names: Iterable[Iterable[str]], path: P
         if names_seen.issuperset(fields):
             return
     if names_seen:
-        message = f"the documents lack the field {min(set(fields) - names_seen)!r}."
-        raise InputError(
-            message, path=path, hint=f"The fields are {', '.join(sorted(names_seen))}."
-        )
+        absent = ", ".join(map(repr, sorted({*fields} - names_seen)))
+        hint = f"The fields are {', '.join(sorted(names_seen))}."
+        raise InputError(f"the documents lack the field {absent}.", path=path, hint=hint)
 
 
 def check_docno(docno: str, path: Path | None = None, line: int | None = None) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
@@ -44,15 +44,17 @@ _DOCNO_FIELD = "The documents' field with the docno, if its name is unusual."
 class DocnoReading(TableReading):
     """How documents are read where only their ids may be unusual; see :func:`open_corpus`."""
 
+    reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes")
     docno_field: str | None = Field(None, description=_DOCNO_FIELD, json_schema_extra=RARE)
 
     def opened(self, source: str) -> Corpus:
-        return open_corpus(source, docno_field=self.docno_field, quotes=self.quotes)
+        return open_corpus(source, **self.model_dump(include={*self.reads}))
 
 
 class CorpusReading(DocnoReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
+    reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "format", "passages")
     docno_field: str | None = Field(None, description=_DOCNO_FIELD)
     format: Annotated[str | None, FORMATS] = Field(
         None, description="The format of the files, if their names do not show it."
@@ -60,9 +62,6 @@ class CorpusReading(DocnoReading):
     passages: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Split documents into passages DOCNO#1, ... of at most this many words."
     )
-
-    def opened(self, source: str) -> Corpus:
-        return open_corpus(source, **self.model_dump(include={*CorpusReading.model_fields}))
 
 
 class TopicReading(TableReading):

@@ -48,13 +48,7 @@ from adducir.encoders.encoding import (
     items_of_corpus,
     read_vectors,
 )
-from adducir.encoders.kinds import (
-    EncoderSource,
-    Floats,
-    TextEncoder,
-    described,
-    encoder_source,
-)
+from adducir.encoders.kinds import EncoderSource, Floats, TextEncoder, described, encoder_source
 from adducir.encoders.settings import EncodingSettings
 from adducir.indexes.arrays import damaged
 from adducir.indexes.building import new_dense_index

@@ -62,6 +62,7 @@ def refuse_without(frame: Any, *columns: str) -> None:
 class _OverIndex(Transformer):
     """A transformer with a kind's hyperparameters as attributes, for grid searches."""
 
+    hyperparameters: ClassVar[Mapping[str, float]] = {}
     _is_dense = False
 
     def __init__(self, index: Index, depth: int | None, threads: int | None, kind: Any) -> None:
@@ -247,8 +248,6 @@ class LexicalRetriever(_Retriever):
         """The model with the current hyperparameters; PyTerrier copies transformers by it."""
         return cast("Model", self._made())
 
-    hyperparameters: ClassVar[Mapping[str, float]] = {}
-
     def _queries(self, topics: "pd.DataFrame") -> list[Query]:
         texts = super()._queries(topics)
         if "query_toks" not in topics:
@@ -289,8 +288,6 @@ class QueryExpansion(_OverIndex):
     def feedback(self) -> FeedbackMethod:
         """The method with the current hyperparameters."""
         return cast("FeedbackMethod", self._made())
-
-    hyperparameters: ClassVar[Mapping[str, float]] = {}
 
     def transform(self, inp: "pd.DataFrame") -> "pd.DataFrame":
         import pandas as pd

@@ -87,11 +87,7 @@ class SearchSettings(RankingSettings):
 
 
 def _made(
-    family: Family[Any],
-    kind: Any,
-    stated: Mapping[str, Any],
-    others: set[str],
-    place: KeyPath = (),
+    family: Family[Any], kind: Any, stated: Mapping[str, Any], others: set[str], place: KeyPath = ()
 ) -> Any:
     """A kind with hyperparameters; ``others``: keys that stand beside them."""
     if not isinstance(kind, str):

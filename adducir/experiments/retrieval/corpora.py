@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -13,7 +14,7 @@ from pydantic import AliasChoices, Field, model_validator
 from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Several, as_tuple, without
 from adducir.core.registry import Family
-from adducir.corpora.documents import Corpus
+from adducir.corpora.documents import Corpus, refuse_absent
 from adducir.corpora.kinds import FORMATS
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.passages import Passages
@@ -188,24 +189,13 @@ CORPORA = Family(
 
 def refuse_unknown_fields(corpus: Corpus, fields: Sequence[str]) -> None:
     """Read a local corpus until each field has been seen, nearly always immediately."""
-    unseen, fields_seen = set(fields), set[str]()
-    base = getattr(corpus, "base", None)
-    if base is not None:  # documents cannot be read before they are expanded
-        added = getattr(corpus, "added", "")
-        corpus, unseen, fields_seen = base, unseen - {added}, {added}
+    base = getattr(corpus, "base", None)  # documents cannot be read before they are expanded
+    added = [] if base is None else [[getattr(corpus, "added", "")]]
+    corpus = corpus if base is None else base
     if isinstance(corpus, Passages):
         corpus = corpus.documents
-    if not unseen or not isinstance(corpus, LocalCorpus):
-        return
-    for document in corpus:
-        unseen -= document.fields.keys()
-        if not unseen:
-            return
-        fields_seen |= document.fields.keys()
-    raise InputError(
-        f"the documents lack the field {', '.join(map(repr, sorted(unseen)))}.",
-        hint=f"The fields are {', '.join(sorted(fields_seen))}.",
-    )
+    if fields and isinstance(corpus, LocalCorpus):
+        refuse_absent(fields, chain(added, (document.fields for document in corpus)))
 
 
 @dataclass(frozen=True)

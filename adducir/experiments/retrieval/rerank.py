@@ -144,8 +144,7 @@ class Reranking(RerankSettings, System):
         scorer: OpenedReranker = step.opened
 
         reranker = context.shared(
-            ("reranker", step.trial.run),
-            lambda: replace(scorer.open(), running=context.running()),
+            ("reranker", step.trial.run), lambda: replace(scorer.open(), running=context.running())
         )
         index = step.parts["texts"].open(context)
         texts = Texts.stored(index.documents, scorer.fields or index.fields)

@@ -23,14 +23,7 @@ from adducir.core.recipe import KeyPath, needs
 from adducir.core.registry import Family, instance
 from adducir.corpora.sources import file_path
 from adducir.experiments.retrieval.corpora import OpenedTopics
-from adducir.experiments.sections import (
-    Link,
-    Name,
-    Opening,
-    Reported,
-    SystemEntry,
-    file_name,
-)
+from adducir.experiments.sections import Link, Name, Opening, Reported, SystemEntry, file_name
 from adducir.experiments.step import ModelStep, Shown, Step
 from adducir.experiments.tasks import Trial
 from adducir.runs.kinds import FoldName

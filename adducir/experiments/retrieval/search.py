@@ -15,12 +15,7 @@ from adducir.corpora.sources import file_path
 from adducir.corpora.topics import Topics
 from adducir.evaluation.lists import NegativeGrades
 from adducir.evaluation.measures import parse_measure
-from adducir.experiments.retrieval.runs import (
-    RunOpening,
-    RunStep,
-    System,
-    SystemRun,
-)
+from adducir.experiments.retrieval.runs import RunOpening, RunStep, System, SystemRun
 from adducir.experiments.sections import Name, file_name
 from adducir.experiments.step import Step, folders_of
 from adducir.experiments.tuning.design import (

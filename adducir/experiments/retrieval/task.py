@@ -11,40 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ir_measures import Measure
-from pydantic import (
-    BeforeValidator,
-    Field,
-    SerializeAsAny,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 
 from adducir.core.fingerprint import fingerprint
 from adducir.core.recipe import KeyPath, errors_at, errors_of
 from adducir.core.registry import chosen_by_key
 from adducir.core.texts import counted, listed
 from adducir.evaluation.evaluator import depth_of
-from adducir.evaluation.measures import (
-    DEFAULT_MEASURES,
-    computable,
-    parse_measure,
-    parse_measures,
-)
+from adducir.evaluation.measures import DEFAULT_MEASURES, computable, parse_measure, parse_measures
 from adducir.evaluation.scores import run_name
-from adducir.experiments.retrieval.corpora import (
-    CORPORA,
-    CorpusRecipe,
-    OpenedTopics,
-    TopicsRecipe,
-)
+from adducir.experiments.retrieval.corpora import CORPORA, CorpusRecipe, OpenedTopics, TopicsRecipe
 from adducir.experiments.retrieval.indexes import IndexEntry, IndexStep, index_path
-from adducir.experiments.retrieval.runs import (
-    SYSTEMS,
-    Given,
-    GivenRun,
-    RunOpening,
-    System,
-)
+from adducir.experiments.retrieval.runs import SYSTEMS, Given, GivenRun, RunOpening, System
 from adducir.experiments.sections import (
     EntryName,
     Link,
