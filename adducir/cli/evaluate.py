@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from adducir.cli import common
 from adducir.cli.command import option
-from adducir.cli.tabled import IN_HTML, LOOK, MEASURING, Tabled
+from adducir.cli.tabled import IN_HTML, LOOK, MEASURES, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
@@ -19,9 +19,6 @@ from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
     from adducir.judges.people import PeoplesEvaluator
-
-MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
-
 
 Sheets = Annotated[tuple[Path, ...], BeforeValidator(common.items), without("model_qrels")]
 

@@ -51,12 +51,14 @@ _PANELS = {
 }
 """The commands of one word by help panel."""
 _MODULES = {
+    "check": "filter",
     "deepct": "models",
     "demo": "new",
     "encode": "models",
     "fuse": "filter",
     "kinds": "doctor",
     "query2doc": "doc2query",
+    "reproduce": "compare",
     "requests": "rerank",
     "submit": "share",
     "train": "models",

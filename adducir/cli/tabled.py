@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adducir.tables.table import Layout, ResultTable
 
 MEASURING = "Measures"
+MEASURES = "Measures by the names of ir_measures, trec_eval or papers, separated by blanks."
 WIDTH = 100
 """Columns of the terminal format without a terminal."""
 LOOK, TESTING = "The table", "Testing differences"

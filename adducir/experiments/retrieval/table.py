@@ -299,8 +299,8 @@ def _documents(index: IndexStep, docnos: Collection[str]) -> Iterator[tuple[str,
             return
         store = DocumentStore(index.path)
         for docno in sorted(docnos):
-            if docno in store:
-                yield docno, store.get(docno)
+            if (document := store.find(docno)) is not None:
+                yield docno, document
 
 
 def _is_expanded(index: IndexStep) -> bool:
