@@ -2,7 +2,7 @@
 
 import gc
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from adducir.cli import common
 from adducir.cli.command import option
@@ -50,7 +50,7 @@ def experiment(settings: ExperimentOptions) -> None:
         try:
             from adducir.experiments.experiment import plan_experiment
 
-            how = {"rebuild": settings.rebuild, "dry_run": settings.dry_run}
+            how: Any = {"rebuild": settings.rebuild, "dry_run": settings.dry_run}
             plan = plan_experiment(settings.file, settings.changes, **how)
         finally:
             gc.enable()
