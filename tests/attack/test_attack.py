@@ -132,7 +132,7 @@ def _child(line: str, folder: Path, stop: int) -> None:
 
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["torch", "transformers.models.bert.modeling_bert", "polars"])
+_CONTEXT.set_forkserver_preload(["sentence_transformers", "transformers.models.bert.modeling_bert"])
 
 
 def run(line: str, folder: Path, stop: int = -1) -> int:

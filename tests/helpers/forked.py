@@ -4,6 +4,7 @@ Importing sentence-transformers takes longer than most commands of the tests. Wh
 imported beforehand, a command imports what is ours as if it were typed.
 """
 
+import gc
 import json
 import os
 import runpy
@@ -48,6 +49,7 @@ def _become(arguments: list[str], folder: str, environment: dict[str, str]) -> N
 if __name__ == "__main__":
     for module in sys.argv[1:]:
         import_module(module)
+    gc.freeze()
     for line in iter(sys.stdin.readline, ""):
         if not (child := os.fork()):
             _become(*json.loads(line))

@@ -135,6 +135,7 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forked]:
     environment.pop("HF_HUB_CACHE", None)
     forked = Forked(environment | {"PYTHONPATH": str(ROOT)}, "sentence_transformers")
     yield forked
+    forked.server.kill()
     forked.server.communicate()
 
 
