@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import refusing
-from adducir.core.texts import refuse_unless_path, refused
+from adducir.core.texts import refuse_unless_path, refused, typed
 from adducir.corpora.documents import Corpus
 from adducir.corpora.frames import Frame, Nested, Tabular, is_frame
 from adducir.corpora.qrels import Qrels, load_qrels
@@ -43,6 +43,7 @@ Queries: TypeAlias = "Topics | PathLike | Tabular | Mapping[str, str]"
 Documents: TypeAlias = "Corpus | PathLike | Frame | Iterable[Mapping[str, Any]]"
 
 
+@typed
 def build_index(
     documents: Documents,
     path: PathLike,
@@ -89,13 +90,14 @@ def build_index(
     return open_index(folder, device=device)
 
 
+@typed
 def search(
     index: "Index | PathLike",
     topics: Queries,
     model: "Model | str | None" = None,
     *,
     feedback: "FeedbackMethod | str | None" = None,
-    depth: int | None = 1000,
+    depth: int | Literal["all"] | None = 1000,
     fold: str | None = None,
     encoder: PathLike | None = None,
     tag: str | None = None,
@@ -133,20 +135,15 @@ def search(
     from adducir.models.running import Running
 
     named = None if encoder is None else os.fspath(_path(encoder, "an encoder"))
+    stated: Any = {"model": model, "feedback": feedback, "depth": depth, "fold": fold}
     with refusing():
-        settings = SearchSettings(
-            model=model,
-            feedback=feedback,
-            depth=depth,
-            fold=fold,
-            encoder=named,
-            parameters={**(parameters or {})},
-        )
+        settings = SearchSettings(**stated, encoder=named, parameters={**(parameters or {})})
     queries, opened = as_topics(topics), as_index(index, named)
     found = search_topics(opened, queries, settings, tag=tag, running=Running(threads=threads))
     return replace(found.run, metadata={"method": found.method, "data": {"topics": queries.about}})
 
 
+@typed
 def rerank(
     run: Runs,
     topics: Queries,
@@ -199,12 +196,13 @@ def rerank(
     return replace(found.run, metadata={**candidates.metadata, "method": method})
 
 
+@typed
 def fuse(
     runs: "Iterable[Runs]",
     method: str = "rrf",
     *,
     weights: Sequence[float] | None = None,
-    depth: int | None = 1000,
+    depth: int | Literal["all"] | None = 1000,
     tag: str | None = None,
     **hyperparameters: Any,
 ) -> Run:
@@ -227,11 +225,10 @@ def fuse(
     from adducir.runs.kinds import FusionSettings
 
     every = [as_run(one, f"run{number}") for number, one in enumerate(_listed(runs, "runs"), 1)]
-    stated = () if weights is None else tuple(_listed(weights, "weights"))
+    each: Any = () if weights is None else tuple(weights)
+    stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
-        settings = FusionSettings(
-            method=method, weights=stated, depth=depth, parameters=hyperparameters
-        )
+        settings = FusionSettings(**stated, weights=each)
     return fuse_runs(every, settings, tag)
 
 
@@ -241,6 +238,7 @@ def evaluate(run: Runs, qrels: Judgements, measures: Any = ..., **more: Any) -> 
 def evaluate(
     run: "Sequence[Runs]", qrels: Judgements, measures: Any = ..., **more: Any
 ) -> "list[Scores]": ...
+@typed
 def evaluate(
     run: "Runs | Sequence[Runs]", qrels: Judgements, measures: Any = None, **more: Any
 ) -> "Scores | list[Scores]":
@@ -262,14 +260,10 @@ def evaluate(
         >>> scores.mean("RR")
         0.5
     """
-    from ir_measures import Measure
-
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES, needs_subtopics, parse_measures
 
     chosen = " ".join(DEFAULT_MEASURES) if measures is None else measures
-    if not isinstance(chosen, str | Measure | Iterable):
-        raise refused(chosen, "measures", "their names")
     found = parse_measures(chosen)
     evaluator = Evaluator(as_qrels(qrels, subtopics=needs_subtopics(found)), found, **more)
     is_one = isinstance(run, Run | Mapping) or _is_path(run) or hasattr(run, "to_dict")
@@ -278,6 +272,7 @@ def evaluate(
     return [evaluator.score(as_run(each, f"run{number}")) for number, each in enumerate(run, 1)]
 
 
+@typed
 def compare(
     scores: "Scores | Iterable[Scores]", *, baseline: Any = None, **settings: Any
 ) -> "Comparison":
@@ -301,14 +296,12 @@ def compare(
     from adducir.statistics.comparison import compare as compare_scores
 
     every = [scores] if isinstance(scores, Scores) else _listed(scores, "scores")
-    for one in every:
-        if not isinstance(one, Scores):
-            raise refused(one, "scores", "what `evaluate` returns")
     if baseline is not None:
         settings["baseline"] = baseline
     return compare_scores(every, **settings)
 
 
+@typed
 def experiment(
     file: PathLike,
     overrides: Sequence[str] = (),
@@ -349,12 +342,12 @@ def experiment(
     from adducir.experiments.experiment import plan_experiment, run_experiment
     from adducir.experiments.step import Context
 
-    changes = tuple(_listed(overrides, "overrides"))
     with allowing_code() if allow_code else nullcontext():
-        plan = plan_experiment(_path(file, "an experiment file"), changes, rebuild=rebuild)
+        plan = plan_experiment(_path(file, "an experiment file"), tuple(overrides), rebuild=rebuild)
         return run_experiment(plan, context=Context(threads, device), allow_code=allow_code)
 
 
+@typed
 def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_eval") -> Run:
     """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
 
@@ -373,6 +366,7 @@ def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_e
     return read_run(_path(path, "a run"), ties=ties)
 
 
+@typed
 def write_run(
     run: Runs,
     path: PathLike,
@@ -432,7 +426,7 @@ def as_qrels(qrels: Judgements, *, subtopics: bool = False) -> Qrels:
 def as_run(run: Runs, tag: str = "run") -> Run:
     if isinstance(run, Run):
         return run
-    return read_run(Path(run)) if isinstance(run, str | os.PathLike) else Run.of(run, tag)
+    return read_run(_path(run, "a run")) if _is_path(run) else Run.of(run, tag)  # type: ignore[arg-type]
 
 
 def _is_path(value: object) -> bool:
@@ -443,7 +437,9 @@ def _is_index(texts: Any) -> bool:
     from adducir.core.manifests import MANIFEST
     from adducir.indexes.index import Index
 
-    return isinstance(texts, Index) or (_is_path(texts) and Path(texts, MANIFEST).is_file())
+    return isinstance(texts, Index) or (
+        _is_path(texts) and (_path(texts, "`texts`") / MANIFEST).is_file()
+    )
 
 
 def _path(value: Any, what: str) -> Path:

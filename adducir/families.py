@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,8 +11,6 @@ from adducir.core.packages import imported, points_of
 from adducir.core.texts import nearest, visible
 
 if TYPE_CHECKING:
-    from pydantic.fields import FieldInfo
-
     from adducir.core.recipe import Recipe
     from adducir.core.registry import Family
 
@@ -25,7 +23,7 @@ FAMILIES = {
     "models": "adducir.indexes.kinds:MODELS",
     "feedback": "adducir.indexes.kinds:FEEDBACK",
     "languages": "adducir.indexes.kinds:LANGUAGES",
-    "formats": "adducir.corpora.kinds:FORMATS",
+    "formats": "adducir.corpora.documents:FORMATS",
     "fusion": "adducir.runs.kinds:FUSION",
     "encoders": "adducir.encoders.kinds:ENCODERS",
     "contexts": "adducir.encoders.ranking:CONTEXTS",
@@ -94,43 +92,6 @@ def listing(names: "tuple[str, ...]" = ()) -> str:
     return "\n".join(lines)
 
 
-def settings_table(kinds: "Mapping[str, type[Recipe]]") -> str:
-    """All settings of some kinds, a row each, as a Markdown table; the site shows it."""
-    rows = dict[str, str]()
-    for kind in kinds.values():
-        for key, field in kind.model_fields.items():
-            if key in rows or field.exclude:
-                continue
-            holders = {
-                name: kind.model_fields[key]
-                for name, kind in kinds.items()
-                if key in kind.model_fields
-            }
-            only = f" ({', '.join(f'`{name}`' for name in holders)})"
-            others = "".join(
-                f"; of `{name}` {_default(other)} by default"
-                for name, other in holders.items()
-                if other.default != field.default
-            )
-            text = _markdown(cell(meaning(kind, key))).rstrip(".") + others
-            only = only if len(holders) < len(kinds) else ""
-            rows[key] = f"| `{key}` | {_default(field)} | {text}{only} |"
-    return "\n".join(["| Key | Default | Meaning |", "| --- | --- | --- |", *rows.values()])
-
-
-def _default(field: "FieldInfo") -> str:
-    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
-    if field.is_required():
-        return "required"
-    if shown := extra.get("shown"):
-        return str(shown)
-    if not isinstance(default := field.default, str | int | float) or default == "":
-        return "none"
-    if isinstance(default, bool):
-        return str(default).lower()
-    return f"{default:g}" if isinstance(default, float) else str(default)
-
-
 def _lines(family: "Family[Any]") -> Iterator[str]:
     prefix, separator, members = family.what.partition("kind of ")
     yield f"## Kinds of {members}" if separator else f"## {prefix[0].upper()}{prefix[1:]}s"
@@ -139,7 +100,7 @@ def _lines(family: "Family[Any]") -> Iterator[str]:
     base = recipe_of(family.base)
     if shared := getattr(base, "model_fields", {}):
         fields = "; ".join(_field(base, key) for key in shared)
-        yield _markdown(f"All have {fields}.")
+        yield markdown(f"All have {fields}.")
     yield ""
     yield "| Kind | What it is | Hyperparameters |"
     yield "| --- | --- | --- |"
@@ -153,7 +114,7 @@ def _lines(family: "Family[Any]") -> Iterator[str]:
             keys = [key for key in recipe.model_fields if key not in shared]
             fields = "; ".join(_field(recipe, key) for key in keys)
         cells = (f"`{name}`", description + (f" ({origin})" if origin else ""), fields)
-        yield _markdown(f"| {' | '.join(cell(text) for text in cells)} |")
+        yield markdown(f"| {' | '.join(cell(text) for text in cells)} |")
     yield ""
 
 
@@ -170,6 +131,6 @@ def cell(text: str) -> str:
     return visible(" ".join(text.split())).replace("|", "\\|")
 
 
-def _markdown(text: str) -> str:
+def markdown(text: str) -> str:
     """The text without docstring roles."""
     return re.sub(r":\w+:`[.~]?([^`]+)`", r"`\1`", text).replace("``", "`")

@@ -20,8 +20,8 @@ import ir_measures
 import numpy as np
 import pytrec_eval
 
+from adducir import evaluate
 from adducir.corpora.qrels import load_qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.runs.read import read_run
 

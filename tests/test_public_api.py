@@ -18,14 +18,12 @@ from adducir.core.errors import UsageError
 from adducir.corpora.documents import text_of
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.hits import Hits
-from adducir.indexes.settings import MemorySettings
 from adducir.rerankers.rerank import texts_of
 
 
-def test_every_public_name_is_there_and_documented() -> None:
+def test_every_public_name_is_there() -> None:
     for name in adducir.__all__:
         assert name in dir(adducir)
-        assert getattr(adducir, name).__doc__
     with pytest.raises(AttributeError, match="nothing"):
         _ = adducir.nothing
     assert len(adducir.__all__) <= 32
@@ -263,12 +261,10 @@ def test_the_figures_of_the_frames_are_those_of_the_objects() -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: MemorySettings(fields="title"),
         lambda: text_of(next(iter(open_corpus("bundled:arguments"))), "premise"),
         lambda: texts_of(open_corpus("bundled:arguments"), "abc", (), Path("x")),
         lambda: texts_of(open_corpus("bundled:arguments"), [], "premise", Path("x")),
         lambda: CandidateSet.of_texts("Buses should be free"),
-        lambda: Qrels.of({"12": {"d": 1}}).restricted("12"),
     ],
 )
 def test_a_text_is_not_a_list_of_letters(ask):

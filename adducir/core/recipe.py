@@ -242,7 +242,7 @@ def errors_of(
                 break
             try:
                 value = None if data is None else value[part]
-            except (KeyError, IndexError, TypeError):
+            except Exception:  # noqa: BLE001  (of a user's object)
                 if not is_told or number < len(detail["loc"]) or "[" in str(part):
                     continue
             place.append(part)
@@ -343,8 +343,9 @@ def _shown(value: Any) -> str:
 
 
 def without_blanks(value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"must be a list, not {_shown(value)}")  # noqa: TRY004
+    is_other = isinstance(value, str | Mapping) or hasattr(value, "columns")
+    if is_other or not isinstance(value, Iterable):
+        raise ValueError(f"must be a list, not {_shown(value)}")
     names = sorted(value) if isinstance(value, set | frozenset) else value  # in any process
     return tuple(name.strip() if isinstance(name, str) else name for name in names)
 

@@ -155,7 +155,7 @@ class Family(Generic[K]):
             return self.make(kind, hyperparameters)
         if not isinstance(kind, self.base):
             raise UsageError(
-                f"this is not a {self.what}, nor the name of one: {shortened(repr(kind))}.",
+                f"{shortened(repr(kind))} is not the name or an object of any {self.what}.",
                 hint=f"The names are {', '.join(self)}.",
             )
         if not hyperparameters:

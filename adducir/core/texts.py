@@ -2,18 +2,24 @@
 
 import codecs
 import difflib
+import errno
 import os
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import wraps
 from html import escape
-from numbers import Integral
-from typing import Any, TypeVar
+from numbers import Integral, Real
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from adducir.core.errors import UsageError
 
 Item = TypeVar("Item", str, int)
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LARGEST = 2**63 - 1
 """The largest integer that arrays and most programs can hold."""
@@ -28,6 +34,7 @@ MOST_ROWS = 10
 # direction of the text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 # Blanks and punctuation; other scripts' marks belong to their words.
+_MODULES = re.compile(r"\b[a-z_.]+\.(?=[A-Z])")
 _SIGNS = re.compile(
     rf"[\s{re.escape(string.punctuation)}¡§«¶·»¿\u2000-\u206f\u3001-\u303f\uff01-\uff0f]+"
 )
@@ -80,14 +87,50 @@ def same_words(text: str) -> str:
     return " ".join(_SIGNS.sub(" ", text.casefold()).split()) or same_text(text)
 
 
+_WIDER: Mapping[Any, Any] = {int: Integral, float: Real, Path: os.PathLike}
+
+
+def typed(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse arguments of other types than the signature of a public function states, by name.
+
+    What a function takes in several forms has a quoted type there, and is checked where it is read.
+    """
+    hints: Mapping[str, Any] = function.__annotations__
+    names: Sequence[str] = function.__code__.co_varnames
+
+    @wraps(function)
+    def checking(*arguments: P.args, **named: P.kwargs) -> R:
+        for name, value in (*zip(names, arguments, strict=False), *named.items()):
+            hint = hints.get(name, "")
+            if not isinstance(hint, str) and not _is(value, hint):
+                shown = hint.__name__ if isinstance(hint, type) else _MODULES.sub("", str(hint))
+                raise refused(value, f"`{name}`", shown)
+        return function(*arguments, **named)
+
+    return checking
+
+
+def _is(value: Any, hint: Any) -> bool:
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_is(value, each) for each in inner)
+    if kind is Literal:
+        return isinstance(value, str) and value in inner
+    if kind in (Sequence, Iterable):
+        is_text_or_frame = isinstance(value, str | bytes) or hasattr(value, "columns")
+        is_list = isinstance(value, Iterable) and not is_text_or_frame
+        is_sized = hasattr(value, "__len__")
+        if kind is Sequence:
+            is_list = is_list and is_sized and not isinstance(value, Mapping | Set)
+        items = value if inner and is_list and is_sized else ()
+        return is_list and all(type(item) is inner[0] or _is(item, inner[0]) for item in items)
+    if kind is Any or not isinstance(kind, type):
+        return True
+    return isinstance(value, bool) is (kind is bool) and isinstance(value, _WIDER.get(kind, kind))
+
+
 def refuse_text(values: object, subject: str) -> None:
-    if isinstance(values, str):
-        raise UsageError(
-            f"{subject} must be a list, not one text ({shortened(values)!r}).",
-            hint="Put a single one in a list: [...].",
-        )
-    is_frame = hasattr(values, "columns") and hasattr(values, "shape")
-    if isinstance(values, bytes) or is_frame or not isinstance(values, Iterable):
+    if not _is(values, Sequence):
         raise refused(values, subject, "a list")
 
 
@@ -98,20 +141,28 @@ def refuse_unless(value: object, kind: Any, subject: str, expected: str) -> None
 
 def refuse_unless_count(value: object, subject: str) -> None:
     """A number that must be an integer of 1 or more."""
-    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_integer or value < 1:  # type: ignore[operator]
+    if not _is(value, int) or value < 1:  # type: ignore[operator]
         raise refused(value, subject, "an integer of 1 or more")
 
 
 def refused(value: object, subject: str, expected: str) -> UsageError:
     """The error of an argument of another type."""
+    is_single = isinstance(value, str) and expected.startswith(("a list", "Iterable", "Sequence"))
     return UsageError(
-        f"{subject} must be {expected}, not {shortened(repr(value))} ({type(value).__name__})."
+        f"{subject} must be {expected}, not {shortened(repr(value))} ({type(value).__name__}).",
+        hint="Put a single one in a list: [...]." if is_single else None,
     )
 
 
 def refuse_unless_path(value: object, subject: str) -> None:
-    refuse_unless(value, str | os.PathLike, subject, "a text or a path")
+    if not isinstance(value, str | os.PathLike):
+        raise refused(value, subject, "a text or a path")
+    try:
+        Path(value).stat()
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            shown, reason = shortened(ascii(os.fspath(value))), getattr(error, "strerror", error)
+            raise UsageError(f"{subject} cannot be {shown}: {reason}.") from error
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -2,11 +2,30 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.core.errors import InputError, worded
+from adducir.core.registry import Family
 from adducir.core.texts import refuse_text
 
+if TYPE_CHECKING:
+    from adducir.corpora.formats import CorpusFormat
+
+FORMATS: "Family[CorpusFormat]" = Family(
+    "formats",
+    "adducir.corpora.formats:CorpusFormat",
+    {
+        "jsonl": "adducir.corpora.formats:JSONL",
+        "trec": "adducir.corpora.trec:TREC",
+        "tsv": "adducir.corpora.formats:TSV",
+        "table": "adducir.corpora.formats:Table",
+        "text": "adducir.corpora.formats:WholeFile",
+        "cacm": "adducir.corpora.formats:CACM",
+    },
+    what="corpus format",
+    synonyms={"csv": "table", "parquet": "table"},
+)
+"""Packages add some through entry points ``adducir.formats``."""
 LONGEST_DOCNO = 1024
 """The maximum bytes of a docno. Lucene's dictionary takes two milliseconds for 10,000 bytes."""
 LARGEST_WEIGHT = 3e38

@@ -25,17 +25,16 @@ from adducir.core.packages import installing
 from adducir.core.planning import NotRead, reads
 from adducir.core.progress import progress
 from adducir.core.registry import refuse
-from adducir.corpora.documents import Document
+from adducir.corpora.documents import FORMATS, Document
 from adducir.corpora.field_choice import SAMPLE
 from adducir.corpora.formats import CorpusFormat, docno_of
-from adducir.corpora.kinds import FORMATS
 from adducir.corpora.pages import PACKAGES
 from adducir.corpora.tables import Quotes
 
 
 @dataclass(frozen=True)
 class LocalCorpus:
-    """Documents in files of one format, a kind in :data:`adducir.corpora.kinds.FORMATS`."""
+    """Documents in files of one format, a kind in :data:`adducir.corpora.documents.FORMATS`."""
 
     source: str
     paths: tuple[Path, ...]

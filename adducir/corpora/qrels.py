@@ -13,16 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from adducir.core.errors import InputError, Keyed, UsageError, gathering, worded
+from adducir.core.errors import InputError, Keyed, UsageError, gathering
 from adducir.core.files import keeping_pipes
 from adducir.core.fingerprint import digest_of
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import counted, refuse_text, refuse_unless, refused
+from adducir.core.texts import counted, typed
 from adducir.corpora.columns import (
     QRELS,
     SUBTOPIC,
@@ -89,6 +89,7 @@ class Qrels(FramedByTopic):
     subtopics: pl.DataFrame | None = None
 
     @classmethod
+    @typed
     def of(
         cls,
         data: "Tabular | Nested",
@@ -116,9 +117,9 @@ class Qrels(FramedByTopic):
     def qids(self) -> list[str]:
         return self.frame["qid"].unique(maintain_order=True).to_list()
 
+    @typed
     def restricted(self, qids: Iterable[str]) -> "Qrels":
         """Only the judgements of these topics, in the same order; unknown qids are ignored."""
-        refuse_text(qids, "qids")
         kept = pl.Series("qid", list(qids), dtype=pl.String).implode()
         subtopics = self.subtopics
         return Qrels(
@@ -158,6 +159,7 @@ Duplicates = Literal["refuse", "first", "max"]
 """What to do with a document that is judged twice for a topic."""
 
 
+@typed
 def load_qrels(
     source: str | Path | Sequence[str | Path],
     *,
@@ -182,14 +184,6 @@ def load_qrels(
         >>> ad.load_qrels("bundled:qrels").to_polars().columns
         ['qid', 'docno', 'grade']
     """
-    if not isinstance(source, Path | Iterable):
-        raise refused(source, "a source of qrels", "a text, a path, or a list of these")
-    if duplicates not in get_args(Duplicates):
-        key = worded("duplicates")
-        raise UsageError(f"{key}: {duplicates!r} is not one of refuse, first and max.")
-    refuse_text(columns, "columns")
-    for name in columns:
-        refuse_unless(name, str, "a column", "a text")
     sources = [source] if isinstance(source, str | Path) else list(source)
     if not sources:
         raise InputError("qrels are missing.")

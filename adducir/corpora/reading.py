@@ -9,8 +9,7 @@ from pydantic import AliasChoices, BeforeValidator, Field
 
 from adducir.core.errors import AdducirError
 from adducir.core.recipe import Recipe
-from adducir.corpora.documents import Corpus
-from adducir.corpora.kinds import FORMATS
+from adducir.corpora.documents import FORMATS, Corpus
 from adducir.corpora.sources import open_corpus
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import InputError
-from adducir.core.texts import refuse_unless, refuse_unless_count, refuse_unless_path
+from adducir.core.texts import refuse_unless, refuse_unless_count, typed
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -37,7 +37,7 @@ _DATA_SUFFIXES = frozenset(
 
 def resolve(source: str | Path) -> Path | str:
     """The existing path of a source, or the unchanged id, not looked up yet."""
-    refuse_unless_path(source, "a source")
+    refuse_unless(source, str | os.PathLike, "a source", "a text or a path")
     text = str(source)
     if not text.strip() or "\0" in text:
         hint = "Name a file, a folder or an ir_datasets id."
@@ -61,13 +61,14 @@ def resolve(source: str | Path) -> Path | str:
     return text
 
 
+@typed
 def open_corpus(
     source: "str | Path | Frame | Iterable[Mapping[str, Any]]",
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
     passages: int | None = None,
-    quotes: "Quotes | None" = None,
+    quotes: Literal["csv", "literal"] | None = None,
 ) -> "Corpus":
     """Find a source's corpus without reading its documents yet.
 
@@ -75,7 +76,7 @@ def open_corpus(
         source: A file, a folder or an ir_datasets id; or the documents themselves: a data frame
             (docno, text, ...) or dicts, which a generator may yield.
         docno_field: In files, the field with the docno, if its name is unusual.
-        format: The files' format, a kind in :data:`adducir.corpora.kinds.FORMATS`.
+        format: The files' format, a kind in :data:`adducir.corpora.documents.FORMATS`.
         passages: Cut documents into passages of at most this many words
             (:mod:`adducir.corpora.passages`).
         quotes: What quotes are in CSV and TSV, instead of what the file shows.
@@ -85,14 +86,12 @@ def open_corpus(
         >>> corpus.default_fields, next(iter(corpus)).docno
         (('title', 'text'), 'x')
     """
-    if format is not None:
-        refuse_unless(format, str, "a format", "its name")
     corpus = _opened(source, docno_field, format, quotes, is_cut=passages is not None)
     if passages is None:
         return corpus
     from adducir.corpora.passages import Passages
 
-    refuse_unless_count(passages, "the words of a passage")
+    refuse_unless_count(passages, "`passages`, the words of each,")
     return Passages(corpus, passages)
 
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.fingerprint import digest_of, fingerprint
 from adducir.core.packages import required
 from adducir.core.progress import progress
-from adducir.core.texts import repeated
+from adducir.core.texts import repeated, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.field_choice import QID_FIELDS, prose_fields
 from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from adducir.corpora.frames import Tabular
-    from adducir.corpora.tables import Quotes
 
 _DEFAULTS = ("title", "query", "text")
 _OTHERS = ("raw_utterance", "utterance", "content", "question", "query_txt")
@@ -64,6 +63,7 @@ class Topics(Framed):
     vectors: list[Mapping[str, float]] | None = None
 
     @classmethod
+    @typed
     def of(
         cls,
         data: "Tabular | Mapping[str, Any]",
@@ -152,12 +152,13 @@ class Topics(Framed):
         return details | {"words" if self.weighs_words else "vectors": vectors}
 
 
+@typed
 def load_topics(
     source: str | Path,
     *,
     field: str | None = None,
     qid_field: str | None = None,
-    quotes: "Quotes | None" = None,
+    quotes: Literal["csv", "literal"] | None = None,
     word_weights: bool = False,
 ) -> Topics:
     """Read topics.

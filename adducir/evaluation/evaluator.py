@@ -24,6 +24,7 @@ from ir_measures import Measure
 
 from adducir.core.errors import UsageError
 from adducir.core.registry import numbers
+from adducir.core.texts import typed
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.formulas import MEASURES
 from adducir.evaluation.lists import Floats, Integers, Judgements, Lists, NegativeGrades
@@ -36,6 +37,7 @@ from adducir.runs.run import Run
 class Evaluator:
     """Qrels and measures, checked and prepared for any number of runs."""
 
+    @typed
     def __init__(
         self,
         qrels: Qrels,
@@ -43,10 +45,6 @@ class Evaluator:
         *,
         negative: NegativeGrades = "zero",
     ) -> None:
-        if negative not in ("zero", "trec_eval"):
-            raise UsageError(
-                f"Negative grades can be treated as 'zero' or 'trec_eval', not as {negative!r}."
-            )
         self.measures = tuple(map(computable, parse_measures(measures)))
         self._kinds = [MEASURES.make(str(one.NAME), one.params) for one in self.measures]
         self._judgements = Judgements.prepare(qrels, negative)
@@ -85,23 +83,6 @@ class Evaluator:
             for kind in self._kinds
         ]
         return np.column_stack(columns)
-
-
-def evaluate(
-    run: Run,
-    qrels: Qrels,
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    negative: NegativeGrades = "zero",
-    system: str | None = None,
-) -> Scores:
-    """Evaluate one run (for several over the same qrels, keep an :class:`Evaluator`).
-
-    Measures have the names of ir_measures or trec_eval. ``negative="zero"`` counts negative grades
-    as judged and not relevant, ``"trec_eval"`` treats them as trec_eval does. ``system`` is the
-    system's name, by default the run's tag.
-    """
-    return Evaluator(qrels, measures, negative=negative).score(run, system=system)
 
 
 Scorer = Callable[[Integers, Integers, int], Floats]

@@ -12,7 +12,7 @@ from ir_measures import Measure
 from numpy.typing import NDArray
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import MOST_ROWS, html_table
+from adducir.core.texts import MOST_ROWS, html_table, refuse_unless
 from adducir.corpora.frames import Framed
 from adducir.evaluation.lists import Floats, NegativeGrades
 from adducir.evaluation.measures import is_summed, parse_measure, parse_measures, summary
@@ -116,6 +116,8 @@ class Scores(Framed):
         if isinstance(scores, Scores):
             return scores
         parts = list(scores)
+        for part in parts:
+            refuse_unless(part, Scores, "each of the scores", "what `evaluate` returns")
         if not parts:
             raise UsageError("there are no systems to compare.")
         frames, measures = list[pl.DataFrame](), dict[str, Measure]()

@@ -37,7 +37,7 @@ def refuse_unknown(kind: str) -> None:
     if "IDMap" in kind:
         raise ValueError("vectors are numbered by their documents: leave IDMap out")
     for width in _WIDTHS:
-        with suppress(RuntimeError, AssertionError):
+        with suppress(RuntimeError, AssertionError, TypeError):
             new_dense_index(kind, "", width)
             return
     raise ValueError(f"FAISS cannot make an index {kind!r}")

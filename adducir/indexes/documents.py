@@ -18,7 +18,7 @@ import numpy as np
 import orjson
 
 from adducir.core.errors import ArtifactError, InputError, UsageError, explaining_reads
-from adducir.core.texts import refuse_unless
+from adducir.core.texts import typed
 from adducir.corpora.documents import Document, text_of
 from adducir.indexes.arrays import damaged, is_rising, mapped, save
 
@@ -118,9 +118,9 @@ class DocumentStore:
             raise damaged(self._folder / DOCNOS)
         return self._docnos
 
+    @typed
     def find(self, docno: str) -> Document | None:
         """The document with that docno; None if it is not stored."""
-        refuse_unless(docno, str, "a docno", "a text")
         (digests, rows), wanted = self._table, np.uint64(_digest(docno))
         first, end = digests.searchsorted(wanted), digests.searchsorted(wanted, "right")
         for row in rows[first:end].tolist():

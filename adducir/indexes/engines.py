@@ -7,11 +7,12 @@ from pathlib import Path
 from adducir.core.errors import Keyed, UsageError
 from adducir.core.manifests import MANIFEST, read_manifest, reading_again
 from adducir.core.packages import imported
-from adducir.core.texts import refuse_unless_path
+from adducir.core.texts import refuse_unless_path, typed
 from adducir.indexes.index import Index
 from adducir.indexes.kinds import INDEXES, KINDS, OPENERS
 
 
+@typed
 def open_index(
     path: Path | str,
     *,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from adducir.core.texts import typed
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -31,12 +33,13 @@ class Hits:
         scores = run.frame["score"].to_numpy()
         return cls(run.lengths.astype(np.int32), run.frame["docno"], scores)
 
+    @typed
     def to_polars(self, qids: Sequence[str] | None = None) -> pl.DataFrame:
         """The columns qid, docno and score; ``qids`` names the queries, by default 1, 2, ..."""
         if qids is None:
             qids = [str(number) for number in range(1, len(self.counts) + 1)]
         rows = np.repeat(np.arange(len(qids)), self.counts)
-        names = pl.Series(qids, dtype=pl.String).gather(rows)
+        names = pl.Series(list(qids), dtype=pl.String).gather(rows)
         scores = pl.Series(self.scores).cast(pl.Float64)
         return pl.DataFrame({"qid": names, "docno": self.docnos, "score": scores})
 

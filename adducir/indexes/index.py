@@ -20,8 +20,8 @@ from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import (
     refuse_half_characters,
     refuse_text,
-    refuse_unless,
     refuse_unless_count,
+    typed,
 )
 from adducir.corpora.documents import LARGEST_WEIGHT, WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
@@ -155,9 +155,10 @@ class Index(ABC):
         finally:  # which is why it may have failed
             refuse_replaced(self.path, self.manifest)
 
+    @typed
     def search(
         self,
-        queries: Sequence[Query],
+        queries: "Sequence[Query]",
         model: "Model | str | None" = None,
         *,
         feedback: "FeedbackMethod | str | None" = None,
@@ -188,7 +189,7 @@ class Index(ABC):
             return self._rank([weighted[place] for place in some], chosen, depth, count)
 
         if depth is not None:
-            refuse_unless_count(depth, "a depth")
+            refuse_unless_count(depth, "`depth`")
         if fold is not None:
             from adducir.runs.folding import Fold, PassageMap, folded
 
@@ -203,10 +204,11 @@ class Index(ABC):
         docnos = self.docnos[docs.tolist() if len(docs) <= SPAN else docs]
         return Hits(counts, docnos, scores)
 
+    @typed
     def score(
         self,
-        queries: Sequence[Query],
-        docnos: Sequence[Sequence[str]],
+        queries: "Sequence[Query]",
+        docnos: "Sequence[Sequence[str]]",
         model: "Model | str | None" = None,
         *,
         feedback: "FeedbackMethod | str | None" = None,
@@ -226,6 +228,9 @@ class Index(ABC):
             UsageError: A document is not in the index, or as in :meth:`search`.
         """
         count, chosen = _at_least_one(threads), self._model(model)
+        refuse_text(docnos, "`docnos`")
+        for some in docnos:
+            refuse_text(some, "`docnos` of a query")
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, chosen, feedback, threads)
         return self._score(weighted, numbers, chosen, count)
@@ -249,13 +254,13 @@ class Index(ABC):
                 scored.append(of_all[numbers[first + place]])
         return scored
 
+    @typed
     def term(self, term: str) -> TermFacts:
         """What the index knows of a term (as :meth:`Analysis.terms` gives it, stemmed).
 
         Raises:
             UsageError: The index lacks documents' terms.
         """
-        refuse_unless(term, str, "a term", "a text")
         docs, tfs = self._postings_of(term)
         names = self.docnos.gather(docs)
         postings = pl.DataFrame({"docno": names, "tf": tfs}, schema_overrides={"docno": pl.String})
@@ -271,13 +276,13 @@ class Index(ABC):
         rows = np.repeat(np.arange(len(docs)), sizes)[is_own]
         return docs[rows], tfs[is_own]
 
+    @typed
     def vector(self, docno: str) -> dict[str, float]:
         """A document's terms with their frequencies or weights, the most frequent first.
 
         Raises:
             UsageError: The document is not in the index, or the index lacks documents' terms.
         """
-        refuse_unless(docno, str, "a docno", "a text")
         self._refuse_without_vectors()
         vocabulary, _, terms, tfs = self._vectors(np.array([self.number(docno)], dtype=np.int32))
         pairs = zip(vocabulary.names.gather(terms).to_list(), tfs.tolist(), strict=True)
@@ -299,7 +304,7 @@ class Index(ABC):
         threads: int | None,
     ) -> Any:
         """Each query as index terms with weights or counts."""
-        refuse_text(queries, "queries")
+        refuse_text(queries, "`queries`")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         refuse_half_characters(chain.from_iterable(map(words_of, queries)), "a query")
@@ -319,16 +324,17 @@ class Index(ABC):
             weighted[place] = self.counted(terms)
         return weighted
 
+    @typed
     def expand(
         self,
-        queries: Sequence[Query],
+        queries: "Sequence[Query]",
         model: "Model | str | None" = None,
         feedback: "FeedbackMethod | str" = "rm3",
         *,
         threads: int | None = None,
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
-        refuse_text(queries, "queries")
+        refuse_text(queries, "`queries`")
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")
@@ -339,6 +345,7 @@ class Index(ABC):
         found = self._rank(terms_of, chosen, feedback.depth, threads)
         return self._expanded(terms_of, found, feedback, threads)
 
+    @typed
     def expand_from(
         self, query: str, documents: Sequence[tuple[str, float]], feedback: "FeedbackMethod | str"
     ) -> "Weights":
@@ -427,8 +434,8 @@ class Index(ABC):
 
 def _at_least_one(threads: int | None) -> int:
     """The number of threads to use: one per core by default."""
-    if threads is not None and threads < 1:
-        raise UsageError(f"the number of threads must be 1 or more, not {threads}.")
+    if threads is not None:
+        refuse_unless_count(threads, "`threads`")
     return threads or default_threads()
 
 

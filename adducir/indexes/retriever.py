@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import refused
+from adducir.core.texts import refused, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics, as_topics
@@ -185,6 +185,7 @@ class DenseRetriever(_Retriever):
 
     _is_dense = True
 
+    @typed
     def __init__(
         self,
         index: Index | Path | str,
@@ -227,6 +228,7 @@ class LexicalRetriever(_Retriever):
         ['x', 'z']
     """
 
+    @typed
     def __init__(
         self,
         index: Index | Path | str,
@@ -275,6 +277,7 @@ class QueryExpansion(_OverIndex):
         2
     """
 
+    @typed
     def __init__(
         self,
         index: Index | Path | str,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from adducir.core.executors import HERE, Execution
+from adducir.core.texts import refuse_unless_count
 from adducir.models.machine import Precision
 
 
@@ -15,6 +16,10 @@ class Running:
     tokens: int | None = None  # padded, per batch; affects the last digits of figures
     precision: Precision = "float32"
     execution: Execution = HERE
+
+    def __post_init__(self) -> None:
+        if self.threads is not None:
+            refuse_unless_count(self.threads, "`threads`")
 
 
 PLAIN = Running()

@@ -1,4 +1,4 @@
-"""Settings of rankings, fusions and reranking, stated once for all doors, and how passages fold.
+"""Settings of reading and ranking runs, fusing and reranking, for all doors; how passages fold.
 
 Keys of an experiment file's systems, options of commands and arguments in Python are views of these
 classes, which are made without numpy.

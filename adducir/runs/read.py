@@ -19,10 +19,11 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import InputError, UsageError, worded
+from adducir.core.errors import InputError, worded
 from adducir.core.files import keeping_pipes
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
+from adducir.core.texts import typed
 from adducir.corpora.columns import (
     NUMBER,
     QRELS,
@@ -57,6 +58,7 @@ _FORMS = (
 _COLBERT = RUN._replace(columns=("qid", "docno", "rank", "score"))
 
 
+@typed
 def read_run(
     path: Path | str,
     *,
@@ -83,10 +85,6 @@ def read_run(
         quotes: What quotes are in a table; None: as the file shows.
         duplicates: Of a document that a topic ranks again, "first" keeps the best rank.
     """
-    if ties not in _TIES:
-        raise UsageError(
-            f"{ties!r} is not a way to order ties.", hint="Choose trec_eval or anserini."
-        )
     needed = ("qid", "docno", "score", "tag")
     keeps = duplicates == "first"
     columns_ = columns_of(Path(path), needed, columns=columns, quotes=quotes, repeats=keeps)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import MOST_ROWS, html_table, refuse_unless, refuse_unless_count
+from adducir.core.texts import MOST_ROWS, html_table, refuse_unless, refuse_unless_count, typed
 from adducir.corpora.frames import (
     SCORE,
     Floats,
@@ -155,6 +155,7 @@ class Run(FramedByTopic):
 
     def __post_init__(self) -> None:
         refuse_unless(self.frame, pl.DataFrame, "a run's rows", "a polars data frame")
+        refuse_unless(self.tag, str, "`tag`", "a text")
         if dict(self.frame.schema) != SCHEMA:
             raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
         if any(map(pl.Series.null_count, self.frame.iter_columns())):
@@ -163,6 +164,7 @@ class Run(FramedByTopic):
             raise UsageError("a run's scores must be finite numbers.")
 
     @classmethod
+    @typed
     def ranked(cls, rows: pl.DataFrame, tag: str, *, ties: Ties = "trec_eval") -> "Run":
         """Make a run from rows (qid, docno, score) in any order.
 
@@ -181,6 +183,7 @@ class Run(FramedByTopic):
         return run
 
     @classmethod
+    @typed
     def of(
         cls,
         data: "Tabular | Nested",
@@ -228,7 +231,7 @@ class Run(FramedByTopic):
         return np.arange(len(self)) - np.repeat(starts, self.lengths)
 
     def top(self, depth: int) -> "Run":
-        refuse_unless_count(depth, "a depth")
+        refuse_unless_count(depth, "`depth`")
         return Run(self.frame.filter(pl.Series(self.ranks < depth)), self.tag, self.path)
 
     def fold(self, fold: str, depth: int | None = None, *, strict: bool = True) -> "Run":

@@ -32,7 +32,6 @@ from adducir.core.errors import InputError, UsageError
 from adducir.core.files import file_digest, is_standard_output, publishing, read_text, sync
 from adducir.core.processes import locked
 from adducir.core.progress import progress
-from adducir.core.texts import refuse_unless_path
 from adducir.corpora.columns import RUN, regular_lines
 from adducir.corpora.frames import Floats
 from adducir.runs.run import Run, strictly_decreasing
@@ -207,7 +206,6 @@ def write_run(
     topics: Iterable[str] | None = None,
 ) -> None:
     """See :func:`adducir.write_run`, which takes more than runs."""
-    refuse_unless_path(path, "a run's file")
     path = Path(path)
     if (np.diff(run.topics) < 0).any():
         raise UsageError("a topic's documents are not contiguous; make the run with Run.ranked().")
@@ -228,6 +226,7 @@ def write_run(
         with publishing(path) as hidden:
             hidden.write_bytes(content)
         return
+    searched = set[str]() if topics is None else {*map(str, topics)}
     moved = np.count_nonzero(scores != run.frame["score"].to_numpy())
     facts = {
         "tag": run.tag,
@@ -243,7 +242,7 @@ def write_run(
             "documents": len(run),
             "depth": run.depth,
             "scores moved to break ties": moved,
-            "topics without documents": sorted(set(topics or ()) - set(run.qids)),
+            "topics without documents": sorted(searched - {*run.qids}),
         },
     }
     beside = Path(os.path.realpath(metadata_for(path)))

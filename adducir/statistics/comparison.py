@@ -18,7 +18,7 @@ import polars as pl
 
 from adducir.core.errors import UsageError
 from adducir.core.registry import numbers, refuse
-from adducir.core.texts import MOST_ROWS, html_table
+from adducir.core.texts import MOST_ROWS, html_table, typed
 from adducir.corpora.frames import Framed
 from adducir.evaluation.measures import is_descriptive, lower_is_better
 from adducir.evaluation.scores import ScoreMatrix, Scores
@@ -351,9 +351,14 @@ class Comparison(Framed):
     def measures(self) -> tuple[str, ...]:
         return tuple(self.scores.measures)
 
+    @typed
     def best(self, measure: str, topic_set: str = "") -> str:
         """The system with the best mean on a measure, the first if tied."""
-        return self.means.filter("best", set=topic_set, measure=measure)["system"][0]
+        best = self.means.filter("best", set=topic_set, measure=measure)["system"]
+        if best.is_empty():
+            hint = f"Computed: {', '.join(self.measures)} on {self.scores.sets}."
+            raise UsageError(f"{measure!r} was not computed on {topic_set!r}.", hint=hint)
+        return str(best[0])
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import refuse_unless, refused
+from adducir.core.texts import typed
 from adducir.evaluation.measures import is_descriptive, is_summed, lower_is_better, summary
 from adducir.statistics.comparison import Comparison
 from adducir.tables.notes import lines_of
@@ -34,6 +34,7 @@ class Figure(NamedTuple):
     decimals: int | None = None
 
 
+@typed
 def build_table(
     comparison: Comparison,
     layout: Layout | None = None,
@@ -55,10 +56,7 @@ def build_table(
         >>> print(ad.build_table(ad.compare(scores)).render("csv").splitlines().pop()[:5])
         cats,
     """
-    if not isinstance(comparison, Comparison):
-        raise refused(comparison, "a comparison", "what `compare` returns")
     layout, more = Layout() if layout is None else layout, list(figures)
-    refuse_unless(layout, Layout, "a layout", "a Layout")
     places = {name: layout.places.get(name, ("", name)) for name in comparison.scores.sets}
     several = len(comparison.references) > 1
     names = chain(_LETTERS, (f"({number})" for number in count(len(_LETTERS) + 1)))

@@ -17,7 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from adducir.core.packages import imported
-from adducir.core.texts import refuse_unless
+from adducir.core.texts import typed
 from adducir.corpora.frames import Framed
 from adducir.tables.report_data import ReportData
 from adducir.tables.style import ABSENT, Style
@@ -231,6 +231,7 @@ class ResultTable(Layout, Framed):
             for line in self.below
         ]
 
+    @typed
     def render(self, form: str = "terminal", **options: object) -> str:
         """The table as text: ``terminal``, ``markdown``, ``latex``, ``csv``, ``json``, ``html``.
 
@@ -238,7 +239,6 @@ class ResultTable(Layout, Framed):
             form: The format, a kind of :data:`adducir.tables.formats.TABLES`.
             options: The format's own, such as ``per_topic``.
         """
-        refuse_unless(form, str, "a format", "its name")
         text: str = imported("adducir.tables.formats:render")(self, form, **options)
         return text
 

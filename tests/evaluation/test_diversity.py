@@ -15,7 +15,7 @@ import adducir as ad
 from adducir.cli.app import main
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import Evaluator, evaluate
+from adducir.evaluation.evaluator import Evaluator
 from adducir.runs.run import Run
 
 NDEVAL = {
@@ -115,13 +115,13 @@ def test_compatibility_and_accuracy_are_those_of_ir_measures(seed: int) -> None:
     ranked = {q: {d: 50.0 - at for at, d in enumerate(each)} for q, each in chosen.items()}
     for text in ("Compat", "Compat(p=0.8)", "Compat(p=0.5,normalize=False)"):
         wanted = ir_measures.iter_calc([ir_measures.parse_measure(text)], qrels, ranked)
-        scores = evaluate(Run.of(ranked, tag="run"), Qrels.of(qrels), text)
+        scores = ad.evaluate(Run.of(ranked, tag="run"), Qrels.of(qrels), text)
         found = dict(zip(scores.qids, scores.values(text), strict=True))
         for one in wanted:
             assert found[one.query_id] == pytest.approx(one.value, abs=1e-9), text
     for text in ("Accuracy", "Accuracy(rel=2)@10"):
         wanted = ir_measures.iter_calc([ir_measures.parse_measure(text)], qrels, ranked)
-        scores = evaluate(Run.of(ranked, tag="run"), Qrels.of(qrels), text)
+        scores = ad.evaluate(Run.of(ranked, tag="run"), Qrels.of(qrels), text)
         found = dict(zip(scores.qids, scores.values(text), strict=True))
         try:
             wanted = list(wanted)
@@ -141,7 +141,7 @@ def test_compatibility_to_a_depth_is_the_authors() -> None:
         0.99: [0.44180209142927457, 0.6083783096777173],
     }.items():
         measure = f"Compat(p={p},depth=1000)"
-        found = evaluate(Run.of(ranked, tag="run"), qrels, measure).values(measure)
+        found = ad.evaluate(Run.of(ranked, tag="run"), qrels, measure).values(measure)
         assert found == pytest.approx(values, abs=1e-14)
 
 

@@ -9,9 +9,10 @@ import pytest
 import pytrec_eval
 from evaluation_cases import qrels_of, run_of, table_of
 
+from adducir import evaluate
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import Evaluator, evaluate
+from adducir.evaluation.evaluator import Evaluator
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 from adducir.runs.write import write_run
@@ -67,7 +68,7 @@ def test_documents_are_matched_within_their_topic(monkeypatch: pytest.MonkeyPatc
 
 def test_scores_are_a_long_frame() -> None:
     run = run_of({"b": {"d2": 2.0, "d1": 1.0}})
-    scores = evaluate(run, qrels_of(QRELS), "RR Judged@5 NumRel", system="BM25")
+    scores = Evaluator(qrels_of(QRELS), "RR Judged@5 NumRel").score(run, system="BM25")
     frame = scores.to_polars()
     assert frame.columns == ["set", "system", "run", "qid", "measure", "value"]
     assert frame.row(0) == ("", "BM25", "BM25", "b", "RR", 0.5)

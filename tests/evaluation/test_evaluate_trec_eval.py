@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from ir_measures import Measure, NumRel
 
+from adducir import evaluate
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.lists import Floats
 from adducir.evaluation.measures import computable, is_summed, parse_measure, summary
 from adducir.evaluation.scores import Scores

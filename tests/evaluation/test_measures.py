@@ -21,8 +21,8 @@ from evaluation_cases import (
 from hypothesis import assume, example, given
 from ir_measures import Measure
 
+from adducir import evaluate
 from adducir.core.errors import UsageError
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import kind_of
 
 TOLERANCE = 1e-9

@@ -8,9 +8,9 @@ import pytest
 import pytrec_eval
 from evaluation_cases import qrels_of, run_of
 
+from adducir import evaluate
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import load_qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measures
 from adducir.runs.read import read_run
 

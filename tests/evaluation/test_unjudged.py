@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from ir_measures import AP, RBP, nDCG
 
+from adducir import evaluate
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import Bounds, bounds_of, evaluate
+from adducir.evaluation.evaluator import Bounds, bounds_of
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
 

@@ -7,10 +7,10 @@ import pytest
 import yaml
 from experiment_studies import GIVEN, Notes, Study, notes_of, run_lines
 
+from adducir import evaluate
 from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import load_qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.runs.read import read_run
 from adducir.runs.write import metadata_for
 

@@ -12,10 +12,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from adducir import evaluate
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
 from adducir.corpora.topics import Topics
-from adducir.evaluation.evaluator import evaluate
 from adducir.experiments.tuning.design import (
     Folds,
     Grid,

@@ -76,8 +76,6 @@ def test_all_documents_and_none(flat):
     assert index.search(["cat"], depth=1000).counts.tolist() == [90]
     assert index.search([], depth=5).counts.tolist() == []
     assert index.documents.get("d7").fields["text"] == TEXTS["d7"]
-    with pytest.raises(UsageError, match="depth"):
-        index.search(["cat"], depth=0)
     with pytest.raises(UsageError, match="of 3"):
         index._rank([np.zeros(3)], None, 5, 1)
 

@@ -82,10 +82,9 @@ def test_depths(pets: LuceneIndex) -> None:
     assert ranking(pets, "dog owners and cats", depth=2) == whole[:2]
     assert ranking(pets, "cats", depth=3_000_000_000) == ranking(pets, "cats", depth=100)
     assert pets.search(["dog cats owners trade"], BM25(), depth=None).counts.tolist() == [5]
-    with pytest.raises(UsageError, match="depth"):
-        pets.search(["dog"], BM25(), depth=0)
-    with pytest.raises(UsageError, match="threads"):
-        pets.search(["dog"], BM25(), threads=-1)
+    for queries in ({"1": "cats"}, iter(["cats"]), {"cats"}):  # neither keys nor once
+        with pytest.raises(UsageError, match="`queries` must be a list"):
+            pets.search(queries, BM25())
 
 
 def test_all_hits_of_many_queries_fit_into_a_small_heap(

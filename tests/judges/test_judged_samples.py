@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from scipy.stats import t as student
 
+from adducir import evaluate
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.corrected import CorrectedEvaluator, linear_kind
 from adducir.judges.correction import Sampled, expected_gains

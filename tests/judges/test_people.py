@@ -9,9 +9,9 @@ import pytest
 from statsmodels.stats.inter_rater import cohens_kappa as their_kappa
 from test_judged_samples import graded, judged_collection
 
+from adducir import evaluate
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.qrels import Qrels, load_qrels
-from adducir.evaluation.evaluator import evaluate
 from adducir.evaluation.measures import parse_measure
 from adducir.judges.agreement import agreement_of
 from adducir.judges.by_hand import page_for, parse_choices

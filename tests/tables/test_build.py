@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from sample_tables import scores_of
 
+from adducir import evaluate
 from adducir.core.errors import UsageError
 from adducir.corpora.qrels import Qrels
-from adducir.evaluation.evaluator import Evaluator, evaluate
+from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run
 from adducir.statistics.comparison import Comparison, compare

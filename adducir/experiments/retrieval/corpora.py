@@ -14,8 +14,7 @@ from pydantic import AliasChoices, Field, model_validator
 from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Several, as_tuple, without
 from adducir.core.registry import Family
-from adducir.corpora.documents import Corpus, refuse_absent
-from adducir.corpora.kinds import FORMATS
+from adducir.corpora.documents import FORMATS, Corpus, refuse_absent
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.passages import Passages
 from adducir.corpora.qrels import Qrels
