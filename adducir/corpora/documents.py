@@ -71,9 +71,9 @@ class Corpus(Protocol):
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
     """The texts of these fields joined by newlines; empty or missing ones are skipped."""
-    refuse_text(fields, "fields")
-    texts = (document.fields.get(name, "") for name in fields)
-    return "\n".join(text for text in texts if text)
+    if isinstance(fields, str):
+        refuse_text(fields, "fields")
+    return "\n".join(filter(None, map(document.fields.get, fields)))
 
 
 def refuse_absent(

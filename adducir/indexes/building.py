@@ -67,7 +67,7 @@ def stored(
             names |= document.fields.keys()
         store.add(document)
         more_texts = (document.fields.get(name, "").encode() for name in separate)
-        yield document.docno, text_of(document, fields).encode(), *more_texts
+        yield document.docno, text_of(document, fields).encode(), *(more_texts if separate else ())
     unseen = {*fields, *separate} - names - (set(usual) if len(usual) > 1 else set())
     if unseen and names:
         raise InputError(

@@ -42,7 +42,8 @@ class DocumentWriter:
 
     def add(self, document: Document) -> None:
         try:
-            line = orjson.dumps({**document.fields, "docno": document.docno}) + b"\n"
+            record = {**document.fields, "docno": document.docno}
+            line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
         except TypeError as error:
             raise InputError(
                 f"the document {document.docno!r} cannot be stored: {error}."
