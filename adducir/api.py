@@ -225,10 +225,9 @@ def fuse(
     from adducir.runs.kinds import FusionSettings
 
     every = [as_run(one, f"run{number}") for number, one in enumerate(_listed(runs, "runs"), 1)]
-    each: Any = () if weights is None else tuple(weights)
     stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
-        settings = FusionSettings(**stated, weights=each)
+        settings = FusionSettings(**stated, weights=() if weights is None else tuple(weights))
     return fuse_runs(every, settings, tag)
 
 
@@ -263,8 +262,7 @@ def evaluate(
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES, needs_subtopics, parse_measures
 
-    chosen = " ".join(DEFAULT_MEASURES) if measures is None else measures
-    found = parse_measures(chosen)
+    found = parse_measures(" ".join(DEFAULT_MEASURES) if measures is None else measures)
     evaluator = Evaluator(as_qrels(qrels, subtopics=needs_subtopics(found)), found, **more)
     is_one = isinstance(run, Run | Mapping) or _is_path(run) or hasattr(run, "to_dict")
     if is_one or not isinstance(run, Iterable):
@@ -437,9 +435,8 @@ def _is_index(texts: Any) -> bool:
     from adducir.core.manifests import MANIFEST
     from adducir.indexes.index import Index
 
-    return isinstance(texts, Index) or (
-        _is_path(texts) and (_path(texts, "`texts`") / MANIFEST).is_file()
-    )
+    is_folder = _is_path(texts) and (_path(texts, "`texts`") / MANIFEST).is_file()
+    return is_folder or isinstance(texts, Index)
 
 
 def _path(value: Any, what: str) -> Path:

@@ -70,7 +70,6 @@ def read_examples(
     """The examples of a file; what its columns are is decided by its first record.
 
     Args:
-        path: The file.
         part: What the recipe states of it.
         fields: The fields of passages to read; empty for title and text.
         qids: What may name queries; None where nothing does.
@@ -169,13 +168,12 @@ class _Reader:
         return roles
 
     def _refuse_incomplete(self) -> None:
-        roles = self.roles
-        if roles.keys().isdisjoint(("query", "query_id")):
+        if self.roles.keys().isdisjoint(("query", "query_id")):
             self.fail("it lacks a query.", self._columns_hint())
-        if "query" not in roles and self.qids is None:
+        if "query" not in self.roles and self.qids is None:
             hint = "Name the file with their texts: `examples.topics`."
-            self.fail(f"it names queries by `{roles['query_id'][0]}`.", hint)
-        if roles.keys().isdisjoint(("positives", "documents")):
+            self.fail(f"it names queries by `{self.roles['query_id'][0]}`.", hint)
+        if self.roles.keys().isdisjoint(("positives", "documents")):
             self.fail("it lacks positives or documents.", self._columns_hint())
 
     def _columns_hint(self) -> str:
@@ -235,13 +233,11 @@ class _Reader:
                 sides = self._of("positives", "documents"), self._of("negatives")
                 is_margin = _are_margins(self._scores("scores", "labels"), *sides)
                 meaning = " (margins to the positive)" if is_margin else ""
-            shown.append(
-                f"{role.replace('_', ' ')} {listed([f'`{name}`' for name in names])}{meaning}"
-            )
+            quoted = listed([f"`{name}`" for name in names])
+            shown.append(f"{role.replace('_', ' ')} {quoted}{meaning}")
         are_named = any(not document.text for document in self._of("positives", "documents"))
-        documents, queries = (
-            "ids" if named else "texts" for named in (are_named, self._query()[1])
-        )
+        named = are_named, self._query()[1]
+        documents, queries = ("ids" if is_named else "texts" for is_named in named)
         both = f"query {queries} and document {documents}"
         understood = f"examples of {documents if queries == documents else both}: "
         used = {name for names in self.roles.values() for name in names}
@@ -280,9 +276,7 @@ class _Reader:
         positives, negatives = self._of("positives", "documents"), self._of("negatives")
         if "documents" in self.roles and len(positives) > 1 and not negatives:
             name = self.roles["documents"][0]
-            message = (
-                f"which of the {len(positives)} documents in `{name}` are positives is unknown."
-            )
+            message = f"which of the documents in `{name}` are positives is unknown."
             self.fail(message, f"If all are, set `examples.columns: {{positives: {name}}}`.")
         best, worse = self._scores("positive_scores"), self._scores("negative_scores")
         if best or worse:
@@ -329,8 +323,7 @@ class _Reader:
             yield from ((name, as_whole(item)) for item in items_of(value))
 
     def _of(self, *roles: str) -> list[ExampleDocument]:
-        items = self._items(*roles, by_ids=self.by_ids)
-        return [self._document(name, item) for name, item in items]
+        return [self._document(*item) for item in self._items(*roles, by_ids=self.by_ids)]
 
     def _document(self, name: str, value: Any) -> ExampleDocument:
         if isinstance(value, Mapping):
