@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.texts import refuse_unless, refuse_unless_count, typed
 
 if TYPE_CHECKING:
@@ -103,25 +103,22 @@ def _opened(
     *,
     is_cut: bool,
 ) -> "Corpus":
-    if not isinstance(source, str | Path):
-        from adducir.corpora.frames import FrameCorpus
-
-        return FrameCorpus.of(source)
-    place = resolve(source)
+    of_files = {"docno_field": docno_field, "format": kind, "quotes": quotes}
+    place = resolve(source) if isinstance(source, str | Path) else None
     if isinstance(place, Path):
         from adducir.corpora.local import open_local
 
-        return open_local(
-            place,
-            str(source),
-            docno_field=docno_field,
-            format=kind,
-            quotes=quotes,
-            is_cut=is_cut,
-        )
-    from adducir.corpora.irds import IrdsCorpus
+        return open_local(place, str(source), **of_files, is_cut=is_cut)  # type: ignore[arg-type]
+    if stated := [key for key, value in of_files.items() if value is not None]:
+        where = "of ir_datasets" if place else "that are not in files"
+        raise UsageError(f"{worded(stated[0])} has no effect on documents {where}.")
+    if place:
+        from adducir.corpora.irds import IrdsCorpus
 
-    return IrdsCorpus.open(place)
+        return IrdsCorpus.open(place)
+    from adducir.corpora.frames import FrameCorpus
+
+    return FrameCorpus.of(source)  # type: ignore[arg-type]
 
 
 def expanded(source: str) -> str:

@@ -38,6 +38,10 @@ def test_a_frame_is_a_corpus_and_semicolons_separate_columns(tmp_path):
     assert corpus.identity() == same.identity()
     with pytest.raises(UsageError):
         open_corpus(frame.drop("id"))
+    for stated in ({"docno_field": "title"}, {"format": "jsonl"}, {"quotes": "csv"}):
+        for source in (frame, frame.to_dicts(), "argsme/2020-04-01"):
+            with pytest.raises(UsageError, match=next(iter(stated))):
+                open_corpus(source, **stated)
     assert next(iter(open_corpus(frame.with_columns(url=float("nan"))))).fields["url"] == ""
 
 
