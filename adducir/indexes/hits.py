@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from adducir.core.errors import UsageError
 from adducir.core.texts import typed
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Hits:
         """The columns qid, docno and score; ``qids`` names the queries, by default 1, 2, ..."""
         if qids is None:
             qids = [str(number) for number in range(1, len(self.counts) + 1)]
+        if len(qids) != len(self.counts):
+            raise UsageError(f"`qids` names {len(qids)} queries, not {len(self.counts)}.")
         rows = np.repeat(np.arange(len(qids)), self.counts)
         names = pl.Series(list(qids), dtype=pl.String).gather(rows)
         scores = pl.Series(self.scores).cast(pl.Float64)

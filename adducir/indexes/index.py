@@ -231,6 +231,8 @@ class Index(ABC):
         refuse_text(docnos, "`docnos`")
         for some in docnos:
             refuse_text(some, "`docnos` of a query")
+        if len(queries) != len(docnos):
+            raise UsageError(f"`docnos` has {len(docnos)} lists for {len(queries)} queries.")
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, chosen, feedback, threads)
         return self._score(weighted, numbers, chosen, count)

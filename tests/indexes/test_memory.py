@@ -119,6 +119,10 @@ def test_threads_and_kinds_of_queries_change_nothing(both: Both) -> None:
     assert both.memory.search([], BM25()).to_polars([]).shape == (0, 3)
     frame = both.memory.search(["word1", "unknown", "word2"], BM25(), depth=2).to_polars([*"abc"])
     assert frame["qid"].to_list() == ["a", "a", "c", "c"]
+    with pytest.raises(UsageError, match="qids"):
+        mixed.to_polars(["1"])
+    with pytest.raises(UsageError, match="docnos"):
+        both.memory.score(["word1"], [])
 
 
 SOURCES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
