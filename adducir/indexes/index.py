@@ -231,10 +231,10 @@ class Index(ABC):
         refuse_text(docnos, "`docnos`")
         for some in docnos:
             refuse_text(some, "`docnos` of a query")
-        if len(queries) != len(docnos):
-            raise UsageError(f"`docnos` has {len(docnos)} lists for {len(queries)} queries.")
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, chosen, feedback, threads)
+        if len(weighted) != len(numbers):
+            raise UsageError(f"`docnos` has {len(numbers)} lists for {len(weighted)} queries.")
         return self._score(weighted, numbers, chosen, count)
 
     def _model(self, model: "Model | str | None") -> "Model":

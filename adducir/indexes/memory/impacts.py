@@ -253,6 +253,8 @@ class Plan(NamedTuple):
         is_odd = (weights % 1 != 0) | (weights == 0)
         is_exact = (np.bincount(owner, is_odd, minlength=size) == 0) & (totals <= LARGEST_SUM)
         is_exact &= not has_values
+        if is_exact.all():
+            return cls(weights.astype(np.uint32), np.full(size, -1))
         steps = weights * (steps_of(greatest) if has_values else 1.0)
         totals = LARGEST * np.bincount(owner, steps, minlength=size)
         with np.errstate(all="ignore"):  # a query may have zeros only
