@@ -33,8 +33,8 @@ MOST_ROWS = 10
 # C0 except tab and line feed, DEL, C1, Unicode's line separators, and characters that change the
 # direction of the text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# Blanks and punctuation; other scripts' marks belong to their words.
 _MODULES = re.compile(r"\b[a-z_.]+\.(?=[A-Z])")
+# Blanks and punctuation; other scripts' marks belong to their words.
 _SIGNS = re.compile(
     rf"[\s{re.escape(string.punctuation)}¡§«¶·»¿\u2000-\u206f\u3001-\u303f\uff01-\uff0f]+"
 )

@@ -45,7 +45,7 @@ def refuse_unknown(kind: str) -> None:
 
 def engine_versions(*, uses_java: bool | None = None) -> dict[str, str]:
     """Anserini's and Java's versions if they are used, by default if Java runs in this process."""
-    if not (jvm.start.cache_info().currsize if uses_java is None else uses_java):
+    if not (jvm.is_running() if uses_java is None else uses_java):
         return {}
     return {"anserini": jvm.anserini_version(), "java": str(jvm.find_java().version)}
 
@@ -66,8 +66,8 @@ def stored(
         if not names.issuperset(document.fields):
             names |= document.fields.keys()
         store.add(document)
-        more_texts = (document.fields.get(name, "").encode() for name in separate)
-        yield document.docno, text_of(document, fields).encode(), *(more_texts if separate else ())
+        more_texts = [document.fields.get(name, "").encode() for name in separate]
+        yield document.docno, text_of(document, fields).encode(), *more_texts
     unseen = {*fields, *separate} - names - (set(usual) if len(usual) > 1 else set())
     if unseen and names:
         raise InputError(

@@ -284,6 +284,11 @@ def start() -> Java:
     return java
 
 
+def is_running() -> bool:
+    """Whether this process has started Java."""
+    return start.cache_info().currsize > 0
+
+
 @functools.cache
 def java_class(name: str) -> Any:
     start()
