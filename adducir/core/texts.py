@@ -12,7 +12,7 @@ from functools import wraps
 from html import escape
 from numbers import Integral, Real
 from pathlib import Path
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from adducir.core.errors import UsageError
@@ -33,7 +33,6 @@ MOST_ROWS = 10
 # C0 except tab and line feed, DEL, C1, Unicode's line separators, and characters that change the
 # direction of the text that follows (UAX #9).
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-_MODULES = re.compile(r"\b[a-z_.]+\.(?=[A-Z])")
 # Blanks and punctuation; other scripts' marks belong to their words.
 _SIGNS = re.compile(
     rf"[\s{re.escape(string.punctuation)}¡§«¶·»¿\u2000-\u206f\u3001-\u303f\uff01-\uff0f]+"
@@ -88,6 +87,12 @@ def same_words(text: str) -> str:
 
 
 _WIDER: Mapping[Any, Any] = {int: Integral, float: Real, Path: os.PathLike}
+_WORDS: Mapping[Any, str] = {
+    **{int: "an integer", float: "a number", str: "a text", bool: "True or False"},
+    **{Path: "a path", os.PathLike: "a path", NoneType: "None", Mapping: "a dict"},
+    **dict.fromkeys((Sequence, Iterable), "a list"),
+}
+_ITEMS: Mapping[Any, str] = {(str,): " of texts", (int,): " of integers", (float,): " of numbers"}
 
 
 def typed(function: Callable[P, R]) -> Callable[P, R]:
@@ -103,8 +108,7 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in (*zip(names, arguments, strict=False), *named.items()):
             hint = hints.get(name, "")
             if not isinstance(hint, str) and not _is(value, hint):
-                shown = hint.__name__ if isinstance(hint, type) else _MODULES.sub("", str(hint))
-                raise refused(value, f"`{name}`", shown)
+                raise refused(value, f"`{name}`", _in_words(hint))
         return function(*arguments, **named)
 
     return checking
@@ -129,6 +133,16 @@ def _is(value: Any, hint: Any) -> bool:
     return isinstance(value, bool) is (kind is bool) and isinstance(value, _WIDER.get(kind, kind))
 
 
+def _in_words(hint: Any) -> str:
+    kind, inner = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return " or ".join(dict.fromkeys(map(_in_words, inner)))
+    if kind is Literal:
+        return " or ".join(map(repr, inner))
+    words: str = _WORDS.get(kind) or getattr(kind, "__name__", str(kind))
+    return words + _ITEMS.get(inner, "")
+
+
 def refuse_text(values: object, subject: str) -> None:
     if not _is(values, Sequence):
         raise refused(values, subject, "a list")
@@ -147,7 +161,7 @@ def refuse_unless_count(value: object, subject: str) -> None:
 
 def refused(value: object, subject: str, expected: str) -> UsageError:
     """The error of an argument of another type."""
-    is_single = isinstance(value, str) and expected.startswith(("a list", "Iterable", "Sequence"))
+    is_single = isinstance(value, str) and expected.startswith("a list")
     return UsageError(
         f"{subject} must be {expected}, not {shortened(repr(value))} ({type(value).__name__}).",
         hint="Put a single one in a list: [...]." if is_single else None,
