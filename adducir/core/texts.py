@@ -139,8 +139,8 @@ def _in_words(hint: Any) -> str:
         return " or ".join(dict.fromkeys(map(_in_words, inner)))
     if kind is Literal:
         return " or ".join(map(repr, inner))
-    words: str = _WORDS.get(kind) or getattr(kind, "__name__", str(kind))
-    return words + _ITEMS.get(inner, "")
+    name = str(getattr(kind, "__name__", kind))
+    return _WORDS.get(kind, name) + _ITEMS.get(inner, "")
 
 
 def refuse_text(values: object, subject: str) -> None:
