@@ -195,7 +195,7 @@ def _outputs(folder: Path) -> dict[str, tuple[int, int]]:
 
 def _walked(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
     for place, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if not one.startswith(".")]
+        folders[:] = [one for one in folders if not one.startswith((".", "__pycache__"))]
         yield place, folders, [one for one in files if not one.startswith(".")]
 
 
