@@ -100,8 +100,8 @@ class LuceneIndex(Index):
             raise ArtifactError(
                 "this is not an index." if path.exists() else f"this index does not exist{near}",
                 path=path,
-                hint="Build one with 'adducir index SOURCE --output indexes/NAME'; a prebuilt one "
-                "must be in Pyserini's cache.",
+                hint="Build one with `adducir index` or `adducir.build_index`; a prebuilt one must "
+                "be in Pyserini's cache.",
             )
         super().__init__(path, manifest)
         self.analysis = replace(self.analysis, by_lucene=True)
@@ -134,24 +134,12 @@ class LuceneIndex(Index):
 
     def _scoring(self, model: "Model") -> tuple[Any, tuple[list[str], list[float]]]:
         """Lucene's object for a model, and the fields with their weights."""
-        similarity = model.similarity(exact_lengths=self.accurate_length)
-        if similarity is None:
-            from adducir.indexes.models import refuse_unless_scored
+        from adducir.indexes.models import refuse_unfit
 
-            refuse_unless_scored(model, "lucene", self.path)
-            raise UsageError(
-                f"{self.path} has exact lengths, which only BM25 supports.",
-                hint="Search it with bm25, or build an index without "
-                f"{worded('accurate_length', 'true')}.",
-            )
         boosts = model.by_field or {_CONTENTS: 1.0}
-        names = [name for name in self._java.fields() if name != "id"] if model.by_field else []
-        if model.by_field and (unknown := boosts.keys() - names):
-            raise UsageError(
-                f"{self.path} does not have the field {min(unknown)!r} by itself.",
-                hint=f"Its fields are {', '.join(names)}; index it with "
-                f"{worded('separate', 'NAME')} to add one.",
-            )
+        fields = [name for name in self._java.fields() if name != "id"] if model.by_field else []
+        refuse_unfit(model, "lucene", self.path, accurate=self.accurate_length, fields=fields)
+        similarity = model.similarity(exact_lengths=self.accurate_length)
         return similarity, (list(boosts), list(boosts.values()))
 
     def _score(

@@ -5,16 +5,16 @@ document's length and avgdl the mean length.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
-from adducir.core.errors import UsageError, worded
-from adducir.core.recipe import Kind
+from adducir.core.errors import UsageError, said
+from adducir.core.recipe import Keyed, KeyPath, Kind
 from adducir.core.registry import numbers
 from adducir.indexes.jvm import java_class
 from adducir.indexes.kinds import MODELS
@@ -114,10 +114,11 @@ class LuceneModel(Model):
     """A model that Lucene has, too, where each field can count by itself."""
 
     boosts: Mapping[str, Annotated[float, Field(ge=0, le=3e38)]] = Field(
-        default={}, exclude_if=lambda boosts: not boosts
+        default={},
+        exclude_if=lambda boosts: not boosts,
+        description="Fields of a Lucene index with their weights; `contents` is all its text. A "
+        "score is the weighted sum of the fields' scores.",
     )
-    """Fields of a Lucene index with their weights; `contents` is all its text. A score is the
-    weighted sum of the fields' scores."""
 
 
 class BM25(LuceneModel):
@@ -137,10 +138,8 @@ class BM25(LuceneModel):
     """
 
     # Lucene computes in single precision.
-    k1: float = Field(default=0.9, ge=0, le=3e38)
-    """Saturation of the term frequency."""
-    b: float = Field(default=0.4, ge=0, le=1)
-    """Weight of the document's length."""
+    k1: float = Field(default=0.9, ge=0, le=3e38, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
@@ -177,8 +176,9 @@ class QLD(LuceneModel):
         'qld'
     """
 
-    mu: float = Field(default=1000.0, ge=0, le=3e38)
-    """Weight of the collection, in tokens."""
+    mu: float = Field(
+        default=1000.0, ge=0, le=3e38, description="Weight of the collection, in tokens."
+    )
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
@@ -205,12 +205,9 @@ class Okapi(Model):
     in rank_bm25's order, so that scores are bitwise equal.
     """
 
-    k1: float = Field(default=1.5, ge=0)
-    """Saturation of the term frequency."""
-    b: float = Field(default=0.75, ge=0, le=1)
-    """Weight of the document's length."""
-    epsilon: float = Field(default=0.25)
-    """Floor of the idf, as a share of the mean."""
+    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
+    epsilon: float = Field(default=0.25, description="Floor of the idf, as a share of the mean.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         n, documents = statistics.frequencies, statistics.documents
@@ -260,12 +257,9 @@ class BM25Plus(Model):
     and ``idf = ln((N + 1) / n)``, so that a match in a long document counts.
     """
 
-    k1: float = Field(default=0.9, ge=0)
-    """Saturation of the term frequency."""
-    b: float = Field(default=0.4, ge=0, le=1)
-    """Weight of the document's length."""
-    delta: float = Field(default=1.0, ge=0)
-    """The least that a match counts."""
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=1.0, ge=0, description="The least that a match counts.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         return np.log((statistics.documents + 1) / statistics.frequencies)
@@ -285,12 +279,9 @@ class BM25L(Model):
     (c + delta) / (k1 + c + delta)``; ``idf = ln((N + 1) / (n + .5))``.
     """
 
-    k1: float = Field(default=0.9, ge=0)
-    """Saturation of the term frequency."""
-    b: float = Field(default=0.4, ge=0, le=1)
-    """Weight of the document's length."""
-    delta: float = Field(default=0.5, ge=0)
-    """Shift of the normalised frequency."""
+    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
+    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+    delta: float = Field(default=0.5, ge=0, description="Shift of the normalised frequency.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         return np.log((statistics.documents + 1) / (statistics.frequencies + 0.5))
@@ -312,8 +303,7 @@ class JelinekMercer(Model):
     long ones.
     """
 
-    smoothing: float = Field(default=0.1, gt=0, le=1)
-    """Lambda: the collection's share."""
+    smoothing: float = Field(default=0.1, gt=0, le=1, description="Lambda: the collection's share.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         return self.smoothing * ((statistics.occurrences + 1) / (statistics.tokens + 1))
@@ -334,8 +324,7 @@ class PL2(Model):
     log2(e) + .5 * log2(2 * pi * t) + t * (log2(t) - log2(e))) / (t + 1)``, which may be negative.
     """
 
-    c: float = Field(default=1.0, gt=0)
-    """Normalisation of lengths; larger: less of it."""
+    c: float = Field(default=1.0, gt=0, description="Normalisation of lengths; larger: less of it.")
 
     def term_factors(self, statistics: Statistics) -> Array:
         return statistics.occurrences / statistics.documents
@@ -369,19 +358,28 @@ class Impact(Model):
         return tfs.astype(np.float64)
 
 
-def refuse_unless_scored(model: Model, engine: Literal["lucene", "memory"], index: Path) -> None:
-    engines = model.engines()
+def unfit(
+    model: Model, engine: str, *, accurate: bool, fields: Collection[str]
+) -> Iterator[tuple[KeyPath, Keyed]]:
+    """What an index lacks for a model, to say behind its name, each with the search's key."""
+    engines, called = model.engines(), MODELS.name_of(type(model))
+    if engine not in engines:
+        names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
+        message = f"is a {engine} index without the model {called!r}; its models are "
+        message += f"{', '.join(names)}, and {' and '.join(engines)} indexes have this one"
+        yield ("model",), Keyed(message)
+    elif accurate and called != "bm25" and engine == "lucene":
+        message = "has exact lengths ({}), which only bm25 supports"
+        yield ("model",), Keyed(message, ("accurate_length", "true"))
     if engine == "memory" and model.by_field:
-        raise UsageError(
-            f"{index} is a memory index, which holds all fields as one: `boosts` have no effect.",
-            hint=f"Build a Lucene index ({worded('engine', 'lucene')}) with fields by themselves "
-            f"({worded('separate', 'FIELD')}), or search an index per field and fuse the runs.",
-        )
-    if engine in engines:
-        return
-    names = [name for name, kind in MODELS.kinds().items() if engine in kind.engines()]
-    raise UsageError(
-        f"{index} is {'a memory' if engine == 'memory' else 'a Lucene'} index without the model "
-        f"{MODELS.name_of(type(model))!r}.",
-        hint=f"Its models are {', '.join(names)}; {' and '.join(engines)} indexes have this one.",
-    )
+        message = "is a memory index, which holds all fields as one; search one index per field "
+        message += "and fuse the runs, or use a Lucene index ({})"
+        yield ("boosts",), Keyed(message, ("separate", "FIELD"))
+    elif unknown := sorted(model.by_field.keys() - fields):
+        message = f"does not have the field {unknown[0]!r} by itself ({{}}), only "
+        yield ("boosts",), Keyed(message + ", ".join(fields), ("separate", unknown[0]))
+
+
+def refuse_unfit(model: Model, engine: str, index: Path, **limits: Any) -> None:
+    for _, message in unfit(model, engine, **limits):
+        raise UsageError(f"{index} {said(message)}.")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     field_validator,
@@ -26,13 +27,12 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
 from adducir.core.processes import default_threads
-from adducir.core.recipe import RARE, KeyPath, Kind, Names, errors_at, without_blanks
+from adducir.core.recipe import KeyPath, Kind, Names, errors_at, without_blanks
 from adducir.corpora.passages import read_by
 from adducir.indexes.kinds import (
     FEEDBACK,
     IMPACTS_VERSION,
     LANGUAGES,
-    MODELS,
     PRETOKENIZED,
     VERSIONS,
     holds_impacts,
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from adducir.indexes.index import Index
     from adducir.indexes.models import Model
     from adducir.models.running import Running
+
+RARE: Any = {"rare": True}  # in the shell, set by --set
 
 
 class ModelKey(NamedTuple):
@@ -65,6 +67,7 @@ def _text_or_words(words: Any) -> str | tuple[Any, ...]:
 class IndexSettings(Kind):
     """What determines the content of an index, besides its documents."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
     engine: ClassVar[str]
     """The name in files and options, which several kinds may share."""
     artifact: ClassVar[str]
@@ -242,20 +245,11 @@ class TextSettings(IndexSettings):
     def unfit(
         self, name: str, model: "Model", feedback: "FeedbackMethod | None"
     ) -> Iterator[tuple[KeyPath, str]]:
-        engines, called = model.engines(), MODELS.name_of(type(model))
-        if self.engine not in engines:
-            others = " or ".join(f"`engine: {engine}`" for engine in engines)
-            engine = {"lucene": "Lucene", "memory": "the memory engine"}[self.engine]
-            yield ("model",), f"{engine} lacks the model {called}: `{name}` needs {others}"
-        elif self.accurate_length and called != "bm25" and "lucene" in engines:
-            message = f"only bm25 supports exact lengths, but `{name}` has `accurate_length: true`"
-            yield ("model",), message
-        known = ("contents", *getattr(self, "separate", ()))
-        if self.engine == "memory" and model.by_field:
-            yield ("boosts",), f"`{name}` is a memory index, which holds all fields as one"
-        elif unknown := sorted(model.by_field.keys() - {*known}):
-            message = f"`{name}` does not have the field {unknown[0]!r} by itself (`separate`)"
-            yield ("boosts",), message
+        from adducir.indexes.models import unfit
+
+        fields = ("contents", *getattr(self, "separate", ()))
+        limits = unfit(model, self.engine, accurate=self.accurate_length, fields=fields)
+        yield from ((key, f"`{name}` {message}") for key, message in limits)
 
 
 class LuceneSettings(TextSettings):

@@ -71,7 +71,7 @@ def messages_of(study: Study, *overrides: str) -> list[str]:
         ("fields: [text]", "field: [text]", "indexes.pets.field`.*`fields`"),
         ("QLD: {", "'Q/D': {", "systems.Q/D`"),
         ("model: qld", "model: qld, k1: 1", "systems.QLD.k1`.*qld"),
-        ("model: qld", "model: okapi", "systems.QLD.model`.*engine: memory"),
+        ("model: qld", "model: okapi", "systems.QLD.model`.*memory indexes"),
         ("model: qld", "run: data/a.run", "systems.QLD`.*`index`"),
         ("model: qld", "k: 3", "systems.QLD.k`"),
         ("model: qld", "rm3: ~", "systems.QLD.rm3`"),

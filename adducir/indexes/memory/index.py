@@ -18,7 +18,7 @@ from adducir.indexes.kinds import IMPACTS_VERSION, KINDS, VERSIONS, holds_impact
 from adducir.indexes.memory.impacts import Plan, SavedImpacts
 from adducir.indexes.memory.scoring import Formula, Postings, Queries
 from adducir.indexes.memory.segment import FILES, SavedSegment
-from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unless_scored
+from adducir.indexes.models import BM25, QLD, Impact, Model, Statistics, refuse_unfit
 
 if TYPE_CHECKING:
     from adducir.indexes.feedback import Terms
@@ -81,7 +81,7 @@ class MemoryIndex(Index):
 
         Loading it takes longer than adding that many postings with NumPy. Scores are the same.
         """
-        refuse_unless_scored(model, "memory", self.path)
+        refuse_unfit(model, "memory", self.path, accurate=self.accurate_length, fields=())
         segment, terms = self._segment, Queries.of(queries, self._segment)
         try:
             if type(model) is Impact and isinstance(segment, SavedImpacts):
