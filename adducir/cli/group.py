@@ -51,11 +51,12 @@ _PANELS = {
 }
 """The commands of one word by help panel."""
 _MODULES = {
-    "check": "filter",
+    "check": "runs",
     "deepct": "models",
     "demo": "new",
     "encode": "models",
-    "fuse": "filter",
+    "filter": "runs",
+    "fuse": "runs",
     "kinds": "doctor",
     "query2doc": "doc2query",
     "reproduce": "compare",
