@@ -67,7 +67,7 @@ def make(run: Path, qrels: Path, topics: int, depth: int, judged: int) -> None:
 
 
 def by_adducir(run: Path, qrels: Path) -> Figures:
-    scores = evaluate(read_run(run), load_qrels(qrels), MEASURES, negative="trec_eval")
+    scores = evaluate(read_run(run), load_qrels(qrels), MEASURES, negative_grades="trec_eval")
     return {str(measure): scores.mean(measure) for measure in MEASURES}
 
 

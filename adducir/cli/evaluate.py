@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURES, MEASURING, Tabled
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, said
 from adducir.core.recipe import Needs, needs, without
 from adducir.core.texts import listed, nearest, repeated
 from adducir.corpora.reading import QrelsReading, QueryReading
@@ -106,7 +106,7 @@ def evaluate(settings: EvaluateOptions) -> None:
         parse_measures,
     )
     from adducir.evaluation.scores import Scores, system_of
-    from adducir.judges.notes import alone_note, answer_notes, circular_note, judge_of, titled
+    from adducir.judges import notes
     from adducir.runs.write import metadata_for
     from adducir.statistics.comparison import compare
     from adducir.tables.build import build_table
@@ -115,20 +115,12 @@ def evaluate(settings: EvaluateOptions) -> None:
     from adducir.tables.run_facts import RunFacts, check_judged
 
     with open_progress():
-        judge = settings.judge or judge_of(settings.qrels)
+        judge = settings.judge or notes.judge_of(settings.qrels)
         is_alone = judge and not (settings.people or settings.model_qrels)
         if settings.people and not judge:
-            raise UsageError(
-                "--set people corrects a model's judgements, but --qrels does not say who judged.",
-                hint="Name the model: --set judge='NAME, VERSION'.",
-            )
+            raise UsageError(notes.NOBODY_NAMED)
         if is_alone and not settings.uncorrected and (settings.differences or settings.equivalence):
-            raise UsageError(
-                f"all judgements are by {judge}: differences on a model's word alone are often "
-                "wrong, and are not tested.",
-                hint="Let people judge a sample (adducir sample), and give it with "
-                "--set people=SHEET; or use --set uncorrected=true.",
-            )
+            raise UsageError(f"all judgements are by {judge}: {said(notes.WORD_ALONE)}.")
         negative, measures = settings.negative_grades, settings.measures or DEFAULT_MEASURES
         read = partial(settings.read_qrels, subtopics=needs_subtopics(parse_measures(measures)))
         judged = read(settings.qrels)
@@ -140,15 +132,16 @@ def evaluate(settings: EvaluateOptions) -> None:
             about = settings.people, judged, str(judge), settings.measures
             people = sampled.PeoplesEvaluator.of(*about, negative=negative)
             judged, by_model = people.qrels, people.model_qrels
-        evaluator = people or Evaluator(judged, measures, negative=negative)
+        evaluator = people or Evaluator(judged, measures, negative_grades=negative)
         if by_model is not None:
             check_judged(judged, by_model, str(judge))
         topics = settings.read_topics(settings.topics) if settings.topics else None
-        model = Evaluator(by_model, evaluator.measures, negative=negative) if by_model else None
+        parsed = evaluator.measures
+        model = Evaluator(by_model, parsed, negative_grades=negative) if by_model else None
         queries = dict(zip(topics.qids, topics.queries, strict=True)) if topics else {}
         facts = RunFacts(
             judged,
-            evaluator.measures,
+            parsed,
             systems=len(systems) if settings.form == "html" else 0,
             queries=queries,
             unjudged=settings.unjudged,
@@ -187,10 +180,10 @@ def evaluate(settings: EvaluateOptions) -> None:
         if people is not None:
             by_whom = [*people.notes(names, settings.style)]
         elif judge and is_alone:
-            by_whom = [alone_note(judge, tested=settings.uncorrected)]
+            by_whom = [notes.alone_note(judge, tested=settings.uncorrected)]
         if judge:
-            by_whom += circular_note(judge, settings.qrels, systems)
-        by_whom += answer_notes(settings.qrels, systems)
+            by_whom += notes.circular_note(judge, settings.qrels, systems)
+        by_whom += notes.answer_notes(settings.qrels, systems)
         layout = settings.layout(
             material=ReportData({"": facts.hits}),
             notes=[*by_whom, *facts.notes(comparison, settings.style, names=names)],
@@ -203,7 +196,7 @@ def evaluate(settings: EvaluateOptions) -> None:
                 if name in scores.systems
             },
         )
-        title = titled(settings.caption, judge if is_alone else None)
+        title = notes.titled(settings.caption, judge if is_alone else None)
         layout = replace(
             layout,
             title=title,

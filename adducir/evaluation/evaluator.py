@@ -3,8 +3,8 @@
 Every topic of the qrels counts: one that is missing from the run, or without relevant documents,
 scores 0 (trec_eval's ``-c``), because paired tests need the same topics. All measures use the run's
 order. Touché's qrels mark spam -2; trec_eval and ir_measures treat negative grades as unjudged, so
-spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative="zero"``, the
-default, it is judged and not relevant; ``negative="trec_eval"`` reproduces their figures.
+spam in the top ranks costs nothing in condensed lists and Bpref. With ``negative_grades="zero"``,
+the default, it is judged and not relevant; ``"trec_eval"`` reproduces their figures.
 
 **Bounds**: a *completion* adds to the qrels a grade, from 0 to their highest, for every unjudged
 document in a ranking's top k. The lowest and highest values over all completions bound the score.
@@ -43,11 +43,11 @@ class Evaluator:
         qrels: Qrels,
         measures: str | Measure | Iterable[str | Measure],
         *,
-        negative: NegativeGrades = "zero",
+        negative_grades: NegativeGrades = "zero",
     ) -> None:
         self.measures = tuple(map(computable, parse_measures(measures)))
         self._kinds = [MEASURES.make(str(one.NAME), one.params) for one in self.measures]
-        self._judgements = Judgements.prepare(qrels, negative)
+        self._judgements = Judgements.prepare(qrels, negative_grades)
 
     @property
     def qids(self) -> tuple[str, ...]:

@@ -6,11 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from adducir.core.errors import Keyed
 from adducir.core.progress import progress
 from adducir.runs.write import metadata_for, part_of, read_metadata
 
 _UMBRELA = re.compile(r".+?_(?P<model>[^/]+)_(?P<grades>0?1?2?3?)_[0-9]+_[0-9]+\.txt")
 """``QRELS_MODEL_GRADES_SHOTS_SAMPLES.txt``, in umbrela's folder of modified qrels."""
+
+NOBODY_NAMED = Keyed(
+    "{} corrects a model's judgements, but {} does not say who judged; name the model: {}.",
+    *("people", "qrels", ("judge", "NAME, VERSION")),
+)
+WORD_ALONE = Keyed(
+    "differences on a model's word alone are often wrong, and are not tested; let people judge a "
+    "sample (`adducir sample`) and give it ({}), or set {}",
+    *(("people", "SHEET"), ("uncorrected", "true")),
+)
 
 
 def judge_of(qrels: Sequence[str | Path]) -> str | None:

@@ -69,7 +69,7 @@ class PeoplesEvaluator:
         else:
             measures = measures or (f"nDCG@{min(10, design.depth)}", "AP")
             qrels, model_qrels = whole_topics(design, people, judged)
-        by_people = evaluator or Evaluator(qrels, measures, negative=negative)
+        by_people = evaluator or Evaluator(qrels, measures, negative_grades=negative)
         check_depth(design, by_people.measures)
         agreement, alone = agreement_of(judged, grades), Evaluator(judged, measures)
         about = judge, sheets, design, agreement

@@ -95,7 +95,7 @@ def test_spam_is_judged_and_not_relevant_or_ignored_as_by_trec_eval(
     negative: str, condensed: float, precision: float, bpref: float
 ) -> None:
     measures = "nDCG(judged_only=True)@5 nDCG@5 P(judged_only=True)@1 Bpref Judged@4"
-    scores = evaluate(run_of(SPAM_FIRST), qrels_of(SPAM), measures, negative=negative)  # type: ignore[arg-type]
+    scores = evaluate(run_of(SPAM_FIRST), qrels_of(SPAM), measures, negative_grades=negative)  # type: ignore[arg-type]
     expected = [condensed, 1 / 1.584962500721156, precision, bpref, 0.75]
     assert table_of(scores)[0] == pytest.approx(expected)
     assert (scores.evaluations[0].negative, scores.evaluations[0].negatives) == (negative, 1)

@@ -60,14 +60,14 @@ def _values_of_trec_eval_10(run: Run, qrels: Qrels, rel: int) -> Callable[..., F
     former's IPrec@r of a topic is the latter's at the recall of that count.
     """
     level = _level(NumRel, rel)
-    totals = evaluate(run, qrels, level, negative="trec_eval").values(level)
+    totals = evaluate(run, qrels, level, negative_grades="trec_eval").values(level)
 
     def values(scores: Scores, measure: Measure) -> Floats:
         if measure.NAME != "IPrec":
             return scores.values(measure)
         counts = np.floor(measure["recall"] * totals + 0.5)
         same = [measure(recall=float(recall)) for recall in counts / totals]
-        recounted = evaluate(run, qrels, same, negative="trec_eval")
+        recounted = evaluate(run, qrels, same, negative_grades="trec_eval")
         return np.array([recounted.values(one)[topic] for topic, one in enumerate(same)])
 
     return values
@@ -84,7 +84,7 @@ def _compare(lines: Lines, run: Run, qrels: Qrels, *, rel: int = 1, version: int
     if version == 10:  # which rounds recall levels in 11pt_avg, too
         lines = [line for line in lines if line[0] != "11pt_avg"]
     meant = {name: _level(parse_measure(name), rel) for name, _, _ in lines}
-    scores = evaluate(run, qrels, meant.values(), negative="trec_eval")
+    scores = evaluate(run, qrels, meant.values(), negative_grades="trec_eval")
     values = Scores.values if version == 9 else _values_of_trec_eval_10(run, qrels, rel)
     columns = {name: values(scores, measure) for name, measure in meant.items()}
     ours = [

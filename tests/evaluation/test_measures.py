@@ -58,7 +58,7 @@ BY_PYTREC_EVAL = [
 def _compare(
     measures: list[Measure], run: RunDict, judged: QrelsDict, expected: dict, negative: str
 ) -> None:
-    scores = evaluate(run_of(run), qrels_of(judged), measures, negative=negative)
+    scores = evaluate(run_of(run), qrels_of(judged), measures, negative_grades=negative)
     assert scores.qids == tuple(judged)
     wanted = np.array([[expected[qid, measure] for measure in measures] for qid in scores.qids])
     # IPrec of an empty condensed list is 0 / 0 in trec_eval, and 0 here.

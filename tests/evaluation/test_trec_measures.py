@@ -37,7 +37,7 @@ def test_values_are_trec_evals(seed: int) -> None:
     places = rng.permutation(60).tolist()
     ranked = {docno: float(s) for docno, s in zip(docnos, places, strict=True) if s > 18}
     scores = evaluate(
-        run_of({"1": ranked}), qrels_of({"1": judged}), " ".join(TREC), negative="trec_eval"
+        run_of({"1": ranked}), qrels_of({"1": judged}), " ".join(TREC), negative_grades="trec_eval"
     )
     for measure, name in zip(scores.measures, TREC.values(), strict=True):
         family = re.sub("_[0-9.]+$", "", name)
@@ -50,7 +50,7 @@ def test_graded_rbp_and_its_residual_are_trec_evals(collections: Path) -> None:
     folder = collections / "trec_eval"
     run, qrels = read_run(folder / "results.test"), load_qrels(folder / "qrels.rel_level")
     names = ("rbp", "rbp_resid", "unj_5", "unj_20")
-    scores = evaluate(run, qrels, " ".join(names), negative="trec_eval")
+    scores = evaluate(run, qrels, " ".join(names), negative_grades="trec_eval")
     lines = [line.split() for line in (folder / "out.test.aql").read_text().splitlines()]
     for name, measure in zip(names, scores.measures, strict=True):
         wanted = {qid: value for one, qid, value in lines if one == name}

@@ -78,7 +78,7 @@ def _figures(collections: Path, year: str, name: str, qrels: str, negative: str)
     run = read_run(collections / f"touche/runs/{year}/{name}Run.txt.gz")
     text = f"nDCG@5 {CONDENSED} Bpref Judged@5"
     judged = load_qrels(collections / "touche/qrels" / qrels)
-    scores = evaluate(run, judged, text, negative=negative)  # type: ignore[arg-type]
+    scores = evaluate(run, judged, text, negative_grades=negative)  # type: ignore[arg-type]
     assert scores.missing == {}
     assert scores.evaluations[0].negatives == {"2020": 751, "2021": 351}[year]
     return {name: f"{scores.mean(name):.4f}" for name in text.split()}

@@ -200,7 +200,7 @@ def test_qrels_that_tell_little_are_warned_of() -> None:
     assert "Warning" not in evaluated({"x": 1, "y": 0}, "AP")  # it stands above the table
     spam = {"d0": -1, "d1": 1, "d2": 0}
     assert "2 judgements with a negative grade counted as judged" in evaluated(spam, "AP")
-    as_trec_eval = evaluated(spam, "Bpref", negative="trec_eval")
+    as_trec_eval = evaluated(spam, "Bpref", negative_grades="trec_eval")
     assert "left out as unjudged by condensed measures and Bpref" in as_trec_eval
 
 

@@ -26,7 +26,7 @@ from adducir.evaluation.measures import needs_subtopics
 from adducir.experiments.sections import Linked, Name, Opening, file_name, is_recipe
 from adducir.experiments.step import Shown, Step
 from adducir.experiments.tuning.design import JudgedTopics
-from adducir.judges.notes import judge_of
+from adducir.judges.notes import NOBODY_NAMED, WORD_ALONE, judge_of
 from adducir.models.machine import Precision
 from adducir.runs.run import Run
 
@@ -60,8 +60,7 @@ class CorpusRecipe(Linked):
 class SourceCorpus(CorpusRecipe, CorpusReading):
     """Documents from an ir_datasets id, a file or a folder."""
 
-    source: str
-    """The id or path."""
+    source: str  # the id or path
 
     def open(self, opening: Opening) -> OpenedCorpus:
         with opening.at("format"):
@@ -76,16 +75,11 @@ class ExpandedRecipe(CorpusRecipe):
 
     is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
-    expand: Name
-    """The other corpus."""
-    model: str
-    """The term weighter: its recipe or folder."""
-    scale: Annotated[float, Field(gt=0)] = 100.0
-    """How often to repeat a word of weight 1."""
-    transform: Literal["linear", "sqrt"] = "linear"
-    """Transforms weights first."""
-    precision: Precision = "float32"
-    """The network's precision."""
+    expand: Name  # the other corpus
+    model: str  # the term weighter: its recipe or folder
+    scale: Annotated[float, Field(gt=0)] = 100.0  # how often to repeat a word of weight 1
+    transform: Literal["linear", "sqrt"] = "linear"  # transforms weights first
+    precision: Precision = "float32"  # the network's precision
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
@@ -237,21 +231,17 @@ class OpenedTopics(JudgedTopics):
 class TopicsRecipe(QrelsReading, TopicReading):
     """A set of topics with its judgements: one group of columns in the table."""
 
-    source: str
-    """The topics."""
-    qrels: Several
-    """Their judgements."""
+    source: str  # the topics
+    qrels: Several  # their judgements
+    # the field to search with, or query_field
     field: str | None = Field(None, validation_alias=AliasChoices("field", "query_field"))
-    """The field to search with, also called `query_field`."""
+    # a model's judgements of these topics and others, for prediction-powered means in the footer
     model_qrels: Several = ()
-    """A model's judgements of these topics and others, for prediction-powered means in the
-    footer."""
-    judge: str = ""
-    """Name and version of the model."""
+    judge: str = ""  # name and version of the model
+    # the sheets of `adducir sample` with people's grades, which correct qrels by a model
     people: Annotated[Several, without("model_qrels")] = ()
-    """The sheets of `adducir sample` with people's grades, which correct qrels by a model."""
+    # test differences on the word of a model alone
     uncorrected: Annotated[bool, without("people")] = False
-    """Test differences on the word of a model alone."""
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":
@@ -282,10 +272,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
         judge = self.judge.strip() or judge_of(paths) or ""
         alone = "" if self.people or self.model_qrels else judge
         if alone and is_compared and not self.uncorrected:
-            message = f"all judgements are by {alone}: differences on a model's word alone are "
-            message += "often wrong, and are not tested. Correct them by the `people` of `adducir "
-            message += "sample`, leave `comparison` out, or set `uncorrected: true`"
-            planner.add((*place, "qrels"), message)
+            planner.add((*place, "qrels"), f"all judgements are by {alone}: {WORD_ALONE}")
         key, model, by_model = "model_qrels", None, None
         evaluator: Evaluator | PeoplesEvaluator | None
         if self.people:
@@ -314,10 +301,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
         from adducir.judges.people import PeoplesEvaluator
 
         if not judge:
-            raise InputError(
-                "`people` correct a model's judgements, but `qrels` do not say who judged.",
-                hint="Name the model: `judge: NAME, VERSION`.",
-            )
+            raise InputError(str(NOBODY_NAMED))
         sheets = [Path(source_path(name, study.folder)) for name in as_tuple(self.people)]
         measures, negative = study.measures or None, study.recipe.negative_grades
         return PeoplesEvaluator.of(sheets, qrels, judge, measures, negative=negative)
@@ -346,7 +330,7 @@ class TopicsRecipe(QrelsReading, TopicReading):
 
 def _evaluator(qrels: Qrels, study: "RetrievalStudy") -> Evaluator:
     measures = study.measures or "NumRet"  # none if all have errors
-    evaluator = Evaluator(qrels, measures, negative=study.recipe.negative_grades)
+    evaluator = Evaluator(qrels, measures, negative_grades=study.recipe.negative_grades)
     # Some errors, such as unsupported grades, show only in use.
     trial_frame = qrels.frame.head(1).select("qid", "docno", score=pl.lit(1.0))
     evaluator.score(Run(trial_frame, "trial"))

@@ -153,7 +153,7 @@ def tune(
     for setting in grid.settings:
         system.check(setting)
     started = time.perf_counter()
-    evaluator = Evaluator(pool.qrels.restricted(pool.ids), measure, negative=negative)
+    evaluator = Evaluator(pool.qrels.restricted(pool.ids), measure, negative_grades=negative)
     topics = pool.topics(pool.ids)
     values = np.zeros((len(grid.settings), len(pool)))
     with progress().doing("tuning", len(grid.settings), "settings"):
