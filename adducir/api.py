@@ -11,21 +11,22 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, overload
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import refusing
-from adducir.core.texts import refuse_unless_path, refused, typed
+from adducir.core.texts import items_in, refuse_unless_path, typed
 from adducir.corpora.documents import Corpus
-from adducir.corpora.frames import Frame, Nested, Tabular, is_frame
-from adducir.corpora.qrels import Qrels, load_qrels
+from adducir.corpora.frames import TAKEN, Frame, Nested, Tabular, are_records, is_frame
+from adducir.corpora.qrels import Qrels, as_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, as_topics
-from adducir.runs.read import read_run
+from adducir.runs.read import as_run, read_run
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
+    from ir_measures import Measure
 
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import Outcome
@@ -37,9 +38,11 @@ if TYPE_CHECKING:
     from adducir.statistics.comparison import Comparison
 
 PathLike = str | os.PathLike[str]
-Runs: TypeAlias = "Run | PathLike | Frame | pd.Series[Any] | Nested"
-Judgements: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
+Runs: TypeAlias = "Run | PathLike | Frame | pd.Series[Any] | Nested | Iterable[NamedTuple]"
+Judged: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
 Queries: TypeAlias = "Topics | PathLike | Tabular | Mapping[str, str]"
+Measures: TypeAlias = "str | Measure | Iterable[str | Measure] | None"
+Grades: TypeAlias = Literal["zero", "trec_eval"]
 Documents: TypeAlias = "Corpus | PathLike | Frame | Iterable[Mapping[str, Any]]"
 
 
@@ -85,7 +88,7 @@ def build_index(
     from adducir.indexes.kinds import INDEXES
     from adducir.models.running import Running
 
-    folder, chosen = _path(path, "an index's folder"), INDEXES.chosen(settings)
+    folder, chosen = _path(path, "`path`"), INDEXES.chosen(settings)
     chosen.build(as_corpus(documents), folder, Running(device, threads), rebuild=rebuild)
     return open_index(folder, device=device)
 
@@ -134,7 +137,7 @@ def search(
     from adducir.indexes.search_settings import SearchSettings
     from adducir.models.running import Running
 
-    named = None if encoder is None else os.fspath(_path(encoder, "an encoder"))
+    named = None if encoder is None else os.fspath(_path(encoder, "`encoder`"))
     stated: Any = {"model": model, "feedback": feedback, "depth": depth, "fold": fold}
     with refusing():
         settings = SearchSettings(**stated, encoder=named, parameters={**(parameters or {})})
@@ -181,7 +184,7 @@ def rerank(
     from adducir.runs.write import part_of, reranked_method
 
     opened = reranker if isinstance(reranker, Reranker) else None
-    name = opened.name if opened else os.fspath(_path(reranker, "a reranker"))
+    name = opened.name if opened else os.fspath(_path(reranker, "`reranker`"))
     with refusing():
         settings = RerankSettings(reranker=name, depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
     candidates, queries = as_run(run), as_topics(topics)
@@ -224,7 +227,7 @@ def fuse(
     from adducir.runs.fusion import fuse as fuse_runs
     from adducir.runs.kinds import FusionSettings
 
-    every = [as_run(one, f"run{number}") for number, one in enumerate(_listed(runs, "runs"), 1)]
+    every = [as_run(one, f"run{number}") for number, one in enumerate(items_in(runs, "`runs`"), 1)]
     stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
         settings = FusionSettings(**stated, weights=() if weights is None else tuple(weights))
@@ -232,14 +235,20 @@ def fuse(
 
 
 @overload
-def evaluate(run: Runs, qrels: Judgements, measures: Any = ..., **more: Any) -> "Scores": ...
+def evaluate(  # type: ignore[overload-overlap]
+    run: Runs, qrels: Judged, measures: Measures = ..., *, negative_grades: Grades = ...
+) -> "Scores": ...
 @overload
 def evaluate(
-    run: "Sequence[Runs]", qrels: Judgements, measures: Any = ..., **more: Any
+    run: Sequence[Runs], qrels: Judged, measures: Measures = ..., *, negative_grades: Grades = ...
 ) -> "list[Scores]": ...
 @typed
 def evaluate(
-    run: "Runs | Sequence[Runs]", qrels: Judgements, measures: Any = None, **more: Any
+    run: "Runs | Iterable[Runs]",
+    qrels: Judged,
+    measures: Measures = None,
+    *,
+    negative_grades: Grades = "zero",
 ) -> "Scores | list[Scores]":
     """Evaluate a run, or several with the same judgements.
 
@@ -249,7 +258,7 @@ def evaluate(
         run: A run, a file, a frame or a dict; or a list of these.
         qrels: Judgements, their file or ir_datasets id, a frame or a dict.
         measures: As ir_measures writes them, such as ``"nDCG@10 AP"``; by default the usual ones.
-        more: Arguments of :class:`adducir.evaluation.evaluator.Evaluator`.
+        negative_grades: They count as judged and not relevant, or as unjudged (``trec_eval``).
 
     Returns:
         Scores, a value per topic and measure; of a list of runs, a list of them.
@@ -262,17 +271,23 @@ def evaluate(
     from adducir.evaluation.evaluator import Evaluator
     from adducir.evaluation.measures import DEFAULT_MEASURES, needs_subtopics, parse_measures
 
-    found = parse_measures(" ".join(DEFAULT_MEASURES) if measures is None else measures)
-    evaluator = Evaluator(as_qrels(qrels, subtopics=needs_subtopics(found)), found, **more)
-    is_one = isinstance(run, Run | Mapping) or _is_path(run) or hasattr(run, "to_dict")
-    if is_one or not isinstance(run, Iterable):
+    parsed = parse_measures(" ".join(DEFAULT_MEASURES) if measures is None else measures)
+    judged = as_qrels(qrels, subtopics=needs_subtopics(parsed))
+    evaluator = Evaluator(judged, parsed, negative_grades=negative_grades)
+    if isinstance(run, Run | Mapping) or _is_path(run) or is_frame(run) or hasattr(run, "to_frame"):
         return evaluator.score(as_run(run))  # type: ignore[arg-type]
-    return [evaluator.score(as_run(each, f"run{number}")) for number, each in enumerate(run, 1)]
+    runs = [*items_in(run, "`run`", TAKEN)]
+    if are_records(runs):
+        return evaluator.score(as_run(runs))
+    return [evaluator.score(as_run(each, f"run{number}")) for number, each in enumerate(runs, 1)]
 
 
 @typed
 def compare(
-    scores: "Scores | Iterable[Scores]", *, baseline: Any = None, **settings: Any
+    scores: "Scores | Iterable[Scores]",
+    *,
+    baseline: "str | Sequence[str] | None" = None,
+    **settings: Any,
 ) -> "Comparison":
     """Test systems for differences and for equivalence on all measures.
 
@@ -293,7 +308,7 @@ def compare(
     from adducir.evaluation.scores import Scores
     from adducir.statistics.comparison import compare as compare_scores
 
-    every = [scores] if isinstance(scores, Scores) else _listed(scores, "scores")
+    every = [scores] if isinstance(scores, Scores) else [*items_in(scores, "`scores`")]
     if baseline is not None:
         settings["baseline"] = baseline
     return compare_scores(every, **settings)
@@ -341,7 +356,7 @@ def experiment(
     from adducir.experiments.step import Context
 
     with allowing_code() if allow_code else nullcontext():
-        plan = plan_experiment(_path(file, "an experiment file"), tuple(overrides), rebuild=rebuild)
+        plan = plan_experiment(_path(file, "`file`"), tuple(overrides), rebuild=rebuild)
         return run_experiment(plan, context=Context(threads, device), allow_code=allow_code)
 
 
@@ -361,7 +376,7 @@ def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_e
         >>> ad.load_run("one.trec.gz").tag
         'one'
     """
-    return read_run(_path(path, "a run"), ties=ties)
+    return read_run(_path(path, "`path`"), ties=ties)
 
 
 @typed
@@ -390,7 +405,7 @@ def write_run(
     """
     from adducir.runs.write import write_run as write
 
-    place = _path(path, "a run's file")
+    place = _path(path, "`path`")
     write(as_run(run, place.name.partition(".")[0] or "run"), place, metadata, topics=topics)
 
 
@@ -399,32 +414,17 @@ def as_index(index: "Index | PathLike", encoder: str | None = None) -> "Index":
     from adducir.indexes.index import Index
 
     if not isinstance(index, Index):
-        return open_index(_path(index, "an index"), encoder=encoder)
+        return open_index(_path(index, "`index`"), encoder=encoder)
     if encoder is not None and not index.takes_weights:
         raise UsageError("`encoder` has no effect on an open index, unless of token weights.")
     return index
 
 
 def as_corpus(documents: Documents) -> Corpus:
-    is_source = isinstance(documents, str | Path) or is_frame(documents)
+    is_source = _is_path(documents) or is_frame(documents)
     if not is_source and isinstance(documents, Corpus) and not isinstance(documents, Mapping):
         return documents
     return open_corpus(documents)  # type: ignore[arg-type]
-
-
-def as_qrels(qrels: Judgements, *, subtopics: bool = False) -> Qrels:
-    if isinstance(qrels, Qrels):
-        return qrels
-    are_paths = isinstance(qrels, list | tuple) and all(map(_is_path, qrels))
-    if are_paths or _is_path(qrels):
-        return load_qrels(qrels, subtopics=subtopics)  # type: ignore[arg-type]
-    return Qrels.of(qrels)  # type: ignore[arg-type]
-
-
-def as_run(run: Runs, tag: str = "run") -> Run:
-    if isinstance(run, Run):
-        return run
-    return read_run(_path(run, "a run")) if _is_path(run) else Run.of(run, tag)  # type: ignore[arg-type]
 
 
 def _is_path(value: object) -> bool:
@@ -439,12 +439,6 @@ def _is_index(texts: Any) -> bool:
     return is_folder or isinstance(texts, Index)
 
 
-def _path(value: Any, what: str) -> Path:
-    refuse_unless_path(value, what)
+def _path(value: Any, argument: str) -> Path:
+    refuse_unless_path(value, argument)
     return Path(value)
-
-
-def _listed(values: Any, what: str) -> list[Any]:
-    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
-        raise refused(values, what, "a list")
-    return list(values)

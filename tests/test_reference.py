@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,8 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> dict[Any, dict[str, Any]]
 
 
 WRONG = [None, 5, -1, 1.5, True, {"a": 1}, [None], b"a", "\0", np.ones(2), pl.DataFrame([1])]
+WRONG += [type("BytesPath", (os.PathLike,), {"__fspath__": lambda _: b"x"})(), np.array(3)]
+WRONG += [iter([5]), "\ud83d", pl.DataFrame([1]).to_arrow(), Path(), ad.BM25()]
 
 
 @pytest.mark.parametrize("wrong", [object(), *WRONG], ids=lambda value: type(value).__name__)
@@ -119,6 +122,6 @@ def test_every_wrong_argument_is_an_error_in_words(wrong: Any, calls: Any) -> No
             try:
                 call(**{**right, name: wrong})
             except ad.AdducirError as error:
-                assert not re.search(r" --[a-z]|Union|typing\.", str(error))
+                assert not re.search(r" --[a-z]|Union|typing\.|lines, not", str(error))
             else:
                 assert type(wrong) is not object, f"{call}: {name}"

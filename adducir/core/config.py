@@ -24,7 +24,7 @@ from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import AdducirError, InputError, in_files, speaking
 from adducir.core.files import read_text
 from adducir.core.recipe import ErrorDetail, KeyPath, Recipe, dotted, validated
 from adducir.core.texts import listed, shortened, whole_number
@@ -339,7 +339,8 @@ def read(document: RecipeFile, model: type[R], overrides: Sequence[str] = ()) ->
             refused.append((text, f"{error}"))
         else:
             done.append(override)
-    recipe, errors = validated(model, data)
+    with speaking(in_files):
+        recipe, errors = validated(model, data)
     recipe = None if refused else recipe
     return RecipeReading(document, model, data, recipe, tuple(errors), tuple(done), tuple(refused))
 

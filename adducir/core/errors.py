@@ -125,6 +125,11 @@ def speaking(wording: Wording) -> Iterator[None]:
         yield
 
 
+def speaks_python() -> bool:
+    """Whether the current door is Python, where None is not empty and a dict not lines."""
+    return _wording.get() is in_python
+
+
 def said(message: str) -> str:
     """A message in the words of the current door."""
     return message.worded(_wording.get()) if isinstance(message, Keyed) else message

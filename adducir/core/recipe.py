@@ -1,7 +1,7 @@
 """Recipes, the users' specifications, and their errors in words."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -34,13 +34,12 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from adducir.core.errors import Keyed as Keyed
-from adducir.core.errors import UsageError, said
-from adducir.core.texts import closest, nearest, sentence
+from adducir.core.errors import UsageError, said, speaks_python
+from adducir.core.texts import closest, is_list, nearest, sentence, shortened
 
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 Several = str | tuple[str, ...]
-RARE: Any = {"rare": True}  # in the shell, set by --set
 
 _TOLD = "told"  # the type of an error whose path and message are final
 _LINES = "'key: value' lines"
@@ -52,6 +51,11 @@ _WORDS = {
     **dict.fromkeys(("list", "tuple", "set", "frozen_set"), "a list"),
     **dict.fromkeys(("dict", "mapping", "model", "model_attributes"), _LINES),
     "path": "a path",
+}
+_IN_PYTHON = {
+    "string": "a string",
+    "bool": "True or False",
+    **dict.fromkeys(("dict", "mapping", "model", "model_attributes"), "a dict"),
 }
 _BOUNDS = {
     "greater_than": "greater than",
@@ -291,7 +295,7 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
     if stem in _WORDS and stem != kind:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         hint = "; put it in quotes if it is text" if stem == "string" and is_number else ""
-        expected = _WORDS[stem]
+        expected = (speaks_python() and _IN_PYTHON.get(stem)) or _WORDS[stem]
     elif kind in _BOUNDS:
         (bound,) = context.values()
         expected = f"{_BOUNDS[kind]} {bound:g}" if isinstance(bound, float) else ""
@@ -319,10 +323,11 @@ def _listed(choices: Sequence[str]) -> str:
 
 
 def unknown_key(key: str, fields: Sequence[str]) -> Keyed:
+    noun = "argument" if speaks_python() else "key"
     if match := closest(key, fields):
-        return Keyed("unknown key; did you mean {}?", match)
+        return Keyed(f"unknown {noun}; did you mean {{}}?", match)
     keys = ", ".join(["{}"] * len(fields))
-    return Keyed("unknown key" + (f"; the keys are {keys}" if keys else ""), *sorted(fields))
+    return Keyed(f"unknown {noun}" + f"; the {noun}s are {keys}" * bool(keys), *sorted(fields))
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:
@@ -331,6 +336,8 @@ def one_of(choices: Sequence[str], value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
+    if speaks_python():
+        return shortened(repr(value))
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -339,13 +346,11 @@ def _shown(value: Any) -> str:
         return _LINES
     if isinstance(value, list | tuple):
         return "a list"
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shortened(repr(value))
 
 
 def without_blanks(value: Any) -> tuple[Any, ...]:
-    is_other = isinstance(value, str | Mapping) or hasattr(value, "columns")
-    if is_other or not isinstance(value, Iterable):
+    if hasattr(value, "columns") or not is_list(value):
         raise ValueError(f"must be a list, not {_shown(value)}")
     names = sorted(value) if isinstance(value, set | frozenset) else value  # in any process
     return tuple(name.strip() if isinstance(name, str) else name for name in names)
@@ -388,7 +393,7 @@ def _slips(value: Any, types: Collection[Any], path: KeyPath) -> Iterator[tuple[
     if not {int, float} & set(types) or {bool, Any, object} & set(types):
         return
     if isinstance(value, bool):
-        yield path, f"should be a number, not {str(value).lower()}"
+        yield path, f"should be a number, not {_shown(value)}"
     elif isinstance(value, list):
         for number, item in enumerate(value):
             yield from _slips(item, types, (*path, number))

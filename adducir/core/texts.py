@@ -7,13 +7,13 @@ import os
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import wraps
 from html import escape
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from adducir.core.errors import UsageError
 
@@ -86,30 +86,40 @@ def same_words(text: str) -> str:
     return " ".join(_SIGNS.sub(" ", text.casefold()).split()) or same_text(text)
 
 
-_WIDER: Mapping[Any, Any] = {int: Integral, float: Real, Path: os.PathLike}
+_WIDER: Mapping[Any, Any] = {int: Integral, float: Real}
 _WORDS: Mapping[Any, str] = {
-    **{int: "an integer", float: "a number", str: "a text", bool: "True or False"},
+    **{int: "an integer", float: "a number", str: "a string", bool: "True or False"},
     **{Path: "a path", os.PathLike: "a path", NoneType: "None", Mapping: "a dict"},
     **dict.fromkeys((Sequence, Iterable), "a list"),
 }
-_ITEMS: Mapping[Any, str] = {(str,): " of texts", (int,): " of integers", (float,): " of numbers"}
+_ITEMS: Mapping[Any, str] = {(str,): " of strings", (int,): " of integers", (float,): " of numbers"}
 
 
 def typed(function: Callable[P, R]) -> Callable[P, R]:
     """Refuse arguments of other types than the signature of a public function states, by name.
 
     What a function takes in several forms has a quoted type there, and is checked where it is read.
+    Of an iterable, which may be a generator, a list is made.
     """
     hints: Mapping[str, Any] = function.__annotations__
     names: Sequence[str] = function.__code__.co_varnames
 
     @wraps(function)
     def checking(*arguments: P.args, **named: P.kwargs) -> R:
-        for name, value in (*zip(names, arguments, strict=False), *named.items()):
+        def checked(name: str, value: Any) -> Any:
             hint = hints.get(name, "")
-            if not isinstance(hint, str) and not _is(value, hint):
+            if isinstance(hint, str):
+                return value
+            is_stream = isinstance(value, Iterable) and not hasattr(value, "__len__")
+            if is_stream and any(get_origin(kind) is Iterable for kind in (hint, *get_args(hint))):
+                value = [*value]
+            if not _is(value, hint):
                 raise refused(value, f"`{name}`", _in_words(hint))
-        return function(*arguments, **named)
+            return value
+
+        by_place = [*map(checked, names, arguments), *arguments[len(names) :]]
+        by_name = {name: checked(name, value) for name, value in named.items()}
+        return function(*by_place, **by_name)
 
     return checking
 
@@ -122,14 +132,16 @@ def _is(value: Any, hint: Any) -> bool:
         return isinstance(value, str) and value in inner
     if kind in (Sequence, Iterable):
         is_text_or_frame = isinstance(value, str | bytes) or hasattr(value, "columns")
-        is_list = isinstance(value, Iterable) and not is_text_or_frame
-        is_sized = hasattr(value, "__len__")
+        is_list = hasattr(value, "__len__") and isinstance(value, Iterable) and not is_text_or_frame
+        is_list = is_list and getattr(value, "shape", None) != ()
         if kind is Sequence:
-            is_list = is_list and is_sized and not isinstance(value, Mapping | Set)
-        items = value if inner and is_list and is_sized else ()
+            is_list = is_list and not isinstance(value, Mapping | Set)
+        items = value if inner and is_list else ()
         return is_list and all(type(item) is inner[0] or _is(item, inner[0]) for item in items)
     if kind is Any or not isinstance(kind, type):
         return True
+    if kind is Path or kind is os.PathLike:
+        return isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)
     return isinstance(value, bool) is (kind is bool) and isinstance(value, _WIDER.get(kind, kind))
 
 
@@ -140,17 +152,25 @@ def _in_words(hint: Any) -> str:
     if kind is Literal:
         return " or ".join(map(repr, inner))
     name = str(getattr(kind, "__name__", kind))
-    return _WORDS.get(kind, name) + _ITEMS.get(inner, "")
+    return _WORDS.get(kind, name) + (_ITEMS.get(inner, "") if kind in (Sequence, Iterable) else "")
 
 
-def refuse_text(values: object, subject: str) -> None:
-    if not _is(values, Sequence):
-        raise refused(values, subject, "a list")
+def refuse_unless(value: object, subject: str, kind: Any = Sequence) -> None:
+    if not _is(value, kind):
+        raise refused(value, subject, _in_words(kind))
 
 
-def refuse_unless(value: object, kind: Any, subject: str, expected: str) -> None:
-    if not isinstance(value, kind):
-        raise refused(value, subject, expected)
+def items_in(values: object, subject: str, expected: str = "a list") -> Iterator[Any]:
+    """The items of what :func:`is_list` holds of; others are refused."""
+    if not is_list(values):
+        raise refused(values, subject, expected)
+    return iter(values)
+
+
+def is_list(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether it is a list, a generator or another iterable, and neither a text nor a dict."""
+    is_one = isinstance(value, str | bytes | Mapping) or getattr(value, "shape", None) == ()
+    return isinstance(value, Iterable) and not is_one
 
 
 def refuse_unless_count(value: object, subject: str) -> None:
@@ -159,18 +179,17 @@ def refuse_unless_count(value: object, subject: str) -> None:
         raise refused(value, subject, "an integer of 1 or more")
 
 
-def refused(value: object, subject: str, expected: str) -> UsageError:
+def refused(value: object, subject: str, expected: str, hint: str | None = None) -> UsageError:
     """The error of an argument of another type."""
-    is_single = isinstance(value, str) and expected.startswith("a list")
-    return UsageError(
-        f"{subject} must be {expected}, not {shortened(repr(value))} ({type(value).__name__}).",
-        hint="Put a single one in a list: [...]." if is_single else None,
-    )
+    if isinstance(value, str) and expected.startswith("a list"):
+        hint = "Put a single one in a list: [...]."
+    kind, shown = type(value).__name__, shortened(repr(value))
+    not_this = f"of the type {kind}" if "\n" in shown else f"{shown} ({kind})"
+    return UsageError(f"{subject} must be {expected}, not {not_this}.", hint=hint)
 
 
-def refuse_unless_path(value: object, subject: str) -> None:
-    if not isinstance(value, str | os.PathLike):
-        raise refused(value, subject, "a text or a path")
+def refuse_unless_path(value: Any, subject: str) -> None:
+    refuse_unless(value, subject, str | Path)
     try:
         Path(value).stat()
     except (OSError, ValueError) as error:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 from adducir.core.errors import InputError, worded
 from adducir.core.registry import Family
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_unless
 
 if TYPE_CHECKING:
     from adducir.corpora.formats import CorpusFormat
@@ -72,7 +72,7 @@ class Corpus(Protocol):
 def text_of(document: Document, fields: Sequence[str]) -> str:
     """The texts of these fields joined by newlines; empty or missing ones are skipped."""
     if isinstance(fields, str):  # the whole check takes longer than the rest, per document
-        refuse_text(fields, "fields")
+        refuse_unless(fields, "fields")
     return "\n".join(filter(None, map(document.fields.get, fields)))
 
 

@@ -1,9 +1,12 @@
 """Data frames of runs, qrels and documents, by PyTerrier's or ir_datasets' column names."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -13,7 +16,7 @@ from numpy.typing import NDArray
 from adducir.core.errors import UsageError
 from adducir.core.fingerprint import digest_of
 from adducir.core.packages import required
-from adducir.core.texts import refused, repeated, shortened
+from adducir.core.texts import items_in, refuse_half_characters, refused, repeated, shortened
 from adducir.corpora.documents import Document, check_docno, fields_of
 from adducir.corpora.field_choice import SAMPLE, default_fields_of
 
@@ -32,13 +35,29 @@ SCORE = ("score",)
 GRADE = ("grade", "label", "relevance", "rel", "score", "annotation")
 QUERY = ("query", "text", "title")
 
+TAKEN = "a file, a data frame, a dict or records"
+_DOCUMENTS = "a file or folder, an ir_datasets id, a data frame, or dicts with a docno and texts"
 # Odd, so that topic numbers spread over 64 bits one to one (fraction of the golden ratio).
 _TOPIC_FACTOR = np.uint64(0x9E3779B97F4A7C15)
 
 
 def is_frame(data: object) -> bool:
-    """Whether it is a pandas or polars data frame (of a type that looks like one)."""
+    """Whether it is a data frame of pandas, polars or Arrow (of a type that looks like one)."""
     return hasattr(data, "shape") and hasattr(data, "columns")
+
+
+def _readable(data: Any) -> Any:
+    """A frame as polars or pandas."""
+    is_arrow = hasattr(data, "__arrow_c_stream__") and not hasattr(data, "iloc")
+    return pl.DataFrame(data) if is_arrow and not isinstance(data, pl.DataFrame) else data
+
+
+def are_records(rows: Sequence[object]) -> bool:
+    """Whether they are a table's rows, as columns_of takes them, and not tables."""
+    first = rows[0] if rows else None
+    values = first.values() if isinstance(first, Mapping) else ()
+    are_nested = any(hasattr(value, "items") for value in values)
+    return hasattr(first, "_asdict") or (bool(values) and not are_nested)
 
 
 class Framed(ABC):
@@ -68,12 +87,12 @@ class FramedByTopic(Framed):
 
 def as_pandas(frame: pl.DataFrame) -> "pd.DataFrame":
     pd = required("pandas")
-    return pd.DataFrame(
-        {
-            name: column.to_numpy() if column.dtype.is_numeric() else column.to_list()
-            for name, column in frame.to_dict().items()
-        }
-    )
+    columns = dict[str, Any]()
+    for name, column in frame.to_dict().items():
+        is_text = column.dtype == pl.String
+        texts = pd.Series(column.to_list(), dtype="str") if is_text else column.to_list()
+        columns[name] = column.to_numpy() if column.dtype.is_numeric() else texts
+    return pd.DataFrame(columns)
 
 
 def as_dict(frame: pl.DataFrame) -> dict[str, dict[str, Any]]:
@@ -113,16 +132,22 @@ def repeated_rows(frame: pl.DataFrame, topics: Integers | None = None) -> Intege
     return np.flatnonzero(~pairs.is_first_distinct().to_numpy())
 
 
+def refuse_unless_rows(frame: object, schema: Mapping[str, Any], subject: str) -> None:
+    """Refuse what is not a frame with these columns in which every cell has a value."""
+    if not isinstance(frame, pl.DataFrame):
+        raise refused(frame, f"the rows of {subject}", "a polars data frame")
+    if dict(frame.schema) != schema:
+        raise UsageError(f"the columns of {subject} are {schema}, not {dict(frame.schema)}.")
+    if any(map(pl.Series.null_count, frame.iter_columns())):
+        raise UsageError(f"{' and '.join(schema)} of {subject} cannot be missing.")
+
+
 def rows_of(data: "Tabular | Nested", value: Sequence[str], label: str) -> pl.DataFrame:
     """Columns qid, docno, ``value[0]`` of what users have; ``value`` lists its accepted names."""
     if isinstance(data, Mapping):
         for key, ranking in data.items():
-            if not hasattr(ranking, "items"):
-                shape = f"{{qid: {{docno: {value[0]}}}}}"
-                value_type = type(ranking).__name__
-                raise UsageError(
-                    f"{label} from a dict is {shape}; that of {key!r} is {value_type}."
-                )
+            if not hasattr(ranking, "items") or is_frame(ranking):
+                raise refused(ranking, f"{label}[{key!r}]", f"a dict {{docno: {value[0]}}}")
         triples = [(q, d, v) for q, ranking in data.items() for d, v in ranking.items()]
         qids, docnos, values = map(list, zip(*triples, strict=True)) if triples else ([], [], [])
         for qid in repeated(map(str, data)):
@@ -130,10 +155,18 @@ def rows_of(data: "Tabular | Nested", value: Sequence[str], label: str) -> pl.Da
     else:
         qids, docnos, values = columns_of(data, label, QID, DOCNO, value)
     ids = {"qid": ids_of(qids, "qid"), "docno": ids_of(docnos, "docno")}
-    series = pl.Series(value[0], values, strict=False)
-    if series.dtype.is_nested() or series.dtype == pl.Object:
-        raise UsageError(f"each {value[0]} must be a number, not a list or a mapping.")
-    return pl.DataFrame(ids).with_columns(series)
+    return pl.DataFrame(ids).with_columns(_numbers(values, value[0]))
+
+
+def _numbers(values: Sequence[Any], name: str) -> pl.Series:
+    """A column of numbers, which may be written as texts."""
+    with suppress(TypeError, ValueError, pl.exceptions.PolarsError):
+        series = pl.Series(name, values, strict=False)
+        if series.dtype.is_numeric() or series.dtype in (pl.String, pl.Boolean, pl.Null):
+            return series
+    is_number = (int, float, str, np.number, NoneType)
+    wrong = next((value for value in values if not isinstance(value, is_number)), values[0])
+    raise UsageError(f"each {name} must be a number, not {shortened(repr(wrong))}.")
 
 
 def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[Any]]:
@@ -154,16 +187,19 @@ def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[
         pairs = zip(frame.index.names, names[:-1], strict=True)
         frame.index.names = [each[0] if name is None else name for name, each in pairs]
     if not is_frame(frame):
-        records = [*frame] if isinstance(frame, Iterable) else [frame]
+        if isinstance(data, str | os.PathLike):
+            hint = f"Files are read by `load_{label}`."
+            raise refused(data, label, "a data frame, a dict or records", hint)
+        records = items_in(data, label, TAKEN)
         rows = [row._asdict() if hasattr(row, "_asdict") else row for row in records]
-        for row in rows:
-            if not isinstance(row, Mapping):
-                raise refused(data, label, "a file, a data frame, a dict or records")
+        if not all(isinstance(row, Mapping) for row in rows):
+            raise refused(data, label, TAKEN)
         frame = pl.DataFrame(
             {name: pl.Series([row.get(name) for row in rows], dtype=pl.Object) for name in rows[0]}
             if rows
             else dict.fromkeys((each[0] for each in names), ())
         )
+    frame = _readable(frame)
     levels = frame.index.names if hasattr(frame, "index") else ()
     if outside := [name for name in levels if name is not None and name not in frame.columns]:
         frame = frame.reset_index(level=outside)
@@ -173,7 +209,8 @@ def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[
         name = next((name for name in each if name in columns), None)
         if name is None or columns.count(name) > 1:
             wrong = f"one column {name}" if name else f"a column {' or '.join(each)}"
-            raise UsageError(f"{label} needs {wrong}; here are {', '.join(map(str, columns))}.")
+            shown = ", ".join(map(str, columns)) or "none"
+            raise UsageError(f"{label} needs {wrong}; its columns are {shown}.")
         values.append(frame[name].to_list())
     return values
 
@@ -185,21 +222,25 @@ def ids_of(values: Sequence[Any], label: str) -> pl.Series:
             raise UsageError(
                 f"a {label} must be text or an integer, not {value!r} ({type(value).__name__})."
             )
-    return pl.Series(label, [str(value) for value in values], dtype=pl.String)
+    texts = [str(value) for value in values]
+    refuse_half_characters(texts, f"a {label}")
+    return pl.Series(label, texts, dtype=pl.String)
 
 
 def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
     """Documents as dicts, and their docnos."""
-    shapes = "a corpus is a source's name, a data frame, or dicts with a docno and texts"
-    if isinstance(data, str | bytes | Mapping) or not isinstance(data, Iterable):
-        raise UsageError(f"{shapes}, not {shortened(repr(data))}.")
     rows, docnos = list[dict[str, Any]](), list[Any]()
-    for row in data:
-        row = row.fields | {"docno": row.docno} if isinstance(row, Document) else row
+    for row in items_in(data, "documents", _DOCUMENTS):
+        if isinstance(row, Document):
+            row = row.fields | {"docno": row.docno}
+        elif hasattr(row, "_asdict"):  # of ir_datasets
+            row = row._asdict()
         key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
         if not key:
             shown = shortened(repr(row))
-            raise UsageError(f"{shapes}; this one lacks a {' or '.join(DOCNO)}: {shown}.")
+            raise UsageError(
+                f"documents must be {_DOCUMENTS}; this one lacks a {' or '.join(DOCNO)}: {shown}."
+            )
         rows.append(dict(row))
         docnos.append(row[key])
     return rows, ids_of(docnos, "docno").to_list()
@@ -215,10 +256,10 @@ class FrameCorpus:
     @classmethod
     def of(cls, data: "Frame | Iterable[Mapping[str, Any]]") -> "FrameCorpus":
         """The documents of a frame, or of dicts, which a generator may yield, held in memory."""
-        frame: Any = data
         if is_frame(data):
+            frame = _readable(data)
             docnos = ids_of(columns_of(frame, "corpus", DOCNO)[0], "docno").to_list()
-            is_polars = isinstance(data, pl.DataFrame)
+            is_polars = isinstance(frame, pl.DataFrame)
             rows = frame.to_dicts() if is_polars else frame.to_dict("records")
         else:
             rows, docnos = _records(data)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_unless
 from adducir.corpora.documents import Corpus, Document
 
 _NO_ENDS = """
@@ -67,7 +67,7 @@ class Passages:
 
 def read_by(corpus: Corpus, fields: Sequence[str]) -> Corpus:
     """The corpus for a reader of these fields, which determine its passages, if it has any."""
-    refuse_text(fields, "fields")
+    refuse_unless(fields, "fields")
     if not isinstance(corpus, Passages) or not fields:
         return corpus
     return replace(corpus, fields=tuple(fields))

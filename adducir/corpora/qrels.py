@@ -8,12 +8,13 @@ JSON lines with these keys (MTEB); or JSON, ``{qid: {docno: grade}}``. Measures 
 the second column as a subtopic.
 """
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import polars as pl
 
@@ -37,6 +38,7 @@ from adducir.corpora.frames import (
     FramedByTopic,
     columns_of,
     ids_of,
+    refuse_unless_rows,
     repeated_rows,
     rows_of,
 )
@@ -88,13 +90,12 @@ class Qrels(FramedByTopic):
     source: str
     subtopics: pl.DataFrame | None = None
 
+    def __post_init__(self) -> None:
+        refuse_unless_rows(self.frame, SCHEMA, "qrels")
+
     @classmethod
     @typed
-    def of(
-        cls,
-        data: "Tabular | Nested",
-        source: str = "qrels",
-    ) -> "Qrels":
+    def of(cls, data: "Tabular | Nested", source: str = "qrels") -> "Qrels":
         """Make judgements of a frame (qid, docno, grade) or a dict ``{qid: {docno: grade}}``.
 
         Also of records, such as ir_datasets', and a Series with the index (qid, docno). Columns may
@@ -161,7 +162,7 @@ Duplicates = Literal["refuse", "first", "max"]
 
 @typed
 def load_qrels(
-    source: str | Path | Sequence[str | Path],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     columns: Sequence[str] = (),
     duplicates: Duplicates = "refuse",
@@ -184,7 +185,8 @@ def load_qrels(
         >>> ad.load_qrels("bundled:qrels").to_polars().columns
         ['qid', 'docno', 'grade']
     """
-    sources = [source] if isinstance(source, str | Path) else list(source)
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    columns = tuple(columns)  # an array has no truth value
     if not sources:
         raise InputError("qrels are missing.")
     with gathering() as opening:
@@ -197,7 +199,7 @@ def load_qrels(
     for place, part in zip(places_, read, strict=True):
         if subtopics and SUBTOPIC not in part.frame.columns:
             raise InputError("it does not name subtopics, but measures need them.", path=place)
-    names = " + ".join(map(str, sources))
+    names = " + ".join(os.fspath(source_) for source_ in sources)
     frame = pl.concat([part.frame for part in read]).cast({"grade": pl.Int64})
     if subtopics:
         return _of_subtopics(frame, "first" if duplicates == "first" else "max", names)
@@ -218,6 +220,20 @@ def load_qrels(
         reason = f"document {docno} of topic {qid} is judged twice, first in {earlier}:{before}."
         raise InputError(reason, path=path, line=line, hint=_KEEP)
     return Qrels(frame, names)
+
+
+def as_qrels(
+    qrels: "Qrels | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Tabular | Nested",
+    *,
+    subtopics: bool = False,
+) -> Qrels:
+    """Judgements of all that users have: objects, files or ids, frames, dicts or records."""
+    if isinstance(qrels, Qrels):
+        return qrels
+    listed = qrels if isinstance(qrels, list | tuple) else [qrels]
+    if all(isinstance(part, str | os.PathLike) for part in listed):
+        return load_qrels(cast("str", qrels), subtopics=subtopics)
+    return Qrels.of(cast("Nested", qrels))
 
 
 def _one_per_document(frame: pl.DataFrame, kept: str) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.texts import refuse_unless, refuse_unless_count, typed
@@ -20,7 +20,6 @@ from adducir.core.texts import refuse_unless, refuse_unless_count, typed
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
     from adducir.corpora.frames import Frame
-    from adducir.corpora.tables import Quotes
 
 PREFIX = "bundled:"
 _FOLDER = Path(__file__).parent / "bundled"
@@ -35,10 +34,10 @@ _DATA_SUFFIXES = frozenset(
 )
 
 
-def resolve(source: str | Path) -> Path | str:
+def resolve(source: str | os.PathLike[str]) -> Path | str:
     """The existing path of a source, or the unchanged id, not looked up yet."""
-    refuse_unless(source, str | os.PathLike, "a source", "a text or a path")
-    text = str(source)
+    text = os.fspath(source)
+    refuse_unless(text, "a source", str)
     if not text.strip() or "\0" in text:
         hint = "Name a file, a folder or an ir_datasets id."
         raise InputError(f"{text!r} does not name a source.", hint=hint)
@@ -55,7 +54,7 @@ def resolve(source: str | Path) -> Path | str:
         raise InputError(f"cannot be looked up: {error.strerror}.", path=path) from error
     # Clearly not an ir_datasets id:
     reads_like_a_path = text.startswith(("/", ".", "~")) or text.endswith("/")
-    if isinstance(source, Path) or reads_like_a_path or path.suffix.lower() in _DATA_SUFFIXES:
+    if not isinstance(source, str) or reads_like_a_path or path.suffix.lower() in _DATA_SUFFIXES:
         hint = f"It was looked up in {Path.cwd()}."
         raise InputError("no such file or folder.", path=path, hint=hint, absent=True)
     return text
@@ -63,7 +62,7 @@ def resolve(source: str | Path) -> Path | str:
 
 @typed
 def open_corpus(
-    source: "str | Path | Frame | Iterable[Mapping[str, Any]]",
+    source: "str | os.PathLike[str] | Frame | Iterable[Mapping[str, Any]]",
     *,
     docno_field: str | None = None,
     format: str | None = None,  # noqa: A002  (the word users know)
@@ -86,39 +85,32 @@ def open_corpus(
         >>> corpus.default_fields, next(iter(corpus)).docno
         (('title', 'text'), 'x')
     """
-    corpus = _opened(source, docno_field, format, quotes, is_cut=passages is not None)
+    of_files: Any = {"docno_field": docno_field, "format": format, "quotes": quotes}
+    stated = [key for key, value in of_files.items() if value is not None]
+    place = resolve(source) if isinstance(source, str | os.PathLike) else None
+    if stated and not isinstance(place, Path):
+        where = "of ir_datasets" if place else "that are not in files"
+        raise UsageError(f"{worded(stated[0])} has no effect on documents {where}.")
+    corpus: Corpus
+    if isinstance(place, Path):
+        from adducir.corpora.local import open_local
+
+        name = os.fspath(cast("str", source))
+        corpus = open_local(place, name, **of_files, is_cut=passages is not None)
+    elif place:
+        from adducir.corpora.irds import IrdsCorpus
+
+        corpus = IrdsCorpus.open(place)
+    else:
+        from adducir.corpora.frames import FrameCorpus
+
+        corpus = FrameCorpus.of(cast("Frame", source))
     if passages is None:
         return corpus
     from adducir.corpora.passages import Passages
 
     refuse_unless_count(passages, "`passages`, the words of each,")
     return Passages(corpus, passages)
-
-
-def _opened(
-    source: "str | Path | Frame | Iterable[Mapping[str, Any]]",
-    docno_field: str | None,
-    kind: str | None,
-    quotes: "Quotes | None",
-    *,
-    is_cut: bool,
-) -> "Corpus":
-    of_files = {"docno_field": docno_field, "format": kind, "quotes": quotes}
-    place = resolve(source) if isinstance(source, str | Path) else None
-    if isinstance(place, Path):
-        from adducir.corpora.local import open_local
-
-        return open_local(place, str(source), **of_files, is_cut=is_cut)  # type: ignore[arg-type]
-    if stated := [key for key, value in of_files.items() if value is not None]:
-        where = "of ir_datasets" if place else "that are not in files"
-        raise UsageError(f"{worded(stated[0])} has no effect on documents {where}.")
-    if place:
-        from adducir.corpora.irds import IrdsCorpus
-
-        return IrdsCorpus.open(place)
-    from adducir.corpora.frames import FrameCorpus
-
-    return FrameCorpus.of(source)  # type: ignore[arg-type]
 
 
 def expanded(source: str) -> str:

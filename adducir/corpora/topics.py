@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from adducir.core.errors import InputError, UsageError, worded
 from adducir.core.fingerprint import digest_of, fingerprint
-from adducir.core.packages import required
 from adducir.core.progress import progress
-from adducir.core.texts import repeated, typed
+from adducir.core.texts import counted, refuse_half_characters, refuse_unless, repeated, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.field_choice import QID_FIELDS, prose_fields
 from adducir.corpora.frames import DOCNO, QID, QUERY, Framed, columns_of, ids_of
@@ -28,7 +27,6 @@ from adducir.corpora.sources import resolve
 from adducir.corpora.topic_forms import RawTopic, read_forms, without_operators
 
 if TYPE_CHECKING:
-    import pandas as pd
     import polars as pl
 
     from adducir.corpora.frames import Tabular
@@ -62,6 +60,13 @@ class Topics(Framed):
     field: str = "query"
     vectors: list[Mapping[str, float]] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("qids", "queries"):
+            refuse_unless(getattr(self, name), f"`{name}`", Sequence[str])
+        if len(self.qids) != len(self.queries):
+            numbers = f"{counted(len(self.qids), 'qid')} for {len(self.queries):,} queries"
+            raise UsageError(f"topics need a qid for each query, but here are {numbers}.")
+
     @classmethod
     @typed
     def of(
@@ -73,13 +78,17 @@ class Topics(Framed):
     ) -> "Topics":
         """Make topics of a frame (qid, query or query_id, text) or a dict ``{qid: query}``.
 
-        Also of a Series of queries, whose index holds their qids, and of records. With
-        ``word_weights``, queries are ``school^2 uniform`` or ``{"school": 2, "uniform": 1}``.
+        Also of a Series of queries, whose index holds their qids, and of records. A frame's column
+        query_toks holds token weights. With ``word_weights``, queries are ``school^2 uniform`` or
+        ``{"school": 2, "uniform": 1}``.
         """
+        vectors: list[Any] | None = None
         if isinstance(data, Mapping):
             qids_given, queries = list(data), list(data.values())
         else:
             qids_given, queries = columns_of(data, "topics", QID, QUERY)
+            if "query_toks" in getattr(data, "columns", ()):
+                vectors = columns_of(data, "topics", QID, ("query_toks",))[1]
         qids = ids_of(qids_given, "qid").to_list()
         for qid, query in zip(qids, queries, strict=True):
             if not isinstance(query, (str, Mapping) if word_weights else str):
@@ -89,9 +98,12 @@ class Topics(Framed):
                 raise UsageError(f"the qid {qid!r} is empty or contains white space.")
         for qid in repeated(qids):
             raise UsageError(f"the qid {qid!r} is repeated.")
+        refuse_half_characters((query for query in queries if isinstance(query, str)), "a query")
         if word_weights:
             return _weighted(qids, queries, source)
-        return cls(qids, [collapse(query) for query in queries], source)
+        for qid, vector in zip(qids, vectors or (), strict=False):
+            refuse_unless(vector, f"query_toks of topic {qid}", Mapping)
+        return cls(qids, [collapse(query) for query in queries], source, vectors=vectors or None)
 
     def __len__(self) -> int:
         return len(self.qids)
@@ -121,7 +133,7 @@ class Topics(Framed):
         return self.queries
 
     def to_polars(self) -> "pl.DataFrame":
-        """Columns qid and query, and query_toks where there are weights."""
+        """Columns qid and query, and query_toks where there are weights: in pandas PyTerrier's."""
         import polars as pl
 
         columns = {"qid": self.qids, "query": self.queries}
@@ -129,14 +141,6 @@ class Topics(Framed):
         if self.vectors is None:
             return frame
         return frame.with_columns(query_toks=pl.Series(self.vectors, dtype=pl.Object))
-
-    def to_pandas(self) -> "pd.DataFrame":
-        """A frame for PyTerrier: qid, query, and query_toks where there are weights."""
-        pd = required("pandas")
-        frame = pd.DataFrame({"qid": self.qids, "query": self.queries}, dtype="str")
-        if self.vectors is None:
-            return frame
-        return frame.assign(query_toks=pd.Series(list(self.vectors), dtype="object"))
 
     def to_dict(self) -> dict[str, str]:
         """The queries by qid."""
@@ -154,7 +158,7 @@ class Topics(Framed):
 
 @typed
 def load_topics(
-    source: str | Path,
+    source: str | os.PathLike[str],
     *,
     field: str | None = None,
     qid_field: str | None = None,
@@ -176,7 +180,7 @@ def load_topics(
         >>> len(topics) == len(topics.to_dict())
         True
     """
-    place = resolve(source)
+    place, source = resolve(source), os.fspath(source)
     if isinstance(place, Path):
         raw = read_forms(place, qid_field, quotes)
     elif qid_field or quotes:
@@ -224,7 +228,7 @@ def as_topics(topics: "Topics | str | os.PathLike[str] | Tabular | Mapping[str, 
     if isinstance(topics, Topics):
         return topics
     if isinstance(topics, str | os.PathLike):
-        return load_topics(topics if isinstance(topics, str) else Path(topics))
+        return load_topics(topics)
     return Topics.of(topics)
 
 

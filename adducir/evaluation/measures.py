@@ -18,8 +18,7 @@ from ir_measures.measures import registry
 from ir_measures.measures.base import ParamInfo
 
 from adducir.core.errors import UsageError
-from adducir.core.meanings import meaning
-from adducir.core.texts import LARGEST, nearest, refused, shortened
+from adducir.core.texts import LARGEST, items_in, nearest, shortened
 from adducir.evaluation.formulas import MEASURES, MeasureKind
 
 _PIECE = re.compile(r"(?:[^\s,()]|\([^()]*\))+")
@@ -146,7 +145,7 @@ def known() -> dict[str, Measure]:
             key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
                 dtype=field.annotation if isinstance(field.annotation, type) else None,
                 required=field.is_required(),
-                desc=meaning(kind, key),
+                desc=field.description,
                 **({} if field.is_required() else {"default": field.default}),
             )
             for key, field in kind.model_fields.items()
@@ -161,9 +160,8 @@ def known() -> dict[str, Measure]:
 def parse_measures(text: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Read measures separated by blanks or commas, in the order given, without duplicates."""
     is_one = isinstance(text, (str, Measure))
-    if not is_one and (isinstance(text, bytes) or not isinstance(text, Iterable)):
-        raise refused(text, "measures", "their names")
-    parts = [text] if isinstance(text, (str, Measure)) else list(text)
+    expected = "names, such as 'nDCG@10 AP'"
+    parts: list[Any] = [text] if is_one else [*items_in(text, "`measures`", expected)]
     measures: dict[Measure, None] = {}
     for part in parts:
         read = _from_text(part) if isinstance(part, str) else [part]

@@ -117,7 +117,7 @@ class Scores(Framed):
             return scores
         parts = list(scores)
         for part in parts:
-            refuse_unless(part, Scores, "each of the scores", "what `evaluate` returns")
+            refuse_unless(part, "each of the scores", Scores)
         if not parts:
             raise UsageError("there are no systems to compare.")
         frames, measures = list[pl.DataFrame](), dict[str, Measure]()

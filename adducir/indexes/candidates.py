@@ -14,7 +14,7 @@ import numpy as np
 from adducir.core.errors import UsageError
 from adducir.core.processes import default_threads, in_threads
 from adducir.core.progress import progress
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_unless
 from adducir.indexes.analysis import Analysis
 from adducir.indexes.arrays import Array
 from adducir.indexes.memory.exhaustive import (
@@ -88,7 +88,7 @@ class CandidateSet:
         threads: int | None = None,
     ) -> "CandidateSet":
         """Candidates as texts; with :func:`.lower_split`, figures match rank_bm25's."""
-        refuse_text(texts, "texts")
+        refuse_unless(texts, "texts")
         vocabulary = vocabulary_of(analysis)
         return cls(vocabulary.of_texts(texts, grow=True), vocabulary, threads)
 
@@ -180,7 +180,7 @@ def rank_parts(
     the statistics of the whole, so several parts are analysed twice. Memory holds one part of
     ``size`` texts at a time.
     """
-    refuse_text(texts, "texts")
+    refuse_unless(texts, "texts")
     vocabulary = vocabulary_of(analysis)
     firsts = range(0, len(texts), size)
     depth = Ranking.empty(0, len(texts), depth).numbers.shape[1]
@@ -261,7 +261,7 @@ class CollectionCounts:
 
 def _numbered(vocabulary: Vocabulary, queries: Sequence[Query]) -> Queries:
     """Queries as the vocabulary's term numbers, in order and with repetitions."""
-    refuse_text(queries, "queries")
+    refuse_unless(queries, "queries")
     if all(isinstance(query, str) for query in queries):
         ids = vocabulary.of_texts([str(query) for query in queries], grow=False)
         return Queries(*ids, np.ones(len(ids.values), dtype=np.float64))

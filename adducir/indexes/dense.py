@@ -38,7 +38,7 @@ from adducir.core.json_lines import json_document
 from adducir.core.manifests import Manifest, checked, open_artifact
 from adducir.core.processes import default_threads
 from adducir.core.progress import progress
-from adducir.core.texts import refuse_half_characters, refuse_text
+from adducir.core.texts import refuse_half_characters, refuse_unless
 from adducir.corpora.documents import Corpus
 from adducir.encoders.encoding import (
     CHUNK,
@@ -176,7 +176,7 @@ class DenseIndex(Index):
         threads: int | None,
     ) -> Floats:
         """Each query, a text, as a vector."""
-        refuse_text(queries, "queries")
+        refuse_unless(queries, "queries")
         texts = [query for query in queries if isinstance(query, str)]
         if feedback is not None or len(texts) < len(queries):
             self._refuse_without_vectors()

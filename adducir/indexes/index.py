@@ -19,7 +19,7 @@ from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
 from adducir.core.texts import (
     refuse_half_characters,
-    refuse_text,
+    refuse_unless,
     refuse_unless_count,
     typed,
 )
@@ -228,9 +228,9 @@ class Index(ABC):
             UsageError: A document is not in the index, or as in :meth:`search`.
         """
         count, chosen = _at_least_one(threads), self._model(model)
-        refuse_text(docnos, "`docnos`")
+        refuse_unless(docnos, "`docnos`")
         for some in docnos:
-            refuse_text(some, "`docnos` of a query")
+            refuse_unless(some, "`docnos` of a query", Sequence[str])
         numbers = [np.array(list(map(self.number, some)), dtype=np.int64) for some in docnos]
         weighted = self._weighted(queries, chosen, feedback, threads)
         if len(weighted) != len(numbers):
@@ -263,6 +263,7 @@ class Index(ABC):
         Raises:
             UsageError: The index lacks documents' terms.
         """
+        refuse_half_characters([term], "a term")
         docs, tfs = self._postings_of(term)
         names = self.docnos.gather(docs)
         postings = pl.DataFrame({"docno": names, "tf": tfs}, schema_overrides={"docno": pl.String})
@@ -306,7 +307,7 @@ class Index(ABC):
         threads: int | None,
     ) -> Any:
         """Each query as index terms with weights or counts."""
-        refuse_text(queries, "`queries`")
+        refuse_unless(queries, "`queries`")
         if feedback is not None:
             queries = self.expand(queries, model, feedback, threads=threads)
         refuse_half_characters(chain.from_iterable(map(words_of, queries)), "a query")
@@ -336,7 +337,7 @@ class Index(ABC):
         threads: int | None = None,
     ) -> "list[Weights]":
         """Each text's query after feedback: index terms and weights, descending."""
-        refuse_text(queries, "`queries`")
+        refuse_unless(queries, "`queries`")
         texts = [query for query in queries if isinstance(query, str | WeightedWords)]
         if len(texts) < len(queries):
             raise UsageError("feedback expands a query's text or words, not weighted terms.")

@@ -6,7 +6,7 @@ them. Without PyTerrier or pandas, retrievers rank topics, polars frames and dic
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
-from adducir.core.texts import refused, typed
+from adducir.core.texts import items_in, typed
 from adducir.corpora.documents import WeightedWords
 from adducir.corpora.frames import is_frame
 from adducir.corpora.topics import Topics, as_topics
@@ -151,16 +151,16 @@ class _Retriever(_OverIndex):
         """Rank the documents for each query.
 
         Args:
-            inp: Topics, their file, a polars frame or a dict ``{qid: query}``; or what PyTerrier
-                takes, such as a pandas frame.
+            inp: Topics, their file, a polars or Arrow frame or a dict ``{qid: query}``; or what
+                PyTerrier takes, such as a pandas frame.
 
         Returns:
             A frame with ``qid``, ``query``, ``docno``, ``score`` and ``rank`` (from 0): pandas for
             pandas, else polars.
         """
-        if not is_frame(inp) and not isinstance(inp, Topics | Iterable | os.PathLike):
-            raise refused(inp, "queries", "topics, a file, a data frame or a dict")
-        if not isinstance(inp, Topics | pl.DataFrame | Mapping | str | os.PathLike):
+        is_other_frame = is_frame(inp) and not hasattr(inp, "iloc")
+        if not is_other_frame and not isinstance(inp, Topics | Mapping | str | os.PathLike):
+            items_in(inp, "queries", "topics, a file, a data frame or a dict")  # or refuse it
             return super().__call__(inp)
         topics = as_topics(inp)
         hits = self._found(queries_of(self.index, topics))

@@ -20,7 +20,7 @@ import polars as pl
 from adducir.core.chunks import TEMPORARY, Chunking
 from adducir.core.errors import InputError, UsageError
 from adducir.core.progress import progress
-from adducir.core.texts import refuse_text
+from adducir.core.texts import refuse_unless
 from adducir.corpora.documents import Corpus, Document, refuse_absent, text_of
 from adducir.corpora.passages import read_by
 from adducir.corpora.topics import Topics
@@ -77,8 +77,8 @@ def _stored_text(store: DocumentStore, fields: Sequence[str], docno: str) -> str
 
 def texts_of(corpus: Corpus, docnos: Iterable[str], fields: Sequence[str], folder: Path) -> Texts:
     """Texts, read in one pass into a new folder; a missing one is an error on access."""
-    refuse_text(docnos, "docnos")
-    refuse_text(fields, "fields")
+    refuse_unless(docnos, "docnos")
+    refuse_unless(fields, "fields")
     chosen, missing, fields_seen = tuple(fields) or corpus.default_fields, set(docnos), set[str]()
     folder.mkdir()
     with (

@@ -11,10 +11,11 @@ Where a file does not state what its columns are, how they are understood is a n
 """
 
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -23,7 +24,7 @@ from adducir.core.errors import InputError, worded
 from adducir.core.files import keeping_pipes
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
-from adducir.core.texts import typed
+from adducir.core.texts import refuse_unless_path, typed
 from adducir.corpora.columns import (
     NUMBER,
     QRELS,
@@ -45,6 +46,9 @@ from adducir.corpora.pairs import (
 )
 from adducir.corpora.tables import Quotes
 from adducir.runs.run import SCHEMA, Run, Ties, ordered, strictly_decreasing
+
+if TYPE_CHECKING:
+    from adducir.corpora.frames import Nested, Tabular
 
 _TIES: dict[str, Ties] = {"trec_eval": "trec_eval", "anserini": "ascending"}
 _MODEL = "mteb_model_meta"
@@ -96,6 +100,16 @@ def read_run(
         frame = run.frame.unique(["qid", "docno"], keep="first", maintain_order=True)
         run = Run(frame, run.tag, run.path)
     return run
+
+
+def as_run(run: "Run | str | os.PathLike[str] | Tabular | Nested", tag: str = "run") -> Run:
+    """A run of all that users have: objects, files, frames, dicts or records."""
+    if isinstance(run, Run):
+        return run
+    if not isinstance(run, str | os.PathLike):
+        return Run.of(run, tag)
+    refuse_unless_path(run, "`run`")
+    return read_run(Path(run))
 
 
 def columns_of(
@@ -157,18 +171,18 @@ def _of_three(path: Path, data: bytes, repeats: bool) -> Columns:
 
 def _of_four(path: Path, data: bytes, repeats: bool) -> Columns:
     """ColBERT's qid, pid, rank, score; qrels, whose last two columns may be numbers as well."""
-    as_run = read_columns(data, _COLBERT, _COLBERT.columns, repeats=repeats)
-    if as_run.faults or not _is_ranked(as_run.frame, "rank"):
+    ranking = read_columns(data, _COLBERT, _COLBERT.columns, repeats=repeats)
+    if ranking.faults or not _is_ranked(ranking.frame, "rank"):
         return read_columns(data, RUN, RUN.columns)  # which names qrels
-    as_qrels = read_columns(data, QRELS, ("qid", "docno", "grade"))
-    if not as_qrels.faults and as_run.frame["docno"].n_unique() == 1:
+    judged = read_columns(data, QRELS, ("qid", "docno", "grade"))
+    if not judged.faults and ranking.frame["docno"].n_unique() == 1:
         message = (
             "these are ColBERT's qid, pid, rank and score, or qrels' qid, iteration, docno, grade."
         )
         hint = f"Say which: {worded('columns', 'qid,docno,rank,score')}; qrels are not a run."
         raise InputError(message, path=path, hint=hint)
     progress().note_once(f"{path}: four columns without a header, read as qid,docno,rank,score")
-    return as_run
+    return ranking
 
 
 def _is_ranked(frame: pl.DataFrame, name: str, start: int = 1) -> bool:

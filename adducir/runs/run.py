@@ -23,6 +23,7 @@ from adducir.corpora.frames import (
     Floats,
     FramedByTopic,
     Integers,
+    refuse_unless_rows,
     repeated_rows,
     rows_of,
     topic_numbers,
@@ -154,14 +155,14 @@ class Run(FramedByTopic):
     metadata: Mapping[str, object] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        refuse_unless(self.frame, pl.DataFrame, "a run's rows", "a polars data frame")
-        refuse_unless(self.tag, str, "`tag`", "a text")
-        if dict(self.frame.schema) != SCHEMA:
-            raise UsageError(f"a run's columns are {SCHEMA}, not {dict(self.frame.schema)}.")
-        if any(map(pl.Series.null_count, self.frame.iter_columns())):
-            raise UsageError("a run's qids, docnos and scores cannot be missing.")
-        if not np.isfinite(self.frame["score"].to_numpy()).all():
-            raise UsageError("a run's scores must be finite numbers.")
+        refuse_unless(self.tag, "`tag`", str)
+        refuse_unless_rows(self.frame, SCHEMA, "a run")
+        finite = self.frame["score"].is_finite()
+        for qid, docno, score in self.frame.filter(~finite).head(1).rows():
+            message = (
+                f"the score of document {docno} for topic {qid} is {score}, not a finite number."
+            )
+            raise UsageError(message)
 
     @classmethod
     @typed
@@ -175,7 +176,7 @@ class Run(FramedByTopic):
         try:
             frame = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
         except pl.exceptions.PolarsError as error:
-            raise UsageError(f"these rows are not a run: {error}.") from error
+            raise UsageError(f"these rows are not a run: {str(error).splitlines()[0]}.") from error
         frame = frame.with_columns(pl.col("score").fill_null(np.nan))
         run = cls(ordered(frame, ties=ties), tag)
         for qid, docno in run.duplicates().head(1).rows():
@@ -184,13 +185,7 @@ class Run(FramedByTopic):
 
     @classmethod
     @typed
-    def of(
-        cls,
-        data: "Tabular | Nested",
-        tag: str,
-        *,
-        ties: Ties = "trec_eval",
-    ) -> "Run":
+    def of(cls, data: "Tabular | Nested", tag: str, *, ties: Ties = "trec_eval") -> "Run":
         """Make a run from a frame (qid, docno, score) or a dict ``{qid: {docno: score}}``.
 
         Also from records, such as ir_measures', and a Series with the index (qid, docno). Columns

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
+from adducir.core.recipe import refusing
 from adducir.core.registry import numbers, refuse
 from adducir.core.texts import MOST_ROWS, html_table, typed
 from adducir.corpora.frames import Framed
@@ -70,8 +71,8 @@ TESTED = pl.Schema(
 
 
 class SetTests:
-    def __init__(self, name: str, matrix: ScoreMatrix, asked: Testing) -> None:
-        self.name, self.matrix, self.asked = name, matrix, asked
+    def __init__(self, name: str, matrix: ScoreMatrix, testing: Testing) -> None:
+        self.name, self.matrix, self.testing = name, matrix, testing
         self.systems, self.topics = list(matrix.systems), len(matrix.qids)
         rates, falls = list[bool](), list[bool]()
         for one in matrix.measures.values():
@@ -89,12 +90,12 @@ class SetTests:
     def means(self) -> pl.DataFrame:
         measures, systems = self.average.shape
         p_best = np.full((measures, systems), np.nan)
-        if self.asked.best == "set" and systems > 1 and self.tested.size:
+        if self.testing.best == "set" and systems > 1 and self.tested.size:
             p_best[self.tested] = confidence_sets(
                 self.matrix.values[self.tested],
                 self.falls[self.tested],
-                samples=self.asked.samples,
-                seed=self.asked.seed,
+                samples=self.testing.samples,
+                seed=self.testing.seed,
             )
         best = self.leads & self.rates[:, None]
         return pl.DataFrame(
@@ -112,12 +113,12 @@ class SetTests:
 
     def _pairs(self) -> tuple[Rows, Rows]:
         count = len(self.systems)
-        if self.asked.all_pairs:
+        if self.testing.all_pairs:
             second, first = np.triu_indices(count, 1)
         else:
             first, second = np.empty((2, 0), dtype=np.intp)
             others = np.arange(count)  # without the baselines so far
-            for baseline in self.asked.baselines:
+            for baseline in self.testing.baselines:
                 if baseline in self.systems:
                     base = self.systems.index(baseline)
                     others = others[others != base]
@@ -130,8 +131,8 @@ class SetTests:
         first, second = self._pairs()
         if not first.size:
             return pl.DataFrame(schema=TESTED)
-        asked, topics = self.asked, self.topics
-        test, count = asked.made(TESTS, asked.test), first.size
+        testing, topics = self.testing, self.topics
+        test, count = testing.made(TESTS, testing.test), first.size
         pairs, meaning = test.pairs(self.rows, first, second), "a statistic and a p-value per pair"
         statistic, p = numbers(test, "rows", pairs, 2, count, meaning=meaning, finite=False)
         if (wrong := p[~((p >= 0) & (p <= 1))]).size:
@@ -142,7 +143,7 @@ class SetTests:
         mean = difference.mean(axis=1)
         sd = np.where(constant, 0.0, difference.std(axis=1, ddof=1))
         low, high = self._intervals(difference, mean, sd, constant)
-        method = [asked.test] * first.size
+        method = [testing.test] * first.size
         if self.matrix.runs:
             from adducir.statistics.equivalence import two_level
 
@@ -151,12 +152,12 @@ class SetTests:
             ]
             statistic = np.array([one.t for one in found])
             p = np.array([one.p for one in found])
-            low, high = np.array([one.interval(asked.level) for one in found]).T
+            low, high = np.array([one.interval(testing.level) for one in found]).T
             constant = np.isinf(statistic)
             method = ["refused" if one.refused else "two-level" for one in found]
         kept = np.array(method) != "refused"
         corrected = np.full(first.size, np.nan)
-        correction = asked.made(CORRECTIONS, asked.correction)
+        correction = testing.made(CORRECTIONS, testing.correction)
         for family in self._families(first[kept]):
             of = np.flatnonzero(kept)[family]
             adjusted = correction.of_pairs(PairFamily(p[of], self.rows, first[of], second[of]))
@@ -166,7 +167,7 @@ class SetTests:
         lower = (-difference > noise[:, None]).sum(axis=1)
         falls = self.falls[first // len(self.systems)]
         verdict = np.where((mean > 0) != falls, "better", "worse")
-        direction = asked.made(TESTS, asked.test).direction(difference, noise)
+        direction = testing.made(TESTS, testing.test).direction(difference, noise)
         opposed = np.sign(direction) != np.sign(np.where(np.abs(mean) > noise, mean, 0.0))
         identical = np.abs(difference).max(axis=1) <= noise
         spread = np.where((sd > 0) & ~constant, sd, np.nan)
@@ -197,7 +198,7 @@ class SetTests:
             "system": systems[first % count],
             "reference": systems[second % count],
         }
-        holds = (pl.col("p_corrected") <= self.asked.alpha) & (pl.col("verdict") != "")
+        holds = (pl.col("p_corrected") <= self.testing.alpha) & (pl.col("verdict") != "")
         frame = pl.DataFrame(named | columns).with_columns(pl.col(pl.Float64).fill_nan(None))
         frame = frame.with_columns(pl.col("p", "p_corrected").clip(lower_bound=SMALLEST_P))
         frame = frame.with_columns(verdict=pl.when(holds).then("verdict"))
@@ -213,35 +214,35 @@ class SetTests:
     ) -> tuple[Floats, Floats]:
         from scipy.special import stdtrit
 
-        asked = self.asked
-        reach = float(stdtrit(self.topics - 1, 0.5 + asked.level / 2)) * sd / sqrt(self.topics)
+        testing = self.testing
+        reach = float(stdtrit(self.topics - 1, 0.5 + testing.level / 2)) * sd / sqrt(self.topics)
         low, high = mean - reach, mean + reach
-        if asked.interval == "bootstrap":
+        if testing.interval == "bootstrap":
             from scipy.stats import bootstrap
 
             for row in np.flatnonzero(~constant):
                 low[row], high[row] = bootstrap(
                     (difference[row],),
                     np.mean,
-                    confidence_level=asked.level,
-                    n_resamples=asked.samples,
+                    confidence_level=testing.level,
+                    n_resamples=testing.samples,
                     batch=1_000,
                     method="BCa",
-                    rng=np.random.default_rng(asked.seed),
+                    rng=np.random.default_rng(testing.seed),
                 ).confidence_interval
         return low, high
 
     def _families(self, first: Rows) -> Iterator[Rows]:
         measure = first // len(self.systems)
-        if self.asked.family == "table":
+        if self.testing.family == "table":
             measure = np.zeros_like(measure)
         for one in np.unique(measure):
             yield np.flatnonzero(measure == one)
 
     def equivalences(self) -> pl.DataFrame:
-        asked, count = self.asked, len(self.systems)
-        is_there = asked.against == "best" or asked.against in self.systems
-        if asked.equivalence is None or count < 2 or not is_there:
+        testing, count = self.testing, len(self.systems)
+        is_there = testing.against == "best" or testing.against in self.systems
+        if testing.equivalence is None or count < 2 or not is_there:
             return pl.DataFrame(schema=TESTED)
         from adducir.statistics.equivalence import Tost, tost, tost_of_runs
 
@@ -250,8 +251,8 @@ class SetTests:
         firsts, seconds, found = list[Rows](), list[Rows](), list[Tost]()
         for measure in self.tested:
             target = int(np.argmax(self.leads[measure]))
-            if asked.against != "best":
-                target = self.systems.index(asked.against)
+            if testing.against != "best":
+                target = self.systems.index(testing.against)
             others = [
                 row for row in range(count) if row != target and not too_few[row] | too_few[target]
             ]
@@ -261,48 +262,48 @@ class SetTests:
             second = np.full_like(first, measure * count + target)
             side = "upper" if self.falls[measure] else "lower"
             options: dict[str, Any] = {
-                "test": asked.equivalence_test,
-                "side": side if asked.non_inferiority else "both",
+                "test": testing.equivalence_test,
+                "side": side if testing.non_inferiority else "both",
             }
             firsts.append(first)
             seconds.append(second)
             if self.matrix.runs:
                 found += [
-                    tost_of_runs(self._runs(i), self._runs(j), asked.equivalence, **options)
+                    tost_of_runs(self._runs(i), self._runs(j), testing.equivalence, **options)
                     for i, j in zip(first, second, strict=True)
                 ]
             else:
                 pair = self.rows[first], self.rows[second]
-                found.append(tost(*pair, asked.equivalence, **options))
+                found.append(tost(*pair, testing.equivalence, **options))
         if not firsts:
             return pl.DataFrame(schema=TESTED)
         first, second = np.concatenate(firsts), np.concatenate(seconds)
         p, differing, constant, refused = map(np.concatenate, zip(*found, strict=True))
-        correction, corrected = CORRECTIONS.make(asked.equivalence_correction), np.empty_like(p)
+        correction, corrected = CORRECTIONS.make(testing.equivalence_correction), np.empty_like(p)
         for of in self._families(first):
             corrected[of] = correction.adjusted(p[of])
         return self._framed(
             first,
             second,
-            claim="non-inferiority" if asked.non_inferiority else "equivalence",
+            claim="non-inferiority" if testing.non_inferiority else "equivalence",
             difference=self.average.ravel()[first] - self.average.ravel()[second],
             p=p,
             p_corrected=corrected,
             verdict="equivalent",
             ties=self.topics - differing,
-            method=np.where(refused, "refused", asked.equivalence_test),
+            method=np.where(refused, "refused", testing.equivalence_test),
             constant=constant,
         )
 
     def designs(self) -> Iterator[tuple[tuple[str, str], int | str]]:
-        wanted = self.asked.topics_for
+        wanted = self.testing.topics_for
         for measure in self.tested if wanted is not None else ():
             key = self.name, list(self.matrix.measures)[measure]
             variance = 0.0
             if len(self.systems) > 1:
                 variance = error_variance(self.matrix.values[measure])
             try:
-                yield key, topics_needed(wanted or 0.0, sqrt(2 * variance), self.asked.alpha)
+                yield key, topics_needed(wanted or 0.0, sqrt(2 * variance), self.testing.alpha)
             except UsageError as error:
                 yield key, error.what.rstrip(".")
 
@@ -408,10 +409,12 @@ def compare(
     every = Scores.concat(scores)
     if testing is not None and settings:
         raise UsageError(f"{', '.join(settings)} cannot be given besides `testing`.")
-    asked = testing or Testing(**settings)
-    named = dict.fromkeys(asked.baselines, "baseline")
-    if asked.against != "best":
-        named[asked.against] = "reference of the equivalence test"
+    if testing is None:
+        with refusing():
+            testing = Testing.model_validate(settings)
+    named = dict.fromkeys(testing.baselines, "baseline")
+    if testing.against != "best":
+        named[testing.against] = "reference of the equivalence test"
     for name, what in named.items():
         if name not in every.systems:
             near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
@@ -419,11 +422,11 @@ def compare(
                 f"the {what} {name!r} is not among the systems.",
                 hint=f"Did you mean {' or '.join(near)}?",
             )
-    each = [SetTests(name, every.matrix(name), asked) for name in every.sets]
+    each = [SetTests(name, every.matrix(name), testing) for name in every.sets]
     if every.runs:
-        for what in asked.refused_for_runs().values():
+        for what in testing.refused_for_runs().values():
             raise UsageError(f"{what}.", hint=FOR_RUNS)
-    if asked.anything and len(every.systems) > 1 and max(one.topics for one in each) < 2:
+    if testing.anything and len(every.systems) > 1 and max(one.topics for one in each) < 2:
         raise UsageError(
             f"a paired test needs at least two topics, not {len(every.qids)}.",
             hint="Compare means without a baseline, or use more topics.",
@@ -435,4 +438,4 @@ def compare(
         means.append(one.means())
         tests += [one.differences(), one.equivalences()]
         designs |= one.designs()
-    return Comparison(every, asked, pl.concat(means), pl.concat(tests), designs, matrices)
+    return Comparison(every, testing, pl.concat(means), pl.concat(tests), designs, matrices)
