@@ -167,6 +167,8 @@ class Option:
         metavar = metavar or self._placeholder()
         is_long = self.is_several and not self.count
         details: dict[str, Any] = {"type": str, "required": self.field.is_required()}
+        if self.writes is None and (self.reads or self.kind is Path):
+            details["type"] = lambda text: "/dev/stdin" if text == "-" else text
         details |= {"nargs": self.count or 1, "shell_complete": self._completions}
         if self.is_argument:
             details |= {"nargs": -1} if is_long else {}
@@ -316,7 +318,8 @@ def build_command(name: str, function: Callable[[Any], Any]) -> Command:
         text = "Overwrite existing output."
         params.append(click.Option(["--force"], is_flag=True, help=text))
     shown, _, examples = inspect.cleandoc(function.__doc__ or "").partition("Examples:\n")
-    epilog = "\n\n".join(["Examples:", *map(str.strip, examples.strip().splitlines())])
+    lines = (" ".join(line.split()) for line in examples.strip().splitlines())
+    epilog = "\n\n".join(["Examples:", *lines])
     now = {former: option.name for option in options for former in option.former}
 
     def renamed(flag: str) -> str:

@@ -137,8 +137,7 @@ def search(settings: SearchOptions) -> None:
     from adducir.runs.write import write_run
 
     with open_progress() as progress:
-        source = "/dev/stdin" if settings.topics == "-" else settings.topics
-        topics = settings.read_topics(source, settings.query_field)
+        topics = settings.read_topics(settings.topics, settings.query_field)
         if (encoder := getattr(index, "source", None)) is not None:
             from adducir.training.leaks import note_seen
 

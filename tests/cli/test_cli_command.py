@@ -86,6 +86,8 @@ def test_what_is_typed_becomes_the_recipe():
     assert (found.turn, found.corners) == ("left", (1, 2))
     assert run(toy, "in.txt", "--set", "turn=left", "--turn=right").turn == "left"
     assert found.execution().workers == 2
+    piped = run(toy, "-", "-t", "-", "--names", "-", "-o", "/dev/stdout")
+    assert (piped.source, piped.topics, piped.names) == (Path("/dev/stdin"), "/dev/stdin", ("-",))
 
 
 def test_changes_of_a_file_stand_beside_rare_options():
@@ -176,6 +178,7 @@ def test_every_help_is_whole(name, capsys, monkeypatch):
     assert examples
     for example in examples:
         program, *typed = shlex.split(example)
+        assert "  " not in example
         assert [program, *typed[: len(name.split())]] == ["adducir", *name.split()]
         command.make_context(name, typed[len(name.split()) :])
     *lines, end = shown.split("Examples:\n")
