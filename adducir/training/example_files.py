@@ -69,10 +69,8 @@ def read_examples(
 ) -> Iterator[FileExample]:
     """The examples of a file; what its columns are is decided by its first record.
 
-    Args:
-        part: What the recipe states of it.
-        fields: The fields of passages to read; empty for title and text.
-        qids: What may name queries; None where nothing does.
+    ``part`` is what the recipe states of it, ``fields`` those of passages to read (none: title and
+    text), ``qids`` what may name queries (None: nothing does).
     """
     return _Reader(path, part, fields, qids).examples()
 
