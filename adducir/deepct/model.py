@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 
 from adducir.deepct.recipe import TermWeighterSettings
 from adducir.deepct.terms import Word, match_key, passages, words
-from adducir.models.loading import (
-    load_config,
-    load_model,
-    load_tokenizer,
-    loading,
-    longest_input,
-)
+from adducir.models.loading import load_config, load_model, load_tokenizer, loading, longest_input
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded

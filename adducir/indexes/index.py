@@ -17,12 +17,7 @@ from typing_extensions import TypedDict
 from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import SPAN, default_threads, in_threads
-from adducir.core.texts import (
-    refuse_half_characters,
-    refuse_unless,
-    refuse_unless_count,
-    typed,
-)
+from adducir.core.texts import refuse_half_characters, refuse_unless, refuse_unless_count, typed
 from adducir.corpora.documents import LARGEST_WEIGHT, WeightedWords
 from adducir.indexes.analysis import Analysis, counted_terms, words_of
 from adducir.indexes.hits import Hits

@@ -12,12 +12,7 @@ import polars as pl
 
 from adducir.corpora.qrels import Qrels
 from adducir.judges.sheets import settled
-from adducir.statistics.agreement import (
-    Statistic,
-    cohens_kappa,
-    krippendorffs_alpha,
-    votes_by_unit,
-)
+from adducir.statistics.agreement import Statistic, cohens_kappa, krippendorffs_alpha, votes_by_unit
 from adducir.tables.style import Style
 
 _FEW = 10

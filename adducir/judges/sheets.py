@@ -27,13 +27,7 @@ from adducir.corpora.tables import text_records
 from adducir.evaluation.formulas import DCG
 from adducir.judges.by_hand import read_ratings
 from adducir.judges.files import design_for
-from adducir.judges.sampling import (
-    draw_documents,
-    draw_topics,
-    pair_weights,
-    pooled,
-    weights_of,
-)
+from adducir.judges.sampling import draw_documents, draw_topics, pair_weights, pooled, weights_of
 from adducir.runs.run import Run
 
 FORMAT = 1

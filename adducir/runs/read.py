@@ -25,14 +25,7 @@ from adducir.core.files import keeping_pipes
 from adducir.core.json_lines import json_unique, read_objects
 from adducir.core.progress import progress
 from adducir.core.texts import refuse_unless_path, typed
-from adducir.corpora.columns import (
-    NUMBER,
-    QRELS,
-    RUN,
-    Columns,
-    read_columns,
-    tabbed,
-)
+from adducir.corpora.columns import NUMBER, QRELS, RUN, Columns, read_columns, tabbed
 from adducir.corpora.frames import topic_numbers
 from adducir.corpora.pairs import (
     checked_records,

@@ -12,14 +12,7 @@ from adducir.cli import common
 from adducir.cli.app import main
 from adducir.cli.command import Writes, build_command, option, options_of, rare_fields, wording_of
 from adducir.cli.common import Computing
-from adducir.core.errors import (
-    ArtifactError,
-    InputError,
-    UsageError,
-    in_files,
-    speaking,
-    worded,
-)
+from adducir.core.errors import ArtifactError, InputError, UsageError, in_files, speaking, worded
 from adducir.core.recipe import Recipe, needs, without
 from adducir.runs.fusion import FUSION
 

@@ -20,11 +20,7 @@ from adducir.cli.app import main
 from adducir.core.errors import InputError
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.evaluator import Evaluator
-from adducir.evaluation.reproduction import (
-    compare_effects,
-    kendall_tau_of_runs,
-    overlap_of_runs,
-)
+from adducir.evaluation.reproduction import compare_effects, kendall_tau_of_runs, overlap_of_runs
 from adducir.evaluation.score_files import measure_of, read_scores
 from adducir.evaluation.scores import Scores
 from adducir.runs.run import Run

@@ -21,10 +21,7 @@ from adducir.encoders.settings import EncodingSettings
 from adducir.evaluation.gold_ranks import median_rank, read_ranks, recall
 from adducir.evaluation.rouge import rouge_l
 from adducir.experiments.experiment import plan_experiment, run_experiment
-from adducir.experiments.known_item.system import (
-    LexicalPart,
-    open_data,
-)
+from adducir.experiments.known_item.system import LexicalPart, open_data
 from adducir.experiments.known_item.vectors import nearest
 from adducir.models.loading import load_tokenizer
 from adducir.models.sources import ModelSource

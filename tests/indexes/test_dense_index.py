@@ -15,13 +15,7 @@ from adducir.core.errors import ArtifactError, UsageError
 from adducir.encoders.kinds import encoder_source
 from adducir.encoders.model import DualEncoder
 from adducir.encoders.settings import EncodingSettings
-from adducir.indexes.dense import (
-    DenseIndex,
-    nearest,
-    put_together,
-    recall_of,
-    threads_of_faiss,
-)
+from adducir.indexes.dense import DenseIndex, nearest, put_together, recall_of, threads_of_faiss
 from adducir.indexes.dense_settings import DenseSettings
 from adducir.indexes.engines import open_index
 from adducir.indexes.feedback import RM3

@@ -10,13 +10,7 @@ import pytest
 from fake_llm import NOW, Server, ask, listed, model, request, said
 
 from adducir.cli.console import open_progress
-from adducir.core.errors import (
-    ArtifactError,
-    IncompleteError,
-    InputError,
-    MachineError,
-    UsageError,
-)
+from adducir.core.errors import ArtifactError, IncompleteError, InputError, MachineError, UsageError
 from adducir.corpora.topics import Topics
 from adducir.judges.answers import AnswerCache, Answering, converse, one_round, plan
 from adducir.judges.files import judgements_for

@@ -5,15 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from fake_llm import (
-    Server,
-    chooses,
-    number,
-    numbered,
-    passages,
-    said,
-    sorts,
-)
+from fake_llm import Server, chooses, number, numbered, passages, said, sorts
 from hypothesis import given
 from hypothesis import strategies as st
 

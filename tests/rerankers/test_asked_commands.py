@@ -14,14 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fake_llm import (
-    NOW,
-    Server,
-    chooses,
-    client_of,
-    said,
-    sorts,
-)
+from fake_llm import NOW, Server, chooses, client_of, said, sorts
 from rerank_texts import QUERIES, TEXTS
 
 from adducir.cli.app import main

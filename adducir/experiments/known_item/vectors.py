@@ -24,12 +24,7 @@ from adducir.encoders.settings import EncodingSettings
 from adducir.encoders.training import EncoderRecipe, EncoderTraining, spans_of
 from adducir.evaluation.gold_ranks import GoldRanks
 from adducir.evaluation.scores import run_name
-from adducir.experiments.known_item.system import (
-    RankingSystem,
-    RankStep,
-    SpanData,
-    folder_name,
-)
+from adducir.experiments.known_item.system import RankingSystem, RankStep, SpanData, folder_name
 from adducir.experiments.sections import Opening
 from adducir.experiments.step import ModelStep, folders_of
 from adducir.models.artifacts import model_versions

@@ -10,13 +10,7 @@ from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
 from adducir.studies.literary_evidence.ask import ask
 from adducir.studies.literary_evidence.finding import Rules
-from adducir.studies.options import (
-    LINES_IN_PARTS,
-    Shares,
-    in_parts,
-    part_path,
-    parts_of,
-)
+from adducir.studies.options import LINES_IN_PARTS, Shares, in_parts, part_path, parts_of
 
 
 class Quotations(Rules):

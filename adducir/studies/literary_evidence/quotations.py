@@ -16,12 +16,7 @@ from adducir.studies.literary_evidence.finding import (
 )
 from adducir.studies.literary_evidence.relic import RelicBook, RelicQuote, spans_of_relic
 from adducir.studies.literary_evidence.shared_words import SharedWords
-from adducir.studies.literary_evidence.sources import (
-    Source,
-    is_english,
-    read_source,
-    text_files,
-)
+from adducir.studies.literary_evidence.sources import Source, is_english, read_source, text_files
 
 NOT_CRITICISM = ("anthology", "cyclopaedia", "cyclopedia", "dictionary", "encyclop", "thesaurus")
 """Works with such titles are not criticism. RELiC names dictionary, anthology and encyclopedia."""

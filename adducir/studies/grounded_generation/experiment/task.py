@@ -18,11 +18,7 @@ from adducir.models.artifacts import model_versions
 from adducir.models.machine import seed_of, using_threads
 from adducir.models.sources import ModelSource, model_source
 from adducir.studies.grounded_generation.experiment.data import DataRecipe, GroundedData
-from adducir.studies.grounded_generation.generators.kinds import (
-    GENERATORS,
-    AnyGenerator,
-    Decoding,
-)
+from adducir.studies.grounded_generation.generators.kinds import GENERATORS, AnyGenerator, Decoding
 from adducir.studies.grounded_generation.hindsight.recipe import (
     ClosedRecipe,
     GroundedSystem,

@@ -22,11 +22,7 @@ from adducir.models.folders import Side
 from adducir.models.sources import model_source
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction
 from adducir.studies.grounded_generation.generators.generator import Generator
-from adducir.studies.grounded_generation.hindsight.recipe import (
-    PARTS,
-    Part,
-    TowersRecipe,
-)
+from adducir.studies.grounded_generation.hindsight.recipe import PARTS, Part, TowersRecipe
 
 Numbers = NDArray[np.int64]
 Padded = tuple[torch.Tensor, torch.Tensor]

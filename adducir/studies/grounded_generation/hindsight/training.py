@@ -22,12 +22,7 @@ import torch
 from adducir.core.recipe import as_tuple
 from adducir.models.machine import device_of, seed_of, using_threads
 from adducir.studies.grounded_generation.hindsight.closed import ClosedSets
-from adducir.studies.grounded_generation.hindsight.model import (
-    Computed,
-    Data,
-    Hindsight,
-    Numbers,
-)
+from adducir.studies.grounded_generation.hindsight.model import Computed, Data, Hindsight, Numbers
 from adducir.studies.grounded_generation.hindsight.recipe import (
     PARTS,
     READS,
