@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -312,7 +312,7 @@ class Index(ABC):
             if isinstance(query, str):
                 places.append(place)
                 texts.append(query)
-            elif not all(0 <= weight <= LARGEST_WEIGHT for weight in query.values()):
+            elif not _are_weights(query.values()):
                 raise UsageError(
                     f"the weights of a query must be 0 to {LARGEST_WEIGHT}: {dict(query)}."
                 )
@@ -428,6 +428,15 @@ class Index(ABC):
         if docno not in self._numbers:
             raise UsageError(f"the index {self.path} does not contain the document {docno!r}.")
         return self._numbers[docno]
+
+
+def _are_weights(values: Collection[float]) -> bool:
+    # Several times as fast as a loop; only the sum shows every "not a number".
+    try:
+        has_limits = not values or (0 <= min(values) and max(values) <= LARGEST_WEIGHT)
+        return has_limits and sum(values) >= 0
+    except TypeError:  # some are not numbers
+        return False
 
 
 def _at_least_one(threads: int | None) -> int:

@@ -20,6 +20,7 @@ scored by :mod:`.exhaustive`.
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -118,12 +119,13 @@ class Queries(NamedTuple):
     @classmethod
     def of(cls, queries: Sequence[Mapping[str, float]], segment: Saved) -> "Queries":
         """Queries from terms and weights, without terms missing from the segment."""
-        starts = np.concatenate(([0], np.cumsum([len(query) for query in queries], dtype=np.int64)))
-        numbers = segment.numbers([term for query in queries for term in query])
-        weights = [weight for query in queries for weight in query.values()]
+        starts = np.concatenate(([0], np.cumsum([*map(len, queries)], dtype=np.int64)))
+        numbers = segment.numbers([*chain.from_iterable(queries)])
+        values = chain.from_iterable([query.values() for query in queries])
+        weights = np.fromiter(values, dtype=np.float32, count=len(numbers))
         is_held = numbers >= 0
         before = np.concatenate(([0], np.cumsum(is_held)))
-        return cls(before[starts], numbers[is_held], np.array(weights, dtype=np.float32)[is_held])
+        return cls(before[starts], numbers[is_held], weights[is_held])
 
     @property
     def size(self) -> int:
