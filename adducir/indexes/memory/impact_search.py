@@ -61,9 +61,12 @@ def _set_two(sums: Array, a: Array, b: Array, x: Any, y: Any) -> None:
 
 
 @inner
-def _add_two(sums: Array, a: Array, b: Array, x: Any, y: Any) -> None:
+def _set_four(
+    sums: Array, a: Array, b: Array, c: Array, d: Array, x: Any, y: Any, z: Any, w: Any
+) -> None:
     for place in range(len(sums)):
-        sums[place] = U32(sums[place] + U32(x * U32(a[place])) + U32(y * U32(b[place])))
+        two = U32(U32(x * U32(a[place])) + U32(y * U32(b[place])))
+        sums[place] = U32(two + U32(U32(z * U32(c[place])) + U32(w * U32(d[place]))))
 
 
 @inner
@@ -79,23 +82,22 @@ def _add_four(
 @inner
 def _set_columns(sums: Array, columns: Array, multipliers: Array, cursors: Array) -> None:
     """Sum an even number of columns, several at a time: sums are read and written less often."""
-    width, size, n = U(len(sums)), U(len(cursors)), U(0)
+    width, size = U(len(sums)), U(len(cursors))
     if size == U(0):
         for place in range(width):
             sums[place] = U32(0)
-    while n < size:
+    elif size & U(2) != U(0):
+        i, j, x, y = cursors[0], cursors[1], multipliers[0], multipliers[1]
+        _set_two(sums, columns[i : i + width], columns[j : j + width], x, y)
+    for n in range(size & U(2), size, U(4)):
         i, j, x, y = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
-        a, b = columns[i : i + width], columns[j : j + width]
-        n += U(2)
-        if n == U(2):
-            _set_two(sums, a, b, x, y)
-        elif n == size:
-            _add_two(sums, a, b, x, y)
+        a, b, m = columns[i : i + width], columns[j : j + width], n + U(2)
+        i, j, z, w = cursors[m], cursors[m + U(1)], multipliers[m], multipliers[m + U(1)]
+        c, d = columns[i : i + width], columns[j : j + width]
+        if n == U(0):
+            _set_four(sums, a, b, c, d, x, y, z, w)
         else:
-            i, j, z, w = cursors[n], cursors[n + U(1)], multipliers[n], multipliers[n + U(1)]
-            c, d = columns[i : i + width], columns[j : j + width]
             _add_four(sums, a, b, c, d, x, y, z, w)
-            n += U(2)
     for place in range(size):
         cursors[place] += width
 
