@@ -20,6 +20,7 @@ from adducir.core.errors import MachineError, UsageError
 from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe
 from adducir.core.texts import refused
+from adducir.corpora.documents import LARGEST_WEIGHT
 from adducir.corpora.sources import file_path
 from adducir.indexes import jvm
 from adducir.indexes.kinds import LANGUAGES
@@ -198,6 +199,17 @@ def words_of(query: str | Mapping[str, float]) -> Iterable[str]:
     if not isinstance(query, str | Mapping):
         raise refused(query, "a query", "a text, or words with weights")
     return (query,) if isinstance(query, str) else query
+
+
+def refuse_unless_weights(query: Mapping[str, float]) -> None:
+    weights = query.values()
+    try:  # several times as fast as a loop; only a sum shows every "not a number"
+        is_right = not query or (0 <= min(weights) and max(weights) <= LARGEST_WEIGHT)
+        is_right = is_right and sum(weights) >= 0
+    except TypeError:  # some are not even numbers
+        is_right = False
+    if not is_right:
+        raise UsageError(f"the weights of a query must be 0 to {LARGEST_WEIGHT}: {dict(query)}.")
 
 
 def counted_terms(

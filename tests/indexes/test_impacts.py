@@ -182,9 +182,10 @@ def test_real_weights_refuse_feedback_and_negative_ones_are_refused(tmp_path: Pa
     index = matrix_index(np.array([[0.5]]), tmp_path)
     with pytest.raises(UsageError, match="frequencies"):
         index.search(["t0"], Impact(), feedback=RM3())
-    for weight in (-1.0, float("nan"), 2 * LARGEST_WEIGHT):
+    weights: Any = -1.0, float("nan"), 2 * LARGEST_WEIGHT, "1", None
+    for weight in weights:
         with pytest.raises(UsageError):
-            index.search([{"t0": weight}], Impact())
+            index.search([{"t0": 1.0, "t1": weight}], Impact())
 
 
 def test_bytes_on_disk(tmp_path: Path) -> None:
