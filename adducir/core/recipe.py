@@ -40,6 +40,7 @@ from adducir.core.texts import closest, is_list, nearest, sentence, shortened
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 Several = str | tuple[str, ...]
+RARE: Any = {"rare": True}  # in the shell, set by --set
 
 _TOLD = "told"  # the type of an error whose path and message are final
 _LINES = "'key: value' lines"

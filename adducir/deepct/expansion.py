@@ -179,8 +179,10 @@ def stored_weights(
 class Rendering(Recipe):
     """How weights become counts."""
 
-    scale: Annotated[float, Field(gt=0)] = 100.0  # the count of a word of weight 1
-    transform: Literal["linear", "sqrt"] = "linear"  # of the weight
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    """The count of a word of weight 1."""
+    transform: Literal["linear", "sqrt"] = "linear"
+    """How weights are transformed first."""
 
     def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
         positive = np.maximum(weights.astype(np.float64), 0.0)

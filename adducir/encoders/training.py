@@ -56,12 +56,19 @@ class EncoderRecipe(RetrieverRecipe):
     """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys."""
 
     kind: Literal["dual-encoder"] = "dual-encoder"
+    """What the recipe trains."""
     towers: Towers = "separate"
+    """Whether contexts and spans, or queries and documents, share a network."""
     pooling: PoolingMode | None = None
+    """How tokens' vectors are pooled; by default as in the base."""
     similarity: Similarity | None = None
+    """How vectors are compared; by default as in the base."""
     context: ContextPart = ContextPart()
+    """What is read around the mask."""
     lengths: LengthPart = LengthPart()
+    """Maximum tokens, including special ones."""
     data: DataPart | None = None
+    """The masked spans to train on, instead of `examples`."""
     training: EncoderSettings = EncoderSettings()
 
     @model_validator(mode="after")

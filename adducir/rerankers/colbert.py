@@ -45,13 +45,7 @@ _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 
 class MaxSimRecipe(RerankerRecipe):
-    """ColBERT's score with the token vectors of any encoder.
-
-    Attributes:
-        query_length: Maximum tokens of a query.
-        document_length: Maximum tokens of a text; by default the encoder's maximum.
-        skip_punctuation: Whether to ignore a text's punctuation.
-    """
+    """ColBERT's score with the token vectors of any encoder."""
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("encoder", "transformer")
     scores: ClassVar[str] = "sum over the query's tokens of the maximum cosine"
@@ -59,8 +53,11 @@ class MaxSimRecipe(RerankerRecipe):
 
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
+    """Maximum tokens of a query."""
     document_length: Length | None = None
+    """Maximum tokens of a text; by default the encoder's maximum."""
     skip_punctuation: bool = True
+    """Whether to ignore a text's punctuation."""
 
     def reading(self, source: ModelSource) -> LateReading:
         """How both sides are read: what is set here, and for a ColBERT what its files state."""
@@ -87,27 +84,25 @@ class ColBERTRecipe(MaxSimRecipe, RetrieverRecipe):
     """A ColBERT, pretrained or to be trained; what is not set is as its files state it.
 
     A recipe with ``examples`` trains a model.
-
-    Attributes:
-        base: By default the authors' second version.
-        dimensions: Of vectors, if a new projection is trained.
-        query_length: Tokens of a query, which is padded to this number if queries are expanded.
-        markers: The tokens before a query and a text.
-        expand_queries: Whether queries are padded with masks, which are scored.
-        attend_to_masks: Whether other tokens attend to a query's padding.
     """
 
     reads: ClassVar[tuple[FolderKind, ...]] = ()
     kind: Literal["colbert", "reranker"] = "colbert"  # type: ignore[assignment]
     model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
     base: str = "colbert-ir/colbertv2.0"
+    """By default the authors' second version."""
     query_length: Length | None = None  # type: ignore[assignment]
+    """Tokens of a query, which is padded to this number if queries are expanded."""
     document_length: Length | None = None
     markers: tuple[str, str] | None = None
+    """The tokens before a query and a text."""
     expand_queries: bool | None = None
+    """Whether queries are padded with masks, which are scored."""
     attend_to_masks: bool | None = None
+    """Whether other tokens attend to a query's padding."""
     skip_punctuation: bool | None = None  # type: ignore[assignment]
     dimensions: Length = 128
+    """Numbers per vector, if a new projection is trained."""
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:

@@ -47,19 +47,7 @@ _OF_TRAINING = {
 
 
 class RerankerRecipe(Recipe):
-    """The keys of every reranker; a subclass adds those of its kind.
-
-    Attributes:
-        kind: Distinguishes this recipe from others.
-        description: For readers.
-        model: The kind of model.
-        base: Its weights: a folder, ``minilm`` or a name on the Hugging Face Hub; empty for a kind
-            without weights.
-        tokenizer: The tokenizer's source, if the weights do not include one.
-        fields: The documents' fields to read; by default the index's.
-        precision: The network's precision.
-        batch_tokens: Padded tokens per batch; by default chosen by device.
-    """
+    """The keys of every reranker; a subclass adds those of its kind."""
 
     is_listwise: ClassVar[bool] = False  # scores depend on the query's other texts
     is_late: ClassVar[bool] = False  # query and text are encoded apart
@@ -68,13 +56,22 @@ class RerankerRecipe(Recipe):
     scores: ClassVar[str] = ""  # their meaning, if the same for all models of the kind
 
     kind: Literal["reranker"] = "reranker"
+    """Distinguishes this recipe from others."""
     description: str = ""
+    """For readers."""
     model: str
+    """The kind of model."""
     base: str
+    """Its weights: a folder, ``minilm`` or a name on the Hugging Face Hub; empty for a kind without
+    weights."""
     tokenizer: str | None = None
+    """The tokenizer's source, if the weights do not include one."""
     fields: Several = ()
+    """The documents' fields to read; by default the index's."""
     precision: Precision = "float32"
+    """The network's precision."""
     batch_tokens: Length | None = None
+    """Padded tokens per batch; by default chosen by device."""
 
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
@@ -112,18 +109,15 @@ class RerankerRecipe(Recipe):
 
 
 class Windowed(RerankerRecipe):
-    """A reranker that orders windows of passages.
-
-    Attributes:
-        window: Passages ranked at once.
-        stride: Distance between successive windows.
-    """
+    """A reranker that orders windows of passages."""
 
     is_listwise: ClassVar[bool] = True
     scores: ClassVar[str] = "1 / rank"
 
     window: Length = 20
+    """Passages ranked at once."""
     stride: Length = 10
+    """Distance between successive windows."""
 
     @model_validator(mode="after")
     def _overlaps(self) -> Self:

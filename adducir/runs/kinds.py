@@ -13,7 +13,6 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BeforeValidator,
-    ConfigDict,
     Field,
     model_validator,
 )
@@ -128,7 +127,6 @@ class RankingSettings(Recipe):
     names in a file.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     parameters: dict[str, Any] = Field(
         default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
     )
@@ -164,7 +162,6 @@ class FusionSettings(RankingSettings):
 class RerankSettings(Recipe):
     """What determines a reranked run, besides the run and the texts."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     reranker: str = Field(
         validation_alias=AliasChoices("reranker", "by", "model"),  # and former names
         json_schema_extra={"flags": ["-m"], "metavar": "MODEL"},
