@@ -75,12 +75,7 @@ def _about(corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
 
 
 def predict_corpus_weights(
-    model: Path,
-    corpus: Corpus,
-    output: Path,
-    running: Running = PLAIN,
-    *,
-    rebuild: bool = False,
+    model: Path, corpus: Corpus, output: Path, running: Running = PLAIN, *, rebuild: bool = False
 ) -> Manifest:
     """Predict all documents' weights unless ``output`` is up to date; killed work resumes.
 

@@ -287,9 +287,7 @@ class RankStep(ArtifactStep):
     ) -> GoldRanks:
         """The rank of each gold item, from vectors of contexts and candidates kept in files."""
         work = SpanWork(
-            vectors=vectors,
-            tasks=partial(list, tasks),
-            running=context.running(self.precision),
+            vectors=vectors, tasks=partial(list, tasks), running=context.running(self.precision)
         )
         chunking, ranks = context.chunking(self.path), []
         kept = chunking if self.models else replace(chunking, output=self.path.parent, keep=True)
