@@ -94,6 +94,8 @@ adducir search --index index --topics weights/topics --output run.trec.gz
 
 In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
 
+    kept = ("head", "modules", "prompts")
+
     @cached_property
     def encoder(self) -> "SparseEncoder":
         import torch
@@ -105,10 +107,9 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
         from adducir.encoders.statement import check_sparse
 
         recipe, seen = self.recipe, look(self.base)
-        if seen.kind == "transformer":
-            message = f"{self.base.name} ({seen.title}) lacks a language model's head."
-            hint = "Name a masked language model, such as distilbert-base-uncased."
-            raise InputError(message, path=self.base.folder, hint=hint)
+        if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
+            needed = "a language model with its head, such as distilbert-base-uncased"
+            raise seen.no_base("learned sparse encoder", needed, self.base.folder)
         if recipe.document_only and check_sparse(self.base, recipe.attention) is not None:
             raise InputError("`document_only` is not supported for decoders.")
         torch.manual_seed(seed_of(recipe.training.seed, "head"))

@@ -23,7 +23,7 @@ from adducir.corpora.spans import MaskedSpan, context_text, read_spans
 from adducir.encoders.kinds import EncoderSource, described, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, Reader, Towers
 from adducir.encoders.settings import EncodingSettings, PoolingMode, Similarity
-from adducir.models.folders import Side
+from adducir.models.folders import Side, left_out
 from adducir.models.sources import RECIPES
 from adducir.models.work import Numbers
 from adducir.training.data import DataPart, Rows, TrainingData, divided, in_lists, same_number
@@ -117,6 +117,7 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
+    kept = ("modules", "projection", "prompts")
 
     def __init__(
         self,
@@ -173,7 +174,9 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
     def base_statement(self) -> str:
         given = {key: getattr(self.recipe, key) for key in ("pooling", "similarity")}
         stated = EncodingSettings(**{key: value for key, value in given.items() if value})
-        return f"{self.base.name}: {described(replace(self.base, encoding=stated))}"
+        sources = self.base.query, self.base.document
+        left = "".join(dict.fromkeys(left_out(source, self.kept) for source in sources))
+        return f"{self.base.name}: {described(replace(self.base, encoding=stated))}{left}"
 
     @property
     def settings(self) -> dict[str, Any]:

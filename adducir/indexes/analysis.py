@@ -204,7 +204,7 @@ def words_of(query: str | Mapping[str, float]) -> Iterable[str]:
 def refuse_unless_weights(query: Mapping[str, float]) -> None:
     weights = query.values()
     try:  # several times as fast as a loop; only a sum shows every "not a number"
-        is_right = not query or (0 <= min(weights) and max(weights) <= LARGEST_WEIGHT)
+        is_right = not query or (min(weights) >= 0 and max(weights) <= LARGEST_WEIGHT)
         is_right = is_right and sum(weights) >= 0
     except TypeError:  # some are not even numbers
         is_right = False

@@ -333,11 +333,7 @@ class PairwiseAsker(Chooser):
         return np.argsort(-points, kind="stable").astype(np.int64)
 
     def _wins(
-        self,
-        query: str,
-        texts: Sequence[str],
-        pairs: Sequence[tuple[int, int]],
-        verdict: Verdict,
+        self, query: str, texts: Sequence[str], pairs: Sequence[tuple[int, int]], verdict: Verdict
     ) -> Generator[Sequence[Request], Sequence[Answer], list[float]]:
         """For each pair, 1 if its first wins in both orders, 0 if its second does, else a half."""
         sets = [[texts[one], texts[other]] for a, b in pairs for one, other in ((a, b), (b, a))]

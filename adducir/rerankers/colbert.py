@@ -23,14 +23,8 @@ from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
 from adducir.encoders.reading import Reader
 from adducir.models.folders import SIDES, FolderKind, Side, look, modules_of, network_of
-from adducir.models.loading import (
-    encoder_class,
-    explaining,
-    load_model,
-    load_tokenizer,
-    longest_input,
-    read_weights,
-)
+from adducir.models.loading import explaining, load_tokenizer, longest_input, read_weights
+from adducir.models.peers import load_trunk
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
 from adducir.rerankers.late_reading import PUNCTUATION, LateReading, stated_reading
@@ -213,11 +207,8 @@ class LateInteraction(Pointwise):
                 message = f"{source.name} lacks a projection (linear.weight): it is not a ColBERT."
                 hint = f"For the same score with a plain encoder, use maxsim:{source.name}."
                 raise InputError(message, path=folder, hint=hint)
-        network: Any = load_model(
-            placed,
-            encoder_class(placed),
-            used=lambda name: is_colbert and name in _PROJECTIONS,
-        )
+        used = _PROJECTIONS if is_colbert else ()
+        network = load_trunk(placed, used=used.__contains__)
         width = network.config.hidden_size
         if layers and layers[0].linear.in_features != width:
             message = f"its projection does not fit vectors of {width} numbers."

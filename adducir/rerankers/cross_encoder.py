@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     import torch
 
 KIND = "AutoModelForSequenceClassification"
-CLASSIFIER = "ForSequenceClassification"
 _RELEVANT = frozenset({"relevant", "relevance", "is relevant", "relevance score"})
 _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")

@@ -23,7 +23,7 @@ from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family, numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
-from adducir.models.folders import FolderKind, look
+from adducir.models.folders import FolderKind, look, network_of
 from adducir.models.loading import load_config, loading
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
@@ -352,6 +352,7 @@ def model_lines(name: str) -> Iterator[str]:
     kind, _, base = name.partition(":")
     bare = base if base and "/" not in kind and ":" not in base else name
     source = encoder_source(bare).query
+    network = network_of(source, "document")
     seen = look(source)
     yield f"{name}: {seen.title} ({seen.kind})"
     yield seen.use
@@ -359,13 +360,13 @@ def model_lines(name: str) -> Iterator[str]:
         yield from _tried("as an encoder", lambda: described(encoder_source(bare)))
     if seen.kind not in ("encoder", "transformer", "masked-lm", "sparse", "head"):
         yield from _tried("as a reranker", lambda: _reranker(name))
-    config = load_config(source).get_text_config()
+    config = load_config(network).get_text_config()
     sizes = {"hidden size": "hidden_size", "layers": "num_hidden_layers"}
     sizes |= {"positions": "max_position_embeddings", "vocabulary": "vocab_size"}
     counts = {key: getattr(config, attribute, None) for key, attribute in sizes.items()}
     yield ", ".join(f"{key} {value:,}" for key, value in counts.items() if value)
     yield from _tried(
-        "weights", lambda: ", ".join(path.name for path in weight_files(source.local()))
+        "weights", lambda: ", ".join(path.name for path in weight_files(network.local()))
     )
     yield f"identity: {source.identity()}"
 

@@ -9,13 +9,7 @@ Packages add fusion methods through entry points ``adducir.fusion``.
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, errors_at, without_blanks

@@ -120,7 +120,6 @@ def saved(bert, folder, *, mask=None, more=(), **options):
 
 
 def stanfords_roberta(_, folder, **stated):
-    """Whose tokens begin with a blank, as behind the marker there."""
     base = bert_with_markers(folder.with_name("base"), tiny_roberta, kind="RobertaModel")
     return stanford(base, folder, **stated)
 
@@ -144,7 +143,6 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
         (stanford, {"query_token_id": "[unused0] ", "doc_token_id": "dog", "dim": 16}),
         (stanford, {"query_token_id": "", "mask_punctuation": False}),
         (stanford, {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90}),
-        (stanfords_roberta, {}),
         (stanfords_roberta, {"query_token_id": "[Q] ", "doc_maxlen": 30}),
         (saved, {}),
         (saved, {"query_expansion": FIXED, "document_length": 30}),
