@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BeforeValidator
 from adducir.cli.command import Writes, option
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
+from adducir.core.processes import MOST_THREADS
 from adducir.core.progress import progress
 from adducir.core.recipe import Recipe
 from adducir.core.texts import readable_name
@@ -105,7 +106,7 @@ Changes = Annotated[
         metavar="KEY=VALUE",
     ),
 ]
-Threads = Annotated[int | None, option("Threads.", ge=1, shown="one per core")]
+Threads = Annotated[int | None, option("Threads.", ge=1, le=MOST_THREADS, shown="one per core")]
 Device = Annotated[
     Literal["auto", "cpu", "cuda", "mps"],
     option("Where the model runs; 'auto' uses a GPU if available."),

@@ -34,6 +34,10 @@ def share_cores(processes: int) -> None:
         os.environ[_TOKENIZERS] = str(default_threads())
 
 
+MOST_THREADS = 4_096
+"""More than any machine has cores; Java and torch overflow where Python's integers do not."""
+
+
 def default_threads() -> int:
     """The default number of threads: one per core of this process's share."""
     return max(1, cores() // int(os.environ.get(_SHARE, "1")))

@@ -173,10 +173,11 @@ def is_list(value: object) -> TypeGuard[Iterable[Any]]:
     return isinstance(value, Iterable) and not is_one
 
 
-def refuse_unless_count(value: object, subject: str) -> None:
+def refuse_unless_count(value: Any, subject: str, most: int | None = None) -> None:
     """A number that must be an integer of 1 or more."""
-    if not _is(value, int) or value < 1:  # type: ignore[operator]
-        raise refused(value, subject, "an integer of 1 or more")
+    if not _is(value, int) or value < 1 or (most is not None and value > most):
+        bounds = "of 1 or more" if most is None else f"from 1 to {most:,}"
+        raise refused(value, subject, f"an integer {bounds}")
 
 
 def refused(value: object, subject: str, expected: str, hint: str | None = None) -> UsageError:
@@ -242,10 +243,8 @@ def sentence(text: str) -> str:
 def whole_number(text: str, most: int = LARGEST) -> int | None:
     """The integer from 0 to ``most`` written in ASCII digits; None if the text is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
-    if digits is None:
-        return None
-    value = int(digits[1] or "0")
-    return value if value <= most else None
+    value = int(digits[1] or "0") if digits else None
+    return None if value is None or value > most else value
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

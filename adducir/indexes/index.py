@@ -16,10 +16,15 @@ from typing_extensions import TypedDict
 
 from adducir.core.errors import ArtifactError, UsageError, worded
 from adducir.core.manifests import Manifest, checked, refuse_replaced
-from adducir.core.processes import SPAN, default_threads, in_threads
+from adducir.core.processes import MOST_THREADS, SPAN, default_threads, in_threads
 from adducir.core.texts import refuse_half_characters, refuse_unless, refuse_unless_count, typed
 from adducir.corpora.documents import WeightedWords
-from adducir.indexes.analysis import Analysis, counted_terms, refuse_unless_weights, words_of
+from adducir.indexes.analysis import (
+    Analysis,
+    counted_terms,
+    refuse_unless_weights,
+    words_of,
+)
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
 
@@ -431,7 +436,7 @@ class Index(ABC):
 def _at_least_one(threads: int | None) -> int:
     """The number of threads to use: one per core by default."""
     if threads is not None:
-        refuse_unless_count(threads, "`threads`")
+        refuse_unless_count(threads, "`threads`", MOST_THREADS)
     return threads or default_threads()
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from adducir.core.executors import HERE, Execution
+from adducir.core.processes import MOST_THREADS
 from adducir.core.texts import refuse_unless_count
 from adducir.models.machine import Precision
 
@@ -19,7 +20,7 @@ class Running:
 
     def __post_init__(self) -> None:
         if self.threads is not None:
-            refuse_unless_count(self.threads, "`threads`")
+            refuse_unless_count(self.threads, "`threads`", MOST_THREADS)
 
 
 PLAIN = Running()
