@@ -12,7 +12,6 @@ if TYPE_CHECKING:
         evaluate,
         experiment,
         fuse,
-        load_run,
         rerank,
         search,
         write_run,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from adducir.indexes.models import BM25, QLD
     from adducir.indexes.retriever import DenseRetriever, LexicalRetriever, QueryExpansion
     from adducir.indexes.settings import LuceneSettings, MemorySettings, TokenWeightSettings
+    from adducir.runs.read import load_run
     from adducir.runs.run import Run
     from adducir.statistics.comparison import Comparison
     from adducir.tables.build import build_table
@@ -73,8 +73,7 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = offering(
         __name__,
         {
-            "adducir.api": "build_index compare evaluate experiment fuse load_run rerank search "
-            "write_run",
+            "adducir.api": "build_index compare evaluate experiment fuse rerank search write_run",
             "adducir.core.errors": "AdducirError",
             "adducir.corpora.qrels": "Qrels load_qrels",
             "adducir.corpora.sources": "open_corpus",
@@ -87,6 +86,7 @@ if not TYPE_CHECKING:
             "adducir.indexes.models": "BM25 QLD",
             "adducir.indexes.retriever": "DenseRetriever LexicalRetriever QueryExpansion",
             "adducir.indexes.settings": "LuceneSettings MemorySettings TokenWeightSettings",
+            "adducir.runs.read": "load_run",
             "adducir.runs.run": "Run",
             "adducir.statistics.comparison": "Comparison",
             "adducir.tables.build": "build_table",

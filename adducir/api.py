@@ -18,16 +18,17 @@ from adducir.core.recipe import refusing
 from adducir.core.texts import items_in, refuse_unless_path, typed
 from adducir.corpora.documents import Corpus
 from adducir.corpora.frames import TAKEN, Frame, Nested, Tabular, are_records, is_frame
-from adducir.corpora.qrels import Qrels, as_qrels
+from adducir.corpora.qrels import as_qrels
 from adducir.corpora.sources import open_corpus
 from adducir.corpora.topics import Topics, as_topics
-from adducir.runs.read import as_run, read_run
+from adducir.runs.read import as_run
 from adducir.runs.run import Run
 
 if TYPE_CHECKING:
     import pandas as pd
     from ir_measures import Measure
 
+    from adducir.corpora.qrels import Judged
     from adducir.evaluation.scores import Scores
     from adducir.experiments.experiment import Outcome
     from adducir.indexes.feedback import FeedbackMethod
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 Runs: TypeAlias = "Run | PathLike | Frame | pd.Series[Any] | Nested | Iterable[NamedTuple]"
-Judged: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
 Queries: TypeAlias = "Topics | PathLike | Tabular | Mapping[str, str]"
 Measures: TypeAlias = "str | Measure | Iterable[str | Measure] | None"
 Grades: TypeAlias = Literal["zero", "trec_eval"]
@@ -172,6 +172,9 @@ def rerank(
         tag: The new run's name; by default the old one with the reranker's.
         device: Where the model runs.
 
+    Raises:
+        AdducirError: A topic or a document of the run is not among the others, or the model fails.
+
     Example:
         >>> ad.rerank(run, {"1": "cats"}, "pets", "maxsim:minilm", tag="again").qids
         ['1']
@@ -219,6 +222,9 @@ def fuse(
         tag: The new run's name; by default the method's.
         hyperparameters: The method's, such as ``k`` of ``rrf``.
 
+    Raises:
+        AdducirError: A run cannot be read, or runs, weights and hyperparameters do not fit.
+
     Example:
         >>> fused = ad.fuse([{"1": {"x": 2.0}}, {"1": {"y": 9.0, "x": 1.0}}], k=60)
         >>> fused.frame["docno"].to_list()
@@ -236,16 +242,16 @@ def fuse(
 
 @overload
 def evaluate(  # type: ignore[overload-overlap]
-    run: Runs, qrels: Judged, measures: Measures = ..., *, negative_grades: Grades = ...
+    run: Runs, qrels: "Judged", measures: Measures = ..., *, negative_grades: Grades = ...
 ) -> "Scores": ...
 @overload
 def evaluate(
-    run: Sequence[Runs], qrels: Judged, measures: Measures = ..., *, negative_grades: Grades = ...
+    run: Sequence[Runs], qrels: "Judged", measures: Measures = ..., *, negative_grades: Grades = ...
 ) -> "list[Scores]": ...
 @typed
 def evaluate(
     run: "Runs | Iterable[Runs]",
-    qrels: Judged,
+    qrels: "Judged",
     measures: Measures = None,
     *,
     negative_grades: Grades = "zero",
@@ -262,6 +268,9 @@ def evaluate(
 
     Returns:
         Scores, a value per topic and measure; of a list of runs, a list of them.
+
+    Raises:
+        AdducirError: A run or the judgements cannot be read, or a measure is unknown.
 
     Example:
         >>> scores = ad.evaluate({"1": {"x": 2.0, "y": 1.0}}, {"1": {"y": 1}}, "RR AP")
@@ -296,6 +305,9 @@ def compare(
         baseline: The system that the others are compared with, or several.
         settings: Of the tests: ``test``, ``correction``, ``alpha``, ``equivalence`` and the like
             (docs/statistics.md).
+
+    Raises:
+        AdducirError: Topics or measures differ, or a setting is unknown or has no effect.
 
     Example:
         >>> qrels = {"1": {"x": 1}, "2": {"y": 1}, "3": {"z": 1}}
@@ -337,6 +349,9 @@ def experiment(
     Returns:
         The tables, in ``tables`` by name and ``table`` for a single one, and their files.
 
+    Raises:
+        AdducirError: The file has errors, all with their lines, or something is not available.
+
     Example:
         >>> from pathlib import Path
         >>> Path("experiments").mkdir()
@@ -361,25 +376,6 @@ def experiment(
 
 
 @typed
-def load_run(path: PathLike, *, ties: Literal["trec_eval", "anserini"] = "trec_eval") -> Run:
-    """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
-
-    Args:
-        path: The file.
-        ties: The order of equal scores: trec_eval's (docno descending) or Anserini's (ascending).
-
-    Raises:
-        InputError: With the line of what is malformed.
-
-    Example:
-        >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")
-        >>> ad.load_run("one.trec.gz").tag
-        'one'
-    """
-    return read_run(_path(path, "`path`"), ties=ties)
-
-
-@typed
 def write_run(
     run: Runs,
     path: PathLike,
@@ -397,6 +393,9 @@ def write_run(
         path: The file; ``-`` is standard output.
         metadata: Sections of ir_metadata to add, by default the run's own.
         topics: All qids that were searched: the metadata list those without documents.
+
+    Raises:
+        AdducirError: An id is empty or contains a blank, or the file cannot be written.
 
     Example:
         >>> ad.write_run(run, "cats.trec.gz")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
-from adducir.core.meanings import meaning
 from adducir.core.recipe import Recipe
-from adducir.families import cell, family, markdown
+from adducir.families import cell, family, markdown, meaning
 
 PAGE = Path(__file__).with_name("recipes.md")
 _TABLE = re.compile(r"(?<=<!-- settings: )(\w+)( -->\n).*?(?=\n<!-- end -->)", re.DOTALL)

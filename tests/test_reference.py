@@ -42,6 +42,7 @@ def test_every_argument_is_explained(name: str) -> None:
     function = getattr(ad, name)
     told = inspect.getdoc(function) or ""
     _, _, arguments = told.partition("\nArgs:\n")
+    assert "\nRaises:\n" in told
     for parameter in inspect.signature(function).parameters:
         assert f"    {parameter}: " in arguments, f"{name}: {parameter}"
 

@@ -331,12 +331,11 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
 
 def remember(outputs: Sequence[Path]) -> None:
     """Note the files that were written, by digest, so that the same command may replace them."""
-    written = {file_digest(path) for path in outputs if path.is_file()}
-    news = written - _remembered() if written else written
-    folder = cache_folder() if news else None
-    if folder is not None:
+    digests = {file_digest(path) for path in outputs if path.is_file()}
+    digests -= _remembered() if digests else set()
+    if digests and (folder := cache_folder()):
         with suppress(OSError), (folder / "written").open("a", encoding="ascii") as handle:
-            handle.writelines(f"\n{digest}\n" for digest in news)
+            handle.writelines(f"\n{digest}\n" for digest in digests)
 
 
 def is_remembered(path: Path) -> bool:

@@ -103,12 +103,8 @@ def checked(
 ) -> Columns:
     """The rows whose numbers fit, as Float64, and whose pairs are new, unless they may repeat.
 
-    Args:
-        frame: Columns qid, docno and the layout's number, as text or numbers.
-        layout: What the rows are of.
-        lines: Their lines in a file, which faults name.
-        repeats: Whether a document may occur again in a topic.
-        faults: Those of lines that are not among the rows.
+    ``frame`` has qid, docno and the layout's number, as text or numbers; ``lines`` are the rows' in
+    a file, and ``faults`` those of other lines.
     """
     number = frame[layout.number].cast(pl.Float64, strict=False)
     fits = number.is_finite() & frame["qid"].is_not_null() & frame["docno"].is_not_null()

@@ -172,11 +172,8 @@ def _numbers(values: Sequence[Any], name: str) -> pl.Series:
 def columns_of(data: "Tabular", label: str, *names: Sequence[str]) -> list[list[Any]]:
     """The values of columns, each of which may have one of several names.
 
-    Args:
-        data: A data frame; a pandas Series of the last column, whose index holds the others; or
-            records: dicts or named tuples, such as ir_datasets' and ir_measures'. Named levels of
-            a pandas index are columns, too.
-        label: What is read, in messages.
+    Of a pandas Series of the last column, whose index holds the others, too, and of records: dicts
+    or named tuples. Named levels of a pandas index are columns; messages speak of a ``label``.
     """
     frame: Any = data
     if hasattr(frame, "to_frame") and hasattr(frame, "index"):  # pandas' Series
@@ -237,10 +234,7 @@ def _records(data: Any) -> tuple[list[dict[str, Any]], list[str]]:
             row = row._asdict()
         key = next((name for name in DOCNO if name in row), "") if isinstance(row, Mapping) else ""
         if not key:
-            shown = shortened(repr(row))
-            raise UsageError(
-                f"documents must be {_DOCUMENTS}; this one lacks a {' or '.join(DOCNO)}: {shown}."
-            )
+            raise refused(row, "a document", f"a dict of texts with a {' or '.join(DOCNO)}")
         rows.append(dict(row))
         docnos.append(row[key])
     return rows, ids_of(docnos, "docno").to_list()

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import polars as pl
 
@@ -57,6 +57,9 @@ from adducir.corpora.tables import Quotes
 
 if TYPE_CHECKING:
     from adducir.corpora.frames import Nested, Tabular
+
+    PathLike = str | os.PathLike[str]
+    Judged: TypeAlias = "Qrels | PathLike | Sequence[PathLike] | Tabular | Nested"
 
 _KEPT = {"first": "first grade", "max": "largest grade"}
 _KEEP = Keyed(
@@ -181,6 +184,9 @@ def load_qrels(
         subtopics: Read the second of TREC's columns, or one called ``subtopic``, as a subtopic, for
             alpha_nDCG and the like.
 
+    Raises:
+        AdducirError: With the file and line of what is malformed or judged twice.
+
     Example:
         >>> ad.load_qrels("bundled:qrels").to_polars().columns
         ['qid', 'docno', 'grade']
@@ -222,11 +228,7 @@ def load_qrels(
     return Qrels(frame, names)
 
 
-def as_qrels(
-    qrels: "Qrels | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Tabular | Nested",
-    *,
-    subtopics: bool = False,
-) -> Qrels:
+def as_qrels(qrels: "Judged", *, subtopics: bool = False) -> Qrels:
     """Judgements of all that users have: objects, files or ids, frames, dicts or records."""
     if isinstance(qrels, Qrels):
         return qrels
@@ -242,7 +244,11 @@ def _one_per_document(frame: pl.DataFrame, kept: str) -> pl.DataFrame:
 
 
 def _read(
-    place: Path | str, names: Sequence[str], quotes: Quotes | None, repeats: bool, subtopics: bool
+    place: Path | str,
+    names: Sequence[str],
+    quotes: Quotes | None,
+    repeats: bool,
+    subtopics: bool,
 ) -> Columns:
     fields = (*SCHEMA, SUBTOPIC) if subtopics else tuple(SCHEMA)
     if isinstance(place, str):

@@ -80,6 +80,9 @@ def open_corpus(
             (:mod:`adducir.corpora.passages`).
         quotes: What quotes are in CSV and TSV, instead of what the file shows.
 
+    Raises:
+        AdducirError: The source does not exist or is malformed, or an argument has no effect.
+
     Example:
         >>> corpus = ad.open_corpus([{"docno": "x", "title": "Cats", "text": "They sleep."}])
         >>> corpus.default_fields, next(iter(corpus)).docno

@@ -240,7 +240,7 @@ def _tagged_topics(text: str, path: Path, qid_field: str | None) -> list[RawTopi
     """Topics in ``<topic>`` or ``<query>`` (XML) or ``<top>`` (classic, without end tags)."""
     text = with_plain_text(without_comments(text))
     if declared := _ENTITY.search(text):
-        message, hint = ("declared entities are not supported.", "Replace them with their text.")
+        message, hint = "declared entities are not supported.", "Replace them with their text."
         line = text.count("\n", 0, declared.start()) + 1
         raise InputError(message, path=path, line=line, hint=hint)
     topics, line, counted = list[RawTopic](), 1, 0

@@ -175,6 +175,9 @@ def load_topics(
         quotes: What quotes are in a CSV or TSV; None: as the file shows.
         word_weights: Queries are words with weights: ``school^2 uniform``, or JSON's objects.
 
+    Raises:
+        AdducirError: With the file and line of what is malformed or ambiguous.
+
     Example:
         >>> topics = ad.load_topics("bundled:topics", field="title")
         >>> len(topics) == len(topics.to_dict())

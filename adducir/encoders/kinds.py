@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from adducir.core.errors import InputError, worded
 from adducir.core.fingerprint import fingerprint, is_known
@@ -39,8 +40,7 @@ class TextEncoder(Recipe):
     """
 
     settings: ClassVar[None] = None  # besides its fields
-    base: str = ""
-    """The part of the encoder's name after the colon."""
+    base: str = Field("", description="The part of the encoder's name after the colon.")
 
     @classmethod
     def located(cls, base: str, folder: Path | None) -> str:

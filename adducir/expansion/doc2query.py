@@ -55,22 +55,25 @@ Length = Annotated[int, Field(ge=1)]
 
 
 class Generation(Recipe):
-    """How queries are generated."""
+    """How queries are generated.
+
+    Attributes:
+        number: Queries per document.
+        read: The fields to read; by default those to index.
+        prompt: A text before each document, if the model was trained with one.
+        length: Maximum tokens of a document that are read.
+        query_length: Maximum tokens of a query.
+        top_k: A token is drawn from so many of the most probable ones.
+        seed: Another seed draws other queries.
+    """
 
     number: Length = 20
-    """Queries per document."""
     read: Several = ()
-    """The fields to read; by default those to index."""
     prompt: str = ""
-    """A text before each document, if the model was trained with one."""
     length: Length = 512
-    """Maximum tokens of a document that are read."""
     query_length: Length = 64
-    """Maximum tokens of a query."""
     top_k: Length = 10
-    """A token is drawn from so many of the most probable ones."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
-    """Another seed draws other queries."""
 
     def fingerprint(self, corpus: Corpus, model: str, running: Running) -> str:
         """The fingerprint of the queries of a corpus, by a model's identity."""
@@ -95,16 +98,7 @@ def generate_queries(
     *,
     rebuild: bool = False,
 ) -> Manifest:
-    """Generate all documents' queries unless ``output`` is up to date; killed work resumes.
-
-    Args:
-        source: A sequence-to-sequence model, such as ``castorini/doc2query-t5-base-msmarco``.
-        corpus: The documents.
-        output: The folder to write.
-        generation: How queries are generated.
-        running: Device, precision and workers.
-        rebuild: Whether to generate anew what is up to date.
-    """
+    """Generate all documents' queries unless ``output`` is up to date; killed work resumes."""
     work = _Generating(
         size=CHUNK, running=running, source=source, corpus=corpus, generation=generation
     )

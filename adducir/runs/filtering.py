@@ -33,16 +33,7 @@ def filter_run(
     depth: int | None = None,
     fold: str | None = None,
 ) -> Filtered:
-    """The rest of a run, in the same order with the same scores.
-
-    Args:
-        run: Any run; :func:`adducir.runs.read.read_run` can drop repeated documents.
-        judged: Drop the documents that are judged here for the topic: the residual collection.
-        own: Drop the document whose docno is the topic's qid.
-        topics: Keep only topics that are judged here.
-        depth: Keep at most this many of the remaining documents of each topic.
-        fold: Fold passages to documents first: ``firstp``, ``maxp``, ``sump`` or ``avgp``.
-    """
+    """The rest of a run, in the same order with the same scores: what ``adducir filter`` keeps."""
     if judged is None and topics is None and not own and depth is None and fold is None:
         raise UsageError("name at least one filter.")
     frame, dropped = run.frame, dict[str, int]()

@@ -65,22 +65,10 @@ def read_run(
     quotes: Quotes | None = None,
     duplicates: Literal["refuse", "first"] = "refuse",
 ) -> Run:
-    """Read a run: TREC's columns (qid, Q0, docno, rank, score, tag), a table or JSON.
+    """Read a run, as :func:`load_run` says.
 
-    As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
-    line. ``ties`` chooses the order of equal scores: trec_eval's (docno descending, scores in
-    single precision as in 9.0.7 and pytrec_eval), for the same figures as trec_eval, or Anserini's
-    (ascending, double precision). A malformed line, a score that is not a finite number, or a
-    document repeated within its topic is an InputError.
-
-    Args:
-        path: The file, which may be compressed.
-        ties: How equal scores are ordered.
-        allow_empty: Take a file without lines as a run without documents.
-        columns: The names of the columns, such as ``("qid", "docno", "rank")``, instead of what
-            the file shows; ``-`` for one that is not used.
-        quotes: What quotes are in a table; None: as the file shows.
-        duplicates: Of a document that a topic ranks again, "first" keeps the best rank.
+    ``allow_empty`` takes a file without lines as a run without documents; of a document that a
+    topic ranks again, ``duplicates="first"`` keeps the best rank.
     """
     needed = ("qid", "docno", "score", "tag")
     keeps = duplicates == "first"
@@ -93,6 +81,39 @@ def read_run(
         frame = run.frame.unique(["qid", "docno"], keep="first", maintain_order=True)
         run = Run(frame, run.tag, run.path)
     return run
+
+
+@typed
+def load_run(
+    path: str | os.PathLike[str],
+    *,
+    ties: Literal["trec_eval", "anserini"] = "trec_eval",
+    columns: Sequence[str] = (),
+    quotes: Quotes | None = None,
+) -> Run:
+    """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
+
+    As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
+    line.
+
+    Args:
+        path: The file.
+        ties: The order of equal scores: trec_eval's (docno descending, scores in single precision
+            as in 9.0.7 and pytrec_eval) or Anserini's (ascending, double precision).
+        columns: The names of the columns, such as ``("qid", "docno", "score")``, instead of what
+            the file shows; ``-`` for one that is not used.
+        quotes: What quotes are in a table; None: as the file shows.
+
+    Raises:
+        InputError: With the line of what is malformed, not finite or repeated.
+
+    Example:
+        >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")
+        >>> ad.load_run("one.trec.gz").tag
+        'one'
+    """
+    refuse_unless_path(path, "`path`")
+    return read_run(Path(path), ties=ties, columns=tuple(columns), quotes=quotes)
 
 
 def as_run(run: "Run | str | os.PathLike[str] | Tabular | Nested", tag: str = "run") -> Run:

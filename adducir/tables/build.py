@@ -51,6 +51,9 @@ def build_table(
             and their measures last in their group, if not in the comparison.
         columns: Describes these measures by name.
 
+    Raises:
+        AdducirError: An argument has another type.
+
     Example:
         >>> scores = ad.evaluate(run, {"1": {"x": 1}}, "RR")
         >>> print(ad.build_table(ad.compare(scores)).render("csv").splitlines().pop()[:5])

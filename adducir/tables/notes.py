@@ -50,8 +50,7 @@ def lines_of(table: ResultTable) -> Iterator[Note]:
         yield (warning,)
     if details := table.style.details:
         level = f"{100 * comparison.testing.level:g}% "
-        is_corrected = CORRECTIONS.kind(comparison.testing.correction).title
-        alone = ", not corrected" if is_corrected else ""
+        alone = ", not corrected" * bool(CORRECTIONS.kind(comparison.testing.correction).title)
         shown = [_DETAILS[detail].format(level, alone) for detail in details]
         yield (f"Below each mean: {'; '.join(shown)}.",)
     if comparison.designs:
@@ -96,7 +95,7 @@ class _Lines:
         if self.differences["p"].count():
             kinds: tuple[MarkKind, ...] = ("better", "worse")
             borne = [kind for kind in kinds if kind in self.borne]
-            shown += ["; "] if shown else []
+            shown += ["; "] * bool(shown)
             for kind in borne:
                 shown += [Mark(kind), " "]
             if not borne:

@@ -53,10 +53,13 @@ class Cloze(ContextReader):
 
 
 class Inline(CorpusRecipe):
-    """Documents that stand in the experiment file itself."""
+    """Documents that stand in the experiment file itself.
+
+    Attributes:
+        inline: Their texts, by docno.
+    """
 
     inline: dict[str, str]
-    """Their texts, by docno."""
 
     @property
     def label(self):
@@ -132,10 +135,13 @@ class WordsIndex(Index):
 
 
 class Shortest(RankingSystem):
-    """The shortest candidates first."""
+    """The shortest candidates first.
+
+    Attributes:
+        shortest: Always true.
+    """
 
     shortest: Literal[True]
-    """Always true."""
 
     def fingerprint_inputs(self, step):
         return {"shortest": True}
@@ -154,12 +160,15 @@ class Shortest(RankingSystem):
 
 
 class Lengths(Task):
-    """How long the lines of files are."""
+    """How long the lines of files are.
+
+    Attributes:
+        task: ``lengths``.
+        systems: The files, by the name of their system.
+    """
 
     task: Literal["lengths"]
-    """``lengths``."""
     systems: dict[str, str]
-    """The files, by the name of their system."""
 
     def study(self, planner):
         return LengthStudy(self, planner)

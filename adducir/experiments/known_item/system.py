@@ -48,18 +48,16 @@ class SpanDataRecipe(GroupShares):
     """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
     conditions: ClassVar = {"shares": needs("part")}
-    spans: Several = ()
-    """Files of masked spans, all of them candidates for every context."""
+    spans: Several = ()  # files of masked spans, all of them candidates for every context
+    # a file of another kind; in YAML the key is the kind's name
     brought: dict[str, str] = Field(default_factory=dict)
-    """A file of another kind; in YAML the key is the kind's name."""
+    # files of spans that are only candidates, besides ``spans``
     candidates: Annotated[Several, needs("spans")] = ()
-    """Files of spans that are only candidates, besides ``spans``."""
+    # The part whose contexts are ranked; all groups stay candidates. None for all.
     part: Part | None = None
-    """The part whose contexts are ranked; all groups stay candidates. None for all."""
-    groups: tuple[str, ...] = ()
-    """The books or questions whose contexts are ranked; empty for all."""
+    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; empty for all
+    # the lengths of the spans whose contexts are ranked; empty for all
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
-    """The lengths of the spans whose contexts are ranked; empty for all."""
 
     @model_validator(mode="before")
     @classmethod
@@ -186,8 +184,7 @@ def folder_name(name: str) -> str:
 class RankingSystem(SystemEntry):
     """A row of the tables, which ranks contexts' candidates."""
 
-    contexts: tuple[ContextName, ...] = ()
-    """The contexts to rank with; empty for all."""
+    contexts: tuple[ContextName, ...] = ()  # the contexts to rank with; empty for all
 
     def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterable[tuple[str, str]]:
         """Open what it names, without loading or training; gives notes on data sets."""
@@ -287,7 +284,9 @@ class RankStep(ArtifactStep):
     ) -> GoldRanks:
         """The rank of each gold item, from vectors of contexts and candidates kept in files."""
         work = SpanWork(
-            vectors=vectors, tasks=partial(list, tasks), running=context.running(self.precision)
+            vectors=vectors,
+            tasks=partial(list, tasks),
+            running=context.running(self.precision),
         )
         chunking, ranks = context.chunking(self.path), []
         kept = chunking if self.models else replace(chunking, output=self.path.parent, keep=True)
@@ -306,15 +305,12 @@ class RankStep(ArtifactStep):
 class LexicalPart(Recipe):
     """BM25 as in rank_bm25's BM25Okapi, over each set of candidates separately."""
 
-    k1: Annotated[float, Field(ge=0)] = 1.5
-    """Saturation of term frequency."""
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75
-    """Weight of length."""
-    epsilon: float = 0.25
-    """The floor of the idf, as a share of the mean idf."""
+    k1: Annotated[float, Field(ge=0)] = 1.5  # saturation of term frequency
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75  # weight of length
+    epsilon: float = 0.25  # the floor of the idf, a share of the mean idf
+    # ``split``: lower case, split at white space, as with rank_bm25; ``lucene``: Anserini's
+    # analysis, with stemming and stop words
     analysis: Literal["split", "lucene"] = "split"
-    """``split``: lower case, split at white space, as with rank_bm25; ``lucene``: Anserini's
-    analysis, with stemming and stop words."""
 
     def ranks(
         self, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None, *, rouge: bool
@@ -355,8 +351,7 @@ class LexicalPart(Recipe):
 class LexicalRanking(RankingSystem):
     """BM25."""
 
-    bm25: LexicalPart
-    """Its parameters and analysis."""
+    bm25: LexicalPart  # its parameters and analysis
 
     def fingerprint_inputs(self, step: RankStep) -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}

@@ -91,10 +91,8 @@ class _Vectors(RankingSystem):
 class Pretrained(_Vectors, EncodingSettings):
     """An encoder without training; the keys of its statement are set beside its name."""
 
-    encoder: str
-    """Its name."""
-    lengths: LengthPart = LengthPart()
-    """Maximum tokens."""
+    encoder: str  # its name
+    lengths: LengthPart = LengthPart()  # maximum tokens
 
     def source_in(self, folder: Path) -> EncoderSource:
         return encoder_source(expanded(self.encoder), folder, encoding=self)
@@ -103,10 +101,8 @@ class Pretrained(_Vectors, EncodingSettings):
 class Trained(_Vectors):
     """An encoder trained separately for each context."""
 
-    train: Several
-    """Its recipe; each of several continues from the one before."""
-    set: tuple[str, ...] = ()
-    """Changes to the recipes, as in ``--set``."""
+    train: Several  # its recipe; each of several continues from the one before
+    set: tuple[str, ...] = ()  # changes to the recipes, as in ``--set``
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
@@ -205,8 +201,7 @@ def _learned(
 class _Late(_Vectors):
     """Late interaction; the kind's name is the key of the model."""
 
-    lengths: LengthPart = LengthPart()
-    """Maximum tokens."""
+    lengths: LengthPart = LengthPart()  # maximum tokens
 
     like: ClassVar[type[MaxSimRecipe]]
 
@@ -225,8 +220,7 @@ class ColBERT(_Late):
 
     kind: ClassVar[str] = "colbert"
     like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
-    colbert: str
-    """Its name."""
+    colbert: str  # its name
 
 
 class MaxSim(_Late):
@@ -234,8 +228,7 @@ class MaxSim(_Late):
 
     kind: ClassVar[str] = "maxsim"
     like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
-    maxsim: str
-    """Its name."""
+    maxsim: str  # its name
 
 
 @dataclass(frozen=True)
