@@ -1,12 +1,11 @@
 """All families of kinds in one place; a family is imported on demand."""
 
-import inspect
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from adducir.core.errors import MachineError, UsageError
+from adducir.core.meanings import meaning
 from adducir.core.packages import imported, points_of
 from adducir.core.texts import nearest, visible
 
@@ -57,24 +56,6 @@ def family(name: str) -> "Family[Any]":
 def recipe_of(kind: type[Any]) -> "type[Recipe]":
     """The recipe whose fields are a kind's keys: the kind itself, but for kinds of training."""
     return cast("type[Recipe]", getattr(kind, "recipe_type", kind))
-
-
-def meaning(kind: "type[Recipe]", field: str) -> str:
-    """A field's meaning: its description, or text beside it, above it, or in the docstring."""
-    if details := kind.model_fields[field].description:
-        return " ".join(details.split()).replace("``", "`")
-    beside, above = rf"^    {field}: .*?  # (.+)", rf"^((?:    # .+\n)+)    {field}: "
-    for base in kind.__mro__[:-1]:
-        code, doc = "", inspect.cleandoc(vars(base).get("__doc__") or "")
-        with suppress(OSError, TypeError):  # not defined in a file
-            code = inspect.getsource(base) if field in vars(base).get("__annotations__", ()) else ""
-        in_doc = rf"^ +{field}: (.+(?:\n {{8,}}\S.*)*)"
-        for pattern, text in ((beside, code), (above, code), (in_doc, doc)):
-            comment = re.search(pattern, text, re.MULTILINE)
-            if comment and not comment[1].startswith(("type: ", "noqa")):
-                meaning = " ".join(comment[1].replace("# ", "").split())
-                return meaning[0].upper() + meaning[1:]
-    return ""
 
 
 def listing(names: "tuple[str, ...]" = ()) -> str:

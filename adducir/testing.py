@@ -17,12 +17,13 @@ import numpy as np
 import polars as pl
 
 from adducir.core.errors import UsageError
+from adducir.core.meanings import meaning
 from adducir.core.registry import Family
 from adducir.corpora.qrels import Qrels
 from adducir.evaluation.lists import Judgements, Lists
 from adducir.evaluation.scores import Scores
 from adducir.families import family as family_of
-from adducir.families import meaning, recipe_of
+from adducir.families import recipe_of
 from adducir.indexes.candidates import CandidateSet
 from adducir.indexes.feedback import FeedbackDoc, FeedbackMethod
 from adducir.runs.run import Run

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
+from adducir.core.meanings import meaning
 from adducir.core.recipe import Recipe
-from adducir.families import cell, family, markdown, meaning
+from adducir.families import cell, family, markdown
 
 PAGE = Path(__file__).with_name("recipes.md")
 _TABLE = re.compile(r"(?<=<!-- settings: )(\w+)( -->\n).*?(?=\n<!-- end -->)", re.DOTALL)

@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))
 import adducir  # noqa: E402
 from adducir.cli.command import options_of, rare_fields  # noqa: E402
 from adducir.cli.group import all_commands, load_command  # noqa: E402
+from adducir.core.meanings import meaning  # noqa: E402
 
 PAGES = {
     "README.md": "index.md",
@@ -124,7 +125,7 @@ def command_page(name: str) -> str:
         rows.append(entry(names + value, one.help, note))
     if rare := rare_fields(command.recipe):
         panels["Rarely needed"] = [
-            entry(f"--set {key}=", field.description, default_of(field))
+            entry(f"--set {key}=", meaning(command.recipe, key), default_of(field))
             for key, field in rare.items()
         ]
     parts += [f"## {panel}\n\n" + "\n".join(rows) for panel, rows in panels.items()]

@@ -5,9 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from every_command import COMMANDS, load_command
 from pydantic import Field
 
 from adducir.core.errors import UsageError
+from adducir.core.meanings import docstrings, meaning
+from adducir.core.recipe import Recipe
 from adducir.core.registry import Family
 from adducir.families import FAMILIES, family
 from adducir.runs.fusion import FusionMethod
@@ -49,6 +52,22 @@ def test_a_kind_is_like_any_other(of: str, name: str) -> None:
     check_kind(of, name, settings=SETTINGS.get((of, name)))
 
 
+def test_every_setting_says_below_it_what_it_means() -> None:
+    """Settings shared by their type and options of commands say it there, and nobody twice."""
+    assert all(load_command(name) for name in COMMANDS)
+    assert all(family(of).kind(name) for of, name in KINDS)
+    kinds: list[type[Recipe]] = [Recipe]
+    for kind in kinds:  # grows
+        kinds += kind.__subclasses__()
+    settings = {kind: kind.model_fields for kind in kinds if kind.__module__.startswith("adducir.")}
+    assert len(settings) > 300
+    for kind, fields in settings.items():
+        for key, field in fields.items():
+            below = docstrings(kind.__module__).get(f"{kind.__qualname__}.{key}")
+            assert re.match(r"\S.*[.)]$", meaning(kind, key)), (kind, key)
+            assert below is None or field.description is None, (kind, key)
+
+
 def test_every_family_is_listed_and_documented() -> None:
     root = Path(__file__).parents[1] / "adducir"
     made = {
@@ -65,7 +84,8 @@ def test_every_family_is_listed_and_documented() -> None:
 class _Base(FusionMethod):
     """Points for every document."""
 
-    k: int = Field(1, ge=1, description="Points.")
+    k: int = Field(1, ge=1)
+    """Points."""
 
     def contributions(self, run):
         return run.frame["score"].to_numpy() * self.k
@@ -78,7 +98,7 @@ class Undocumented(_Base):
 class NoDescription(_Base):
     """Points for every document."""
 
-    bonus: float = 0.0
+    bonus: float = 0.0  # a comment is not one
 
 
 class Unfinished(FusionMethod):

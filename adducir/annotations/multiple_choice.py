@@ -308,7 +308,7 @@ def _notes(key: Key, judges: Sequence[Choices], drawing: Bootstrap) -> list[str]
     percent = f"{100 * drawing.confidence:g}%"
     notes = [
         f"{len(key.answers):,} items with {key.options} candidates each; low and high: Wilson's "
-        f"{percent} interval.",
+        f"{percent} interval."
     ]
     if len(judges) < 2:
         return notes

@@ -51,6 +51,7 @@ from adducir.core.errors import (
     in_files,
     speaking,
 )
+from adducir.core.meanings import meaning
 from adducir.core.recipe import Recipe, told
 from adducir.core.registry import Family
 from adducir.core.texts import nearest, sentence
@@ -111,8 +112,9 @@ def option(
 class Option:
     """A recipe's field as a command-line option; see :func:`option`."""
 
-    def __init__(self, name: str, field: FieldInfo, panel: str | None) -> None:
-        self.name, self.field = name, field
+    def __init__(self, name: str, recipe: type[Recipe], panel: str | None) -> None:
+        self.name, self.recipe = name, recipe
+        self.field = field = recipe.model_fields[name]
         extra = field.json_schema_extra
         details: Mapping[str, Any] = extra if isinstance(extra, Mapping) else {}
         self.flags: list[str] = [*details.get("flags", ())]
@@ -160,10 +162,10 @@ class Option:
 
     def parameter(self, keys: str = "") -> click.Parameter:
         """The parameter of click: text, which pydantic converts; ``keys``: those of a --set."""
-        meaning, value, metavar = str(self.field.description), self.field.default, self.metavar
-        meaning += f" Other keys: {keys}." if keys else ""
+        text, value, metavar = meaning(self.recipe, self.name), self.field.default, self.metavar
+        text += f" Other keys: {keys}." if keys else ""
         if metavar is None and self.choices:
-            meaning += f" One of {', '.join(self.choices)}."
+            text += f" One of {', '.join(self.choices)}."
         metavar = metavar or self._placeholder()
         is_long = self.is_several and not self.count
         details: dict[str, Any] = {"type": str, "required": self.field.is_required()}
@@ -174,7 +176,7 @@ class Option:
             details |= {"nargs": -1} if is_long else {}
             dots = "..." if is_long and "..." not in metavar else ""
             argument = click.Argument([self.name], metavar=metavar + dots, **details)
-            argument.help = meaning  # click before 8.5 does not take it
+            argument.help = text  # click before 8.5 does not take it
             return argument
         if self.is_flag:
             details |= {"is_flag": True, "type": None}
@@ -182,7 +184,7 @@ class Option:
             details |= {"default": str(value)}
         details |= {"multiple": is_long or self.is_set, "hidden": self.is_rare, "metavar": metavar}
         details |= {"show_default": self.shown or "default" in details}
-        return click.Option([self.name, *self.flags], help=meaning, **details)
+        return click.Option([self.name, *self.flags], help=text, **details)
 
     def _placeholder(self) -> str:
         if self.writes:
@@ -222,8 +224,7 @@ def options_of(recipe: type[Recipe]) -> dict[str, Option]:
     for base in recipe.__mro__:
         for name in vars(base).get("__annotations__", ()):
             if name in recipe.model_fields and name not in options:
-                field = recipe.model_fields[name]
-                options[name] = Option(name, field, vars(base).get("panel"))
+                options[name] = Option(name, recipe, vars(base).get("panel"))
     return options
 
 

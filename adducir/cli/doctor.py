@@ -188,17 +188,19 @@ def kinds(settings: KindsOptions) -> None:
 def _settings() -> str:
     """The keys of ``--set``, and the commands that take them."""
     from adducir.cli.group import all_commands, load_command
+    from adducir.core.meanings import meaning
     from adducir.families import cell
 
     settings: dict[tuple[str, str], list[str]] = {}
     for name in all_commands():
         command = load_command(name)
         if isinstance(command, Command):
-            for key, field in rare_fields(command.recipe).items():
-                settings.setdefault((key, str(field.description)), []).append(f"`{name}`")
+            for key in rare_fields(command.recipe):
+                row = key, meaning(command.recipe, key)
+                settings.setdefault(row, []).append(f"`{name}`")
     rows = (
-        f"| `{key}` | {cell(meaning)} | {', '.join(commands)} |"
-        for (key, meaning), commands in sorted(settings.items())
+        f"| `{key}` | {cell(text)} | {', '.join(commands)} |"
+        for (key, text), commands in sorted(settings.items())
     )
     head = ("## Settings of commands", "", "| Key | What it is | Commands |", "| --- | --- | --- |")
     return "\n".join([*head, *rows])

@@ -10,6 +10,7 @@ from pydantic import create_model, model_validator
 from adducir.cli import common
 from adducir.cli.command import option
 from adducir.core.errors import UsageError
+from adducir.core.meanings import meaning
 from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading
@@ -36,8 +37,8 @@ def _options() -> dict[str, Any]:
             values: Any = common.Names if is_list else field.annotation
             for mark in field.metadata:
                 values = Annotated[values, mark]
-            meaning = f"{(field.description or '').rstrip('.')}{only}."
-            options.setdefault(key, (values | None, option(meaning, default=None, **look)))
+            text = f"{meaning(kind, key).rstrip('.')}{only}."
+            options.setdefault(key, (values | None, option(text, default=None, **look)))
     return options
 
 

@@ -64,14 +64,18 @@ class TuneOptions(QrelsReading, QueryReading):
 
 class SaidTopics(Recipe):
     field: str | None = None
+    """The topics' field with the query."""
 
 
 class Said(Recipe):
     """Keys of ``--set``; ``system`` as in an experiment file."""
 
     system: dict[str, Any]
+    """The keys of a system that searches an index."""
     topics: SaidTopics = SaidTopics()
+    """How topics are read."""
     negative_grades: Literal["zero", "trec_eval"] = "zero"
+    """How negative judgements count."""
 
 
 def tune(settings: TuneOptions) -> None:

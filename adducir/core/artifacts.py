@@ -331,11 +331,12 @@ def _finished(folder: Path, versions: Mapping[str, str] | None = None, **facts: 
 
 def remember(outputs: Sequence[Path]) -> None:
     """Note the files that were written, by digest, so that the same command may replace them."""
-    digests = {file_digest(path) for path in outputs if path.is_file()}
-    digests -= _remembered() if digests else set()
-    if digests and (folder := cache_folder()):
+    written = {file_digest(path) for path in outputs if path.is_file()}
+    news = written - _remembered() if written else written
+    folder = cache_folder() if news else None
+    if folder is not None:
         with suppress(OSError), (folder / "written").open("a", encoding="ascii") as handle:
-            handle.writelines(f"\n{digest}\n" for digest in digests)
+            handle.writelines(f"\n{digest}\n" for digest in news)
 
 
 def is_remembered(path: Path) -> bool:

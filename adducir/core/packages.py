@@ -58,10 +58,11 @@ def unusable(point: EntryPoint, subject: str, error: BaseException) -> MachineEr
 def _plug_ins() -> "Iterator[tuple[EntryPoint, Path]]":
     """The entry points of other packages, with the places of these."""
     points = _points(tuple(sys.path))
-    groups = [group for group in points.groups if group.startswith("adducir.")]
-    for point in (point for group in groups for point in points.select(group=group)):
-        if point.dist is not None and point.dist.name != "adducir" and (root := root_of(point)):
-            yield point, root
+    for group in sorted(points.groups):
+        for point in points.select(group=group) if group.startswith("adducir.") else ():
+            root = root_of(point)
+            if root and point.dist is not None and point.dist.name != "adducir":
+                yield point, root
 
 
 def package_with(path: Path) -> str:

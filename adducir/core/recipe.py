@@ -40,6 +40,7 @@ from adducir.core.texts import closest, is_list, nearest, sentence, shortened
 KeyPath = tuple[str | int, ...]
 M = TypeVar("M", bound=BaseModel)
 Several = str | tuple[str, ...]
+RARE: Any = {"rare": True}  # in the shell, set by --set
 
 _TOLD = "told"  # the type of an error whose path and message are final
 _LINES = "'key: value' lines"
@@ -107,14 +108,13 @@ def no_effect(condition: str, *keys: str | tuple[str, str]) -> Keyed:
 def needs(*keys: str, **values: Any) -> Needs:
     allowed = {key: some if isinstance(some, tuple) else (some,) for key, some in values.items()}
     stated = [(key, value) for key, some in allowed.items() for value in some if value]
+    named: tuple[str | tuple[str, str], ...] = (*keys, *stated)
 
     def holds(recipe: Any) -> bool:
-        return any(getattr(recipe, key) not in (None, False, (), []) for key in keys) or any(
-            getattr(recipe, key) in some for key, some in allowed.items()
-        )
+        is_given = any(getattr(recipe, key) not in (None, False, (), []) for key in keys)
+        return is_given or any(getattr(recipe, key) in some for key, some in allowed.items())
 
-    condition = f"without {' or '.join(['{}'] * (len(keys) + len(stated)))}"
-    return Needs(condition, holds, (*keys, *stated))
+    return Needs(f"without {' or '.join('{}' for _ in named)}", holds, named)
 
 
 def without(key: str) -> Needs:
@@ -286,9 +286,7 @@ def _described(detail: Mapping[str, Any], model: type[BaseModel] | None) -> _Wro
         return _Wrong(message if isinstance(message, Keyed) else str(context["error"]))
     if kind == _TOLD:
         return _Wrong(context["what"])
-    stem = (
-        "int" if kind == "int_from_float" else kind.removesuffix("_type").removesuffix("_parsing")
-    )
+    stem = re.sub("(_type|_parsing|_from_float)$", "", kind)
     if kind in ("literal_error", "enum") and detail["loc"] and detail["loc"][0] in fields:
         choices = [*_choices(fields[str(detail["loc"][0])].annotation)]
         return _Wrong(one_of(choices, value), _listed(choices), shown)
@@ -324,10 +322,13 @@ def _listed(choices: Sequence[str]) -> str:
 
 def unknown_key(key: str, fields: Sequence[str]) -> Keyed:
     noun = "argument" if speaks_python() else "key"
-    if match := closest(key, fields):
+    match = closest(key, fields)
+    if match:
         return Keyed(f"unknown {noun}; did you mean {{}}?", match)
-    keys = ", ".join(["{}"] * len(fields))
-    return Keyed(f"unknown {noun}" + f"; the {noun}s are {keys}" * bool(keys), *sorted(fields))
+    if not fields:
+        return Keyed(f"unknown {noun}")
+    keys = ", ".join("{}" for _ in fields)
+    return Keyed(f"unknown {noun}; the {noun}s are {keys}", *sorted(fields))
 
 
 def one_of(choices: Sequence[str], value: Any) -> str:

@@ -232,7 +232,8 @@ def keys_of(family: Family[Any], name: str) -> Collection[str]:
 def recipe_of(
     kind: type[R], name: str, stated: Mapping[str, Any], others: Collection[str] = ()
 ) -> R:
-    if unknown := [key for key in stated if key not in kind.model_fields]:
+    unknown = [key for key in stated if key not in kind.model_fields]
+    if unknown:
         raise errors_at(*(((key,), _unknown(kind, name, key, others)) for key in unknown))
     return kind.model_validate(dict(stated))
 
@@ -241,8 +242,10 @@ def _unknown(kind: type[Recipe], name: str, key: str, others: Collection[str] = 
     keys = [*kind.model_fields]
     message = f"is not a hyperparameter of {name}, which has "
     message += ", ".join(["{}"] * len(keys)) or "none"
-    if match := closest(key, [*keys, *others]):
-        message, keys = f"{message}; did you mean {{}}?", [*keys, match]
+    match = closest(key, [*keys, *others])
+    if match:
+        message += "; did you mean {}?"
+        keys.append(match)
     return Keyed(message, *keys, follows_key=True)
 
 
@@ -288,7 +291,8 @@ def refuse(kind: object, method: str, value: Any, meaning: str) -> NoReturn:
     """Raise the error of a method that returned ``value`` where ``meaning`` was expected."""
     owner = type(kind)
     place = _place_of(getattr(owner, method, None)) or _place_of(owner)
-    whose = f" of {package}" if (package := place and package_with(place["path"])) else ""
+    package = package_with(place["path"]) if place else ""
+    whose = f" of {package}" if package else ""
     shown = value if isinstance(value, str) and value.startswith("an array") else repr(value)
     raise MachineError(
         f"{owner.__name__}.{method}(){whose} returned {shortened(shown)}, not {meaning}.",

@@ -243,8 +243,10 @@ def sentence(text: str) -> str:
 def whole_number(text: str, most: int = LARGEST) -> int | None:
     """The integer from 0 to ``most`` written in ASCII digits; None if the text is not one."""
     digits = re.fullmatch(r"0*+([0-9]{0,19})", text) if text else None
-    value = int(digits[1] or "0") if digits else None
-    return None if value is None or value > most else value
+    if digits is None:
+        return None
+    value = int(digits[1] or "0")
+    return value if value <= most else None
 
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

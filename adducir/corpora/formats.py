@@ -13,8 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field
-
 from adducir.core.errors import InputError, worded
 from adducir.core.files import read_lines, read_pieces, read_text, suffix_of
 from adducir.core.json_lines import json_objects, read_objects
@@ -129,7 +127,8 @@ class Table(CorpusFormat):
 
     suffixes: ClassVar = TABLES
     version: ClassVar = 3
-    quotes: Quotes | None = Field(None, description="What quotes are; by default CSV's.")
+    quotes: Quotes | None = None
+    """What quotes are; by default CSV's."""
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         records = table_records(path, self.quotes)
@@ -142,9 +141,8 @@ class TSV(CorpusFormat):
 
     suffixes: ClassVar = (".tsv",)
     version: ClassVar = 3
-    quotes: Quotes | None = Field(
-        None, description="Whether quotes enclose cells; by default as the file shows."
-    )
+    quotes: Quotes | None = None
+    """Whether quotes enclose cells; by default as the file shows."""
 
     def read(self, path: Path, docno_field: str | None, folder: Path) -> Documents:
         rows = cells_of(read_lines(path), path, "\t", self.quotes)

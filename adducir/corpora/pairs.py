@@ -39,7 +39,7 @@ _HEAD = 10_000  # bytes in which the first line ends
 def data_of(path: Path) -> bytes:
     """The text of a file; empty if it is a table that polars reads."""
     data = b"" if suffix_of(path) == PARQUET else read_bytes(path)
-    return re.sub(rb"\r(?=\S)", b"\n", data) if b"\r" in data else data  # "\r\n" is white space
+    return re.sub(rb"\r(?!\n)", b"\n", data) if b"\r" in data else data  # "\r\n" is white space
 
 
 def is_json(data: bytes) -> bool:

@@ -244,11 +244,7 @@ def _one_per_document(frame: pl.DataFrame, kept: str) -> pl.DataFrame:
 
 
 def _read(
-    place: Path | str,
-    names: Sequence[str],
-    quotes: Quotes | None,
-    repeats: bool,
-    subtopics: bool,
+    place: Path | str, names: Sequence[str], quotes: Quotes | None, repeats: bool, subtopics: bool
 ) -> Columns:
     fields = (*SCHEMA, SUBTOPIC) if subtopics else tuple(SCHEMA)
     if isinstance(place, str):

@@ -30,21 +30,16 @@ ColumnNames = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 class TableReading(Recipe):
-    quotes: Literal["csv", "literal"] | None = Field(
-        None,
-        description="Whether quotes in CSV and TSV enclose cells (csv) or are text (literal).",
-        json_schema_extra=RARE,
-    )
-
-
-_DOCNO_FIELD = "The documents' field with the docno, if its name is unusual."
+    quotes: Literal["csv", "literal"] | None = Field(None, json_schema_extra=RARE)
+    """Whether quotes in CSV and TSV enclose cells (csv) or are text (literal)."""
 
 
 class DocnoReading(TableReading):
     """How documents are read where only their ids may be unusual; see :func:`open_corpus`."""
 
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes")
-    docno_field: str | None = Field(None, description=_DOCNO_FIELD, json_schema_extra=RARE)
+    docno_field: str | None = Field(None, json_schema_extra=RARE)
+    """The documents' field with the docno, if its name is unusual."""
 
     def opened(self, source: str) -> Corpus:
         return open_corpus(source, **self.model_dump(include={*self.reads}))
@@ -54,29 +49,21 @@ class CorpusReading(DocnoReading):
     """How the documents of a source are read; see :func:`open_corpus`."""
 
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "format", "passages")
-    docno_field: str | None = Field(None, description=_DOCNO_FIELD)
-    format: Annotated[str | None, FORMATS] = Field(
-        None, description="The format of the files, if their names do not show it."
-    )
-    passages: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Split documents into passages DOCNO#1, ... of at most this many words."
-    )
+    docno_field: str | None = None
+    format: Annotated[str | None, FORMATS] = None
+    """The format of the files, if their names do not show it."""
+    passages: Annotated[int, Field(ge=1)] | None = None
+    """Split documents into passages DOCNO#1, ... of at most this many words."""
 
 
 class TopicReading(TableReading):
     """How topics are read; see :func:`adducir.corpora.topics.load_topics`."""
 
-    qid_field: str | None = Field(
-        None,
-        description="The topics' field with the qid, if its name is unusual.",
-        json_schema_extra=RARE,
-    )
+    qid_field: str | None = Field(None, json_schema_extra=RARE)
+    """The topics' field with the qid, if its name is unusual."""
 
-    word_weights: bool = Field(
-        default=False,
-        description="Read queries as words with weights: school^2 uniform, or JSON's objects.",
-        json_schema_extra=RARE,
-    )
+    word_weights: bool = Field(default=False, json_schema_extra=RARE)
+    """Read queries as words with weights: school^2 uniform, or JSON's objects."""
 
     def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
         from adducir.corpora.topics import load_topics
@@ -92,12 +79,8 @@ QUERY_FIELD = AliasChoices("query_field", "topic_field")
 class QueryReading(TopicReading):
     """How topics are read by commands that do not explain the choice of the query."""
 
-    query_field: str | None = Field(
-        None,
-        validation_alias=QUERY_FIELD,
-        description="The topics' field or fields with the query, such as title+description.",
-        json_schema_extra=RARE,
-    )
+    query_field: str | None = Field(None, validation_alias=QUERY_FIELD, json_schema_extra=RARE)
+    """The topics' field or fields with the query, such as title+description."""
 
     def read_topics(self, source: str | Path, field: str | None = None) -> "Topics":
         return super().read_topics(source, field or self.query_field)
@@ -119,16 +102,10 @@ class QueryReading(TopicReading):
 class QrelsReading(TableReading):
     """How judgements are read; see :func:`adducir.corpora.qrels.load_qrels`."""
 
-    qrels_columns: ColumnNames = Field(
-        (),
-        description="The columns of the qrels, such as qid,docno,grade; - for one not used.",
-        json_schema_extra=RARE,
-    )
-    duplicates: Literal["refuse", "first", "max"] = Field(
-        "refuse",
-        description="What counts of a document judged twice: its first or largest grade.",
-        json_schema_extra=RARE,
-    )
+    qrels_columns: ColumnNames = Field((), json_schema_extra=RARE)
+    """The columns of the qrels, such as qid,docno,grade; - for one not used."""
+    duplicates: Literal["refuse", "first", "max"] = Field("refuse", json_schema_extra=RARE)
+    """What counts of a document judged twice: its first or largest grade."""
 
     def read_qrels(
         self, source: str | Path | Sequence[str | Path], *, subtopics: bool = False

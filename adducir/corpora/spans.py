@@ -79,10 +79,7 @@ def write_spans(spans: Iterable[MaskedSpan], path: Path) -> int:
 
 
 def context(
-    span: MaskedSpan,
-    left: int | None = None,
-    right: int | None = None,
-    words: int | None = None,
+    span: MaskedSpan, left: int | None = None, right: int | None = None, words: int | None = None
 ) -> tuple[str, str]:
     """The text on either side of the mask: the nearest sentences, cut to the nearest words."""
     before = " ".join(span.left if left is None else span.left[max(0, len(span.left) - left) :])

@@ -75,12 +75,7 @@ def _about(corpus: Corpus, model: str, precision: Precision) -> dict[str, Any]:
 
 
 def predict_corpus_weights(
-    model: Path,
-    corpus: Corpus,
-    output: Path,
-    running: Running = PLAIN,
-    *,
-    rebuild: bool = False,
+    model: Path, corpus: Corpus, output: Path, running: Running = PLAIN, *, rebuild: bool = False
 ) -> Manifest:
     """Predict all documents' weights unless ``output`` is up to date; killed work resumes.
 
@@ -179,8 +174,10 @@ def stored_weights(
 class Rendering(Recipe):
     """How weights become counts."""
 
-    scale: Annotated[float, Field(gt=0)] = 100.0  # the count of a word of weight 1
-    transform: Literal["linear", "sqrt"] = "linear"  # of the weight
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    """The count of a word of weight 1."""
+    transform: Literal["linear", "sqrt"] = "linear"
+    """How weights are transformed first."""
 
     def repetitions(self, weights: NDArray[np.float32]) -> NDArray[np.int64]:
         positive = np.maximum(weights.astype(np.float64), 0.0)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import torch
 
 Floats = NDArray[np.float32]
-KIND, CLASSIFIER = "AutoModelForTokenClassification", "ForTokenClassification"
+KIND = "AutoModelForTokenClassification"
 _REMEMBERED = 1 << 18
 
 

@@ -11,7 +11,7 @@ exact mean over all orders of the tied words, so that constant weights equal cha
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,11 +27,13 @@ from adducir.core.progress import progress
 from adducir.core.recipe import as_tuple
 from adducir.corpora.documents import Document, refuse_absent, text_of
 from adducir.corpora.sources import file_path, source_path
-from adducir.deepct.model import CLASSIFIER, KIND, EncodedPassage, PassageReader, TermWeighter
+from adducir.deepct.model import KIND, EncodedPassage, PassageReader, TermWeighter
 from adducir.deepct.recipe import DeepCTRecipe, TermWeighterSettings
 from adducir.deepct.terms import STOP_LISTS, Matcher, match_key, stop_words
-from adducir.models.loading import load_config, load_model, load_tokenizer
+from adducir.models.folders import network_of
+from adducir.models.loading import load_model, load_tokenizer
 from adducir.models.machine import choose_device, seed_of
+from adducir.models.peers import loadable_network, outputs_of
 from adducir.models.running import PLAIN, Running
 from adducir.models.work import padded
 from adducir.training.data import Rows, TrainingData, in_lists, same_number, sample, stored
@@ -159,7 +161,7 @@ The network is a token classifier with one label:
         return TrainingData(train, data.validation, data.test, data.counts)
 
     def _rows(self, counts: dict[str, Any]) -> Rows:
-        recipe, reader = self.recipe, PassageReader.of(self.base, self.model_settings)
+        recipe, reader = self.recipe, PassageReader.of(network_of(self.base), self.model_settings)
         if recipe.passages.unit == "pieces" and recipe.passages.length > reader.max_pieces:
             raise InputError(
                 f"passages of {recipe.passages.length} pieces do not fit the model "
@@ -219,10 +221,11 @@ The network is a token classifier with one label:
     def model(self) -> "torch.nn.Module":
         import torch
 
-        if self._keeps_head():
-            return cast("torch.nn.Module", load_model(self.base, KIND))
+        source = loadable_network(self.base)
+        if self.kept:
+            return cast("torch.nn.Module", load_model(source, KIND))
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
-        network: Any = load_model(self.base, KIND, new_head=True, num_labels=1)
+        network: Any = load_model(source, KIND, new_head=True, num_labels=1)
         head = network.score if hasattr(network, "score") else network.classifier
         with torch.no_grad():  # as in BERT's own heads
             head.weight.normal_(0.0, 0.02)
@@ -230,15 +233,13 @@ The network is a token classifier with one label:
                 head.bias.zero_()
         return cast("torch.nn.Module", network)
 
-    def _keeps_head(self) -> bool:
-        """Whether the base is a term weighter, whose head is trained further."""
-        if not self.base.has_architecture(CLASSIFIER):
-            return False
-        if (labels := load_config(self.base).num_labels) != 1:
-            message = f"the {labels} outputs of {self.base.name} are replaced by one, a weight"
-            progress().note(message)
-            return False
-        folder, activation = self.base.local(), self.recipe.activation
+    @property
+    def kept(self) -> Collection[str]:  # type: ignore[override]
+        """The head of a term weighter."""
+        network, activation = network_of(self.base), self.recipe.activation
+        if outputs_of(network, KIND) != 1:
+            return ()
+        folder = network.described()
         if (folder / TermWeighterSettings.file).is_file():
             trained = TermWeighterSettings.load(folder).activation
             if trained != activation:
@@ -248,7 +249,7 @@ The network is a token classifier with one label:
                     path=folder,
                     hint=f"Set `activation: {trained}`.",
                 )
-        return True
+        return ("head",)
 
     def collate(self, rows: Sequence[Mapping[str, Any]]) -> "dict[str, torch.Tensor]":
         import torch
@@ -272,7 +273,7 @@ The network is a token classifier with one label:
 
     @cached_property
     def _filler(self) -> int:
-        return load_tokenizer(self.base).pad_token_id or 0
+        return load_tokenizer(network_of(self.base)).pad_token_id or 0
 
     def loss(self, model: "torch.nn.Module", batch: "dict[str, torch.Tensor]") -> "torch.Tensor":
         ids, mask = batch["input_ids"], batch["attention_mask"]
@@ -293,7 +294,8 @@ The network is a token classifier with one label:
         )
 
     def measure(self, model: "torch.nn.Module", data: TrainingData) -> dict[str, Any]:
-        weighter = TermWeighter(model, PassageReader.of(self.base, self.model_settings))
+        reader = PassageReader.of(network_of(self.base), self.model_settings)
+        weighter = TermWeighter(model, reader)
         ways = {"trained": by_model(weighter)}
         return {"recovery": self.recovery(ways, data, _MEASURED, _KNOWN)}
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
 from adducir.core.errors import InputError, worded
 from adducir.core.fingerprint import fingerprint, is_known
@@ -40,7 +39,8 @@ class TextEncoder(Recipe):
     """
 
     settings: ClassVar[None] = None  # besides its fields
-    base: str = Field("", description="The part of the encoder's name after the colon.")
+    base: str = ""
+    """The part of the encoder's name after the colon."""
 
     @classmethod
     def located(cls, base: str, folder: Path | None) -> str:

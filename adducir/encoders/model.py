@@ -27,16 +27,9 @@ from adducir.encoders.reading import (
 from adducir.encoders.settings import PoolingMode, Similarity
 from adducir.encoders.statement import FILES, SET, THEIR_MODES, Statement
 from adducir.models.folders import SIDES, Attention, Look, Side, look
-from adducir.models.loading import (
-    encoder_class,
-    explaining,
-    load_model,
-    loading,
-    longest_input,
-    read_weights,
-)
+from adducir.models.loading import explaining, load_model, loading, longest_input, read_weights
 from adducir.models.machine import seed_of
-from adducir.models.peers import as_module, folder_of, load_peer, tower
+from adducir.models.peers import as_module, bert_of_dpr, encoder_class, folder_of, load_peer, tower
 from adducir.models.running import PLAIN, Running
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
@@ -53,10 +46,7 @@ class DualEncoder:
     """A network loaded by ``SentenceTransformer``, with its conversion of texts to token ids."""
 
     def __init__(
-        self,
-        model: "SentenceTransformer",
-        inputs: InputReader,
-        stated: Mapping[Side, Statement],
+        self, model: "SentenceTransformer", inputs: InputReader, stated: Mapping[Side, Statement]
     ) -> None:
         self.model, self.inputs, self.stated = model, inputs, stated
 
@@ -279,7 +269,7 @@ def _plain(
         inner = getattr(network, network.base_model_prefix)
         if network.config.projection_dim:
             heads.append(_dense(inner.encode_proj.weight, inner.encode_proj.bias))
-        network = _as_bert(inner.bert_model)
+        network = bert_of_dpr(network)
     if has_pooler:
         pooler = getattr(getattr(network, "pooler", None), "dense", None)
         if not isinstance(pooler, nn.Linear):
@@ -308,19 +298,6 @@ def _dense(
 
     size, width = weight.shape
     return Dense(width, size, True, activation or nn.Identity(), weight.data, bias.data)
-
-
-def _as_bert(network: Any) -> Any:
-    """DPR's BERT with a BERT's configuration, so that other programs read it where it is saved."""
-    from transformers import BertConfig
-
-    stated = network.config.to_dict()
-    for key in ("model_type", "architectures", "projection_dim"):
-        stated.pop(key, None)
-    implementation = network.config._attn_implementation
-    network.config = BertConfig.from_dict(stated)
-    network.config._attn_implementation = implementation
-    return network
 
 
 def _reader(module: Any, stated: Statement, side: Side) -> Reader:

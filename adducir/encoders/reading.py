@@ -24,11 +24,15 @@ Towers = Literal["separate", "shared"]
 class ContextRecipe(Recipe):
     """What to read of a context, None for all; see :func:`adducir.corpora.spans.context`."""
 
-    left: Some = None  # the nearest sentences left of the mask
-    right: Some = None  # sentences on the right
-    words: Some = None  # the nearest on each side, after the cut to sentences
-    # the nearest on each side, after that, as the system counts them: word pieces; words for BM25
+    left: Some = None
+    """The nearest sentences left of the mask."""
+    right: Some = None
+    """The nearest sentences right of the mask."""
+    words: Some = None
+    """The nearest words on each side, after the cut to sentences."""
     tokens: Some = None
+    """The nearest tokens on each side, after that, as the system counts them: word pieces; words
+    for BM25."""
 
     def text(self, span: MaskedSpan) -> str:
         """Both sides as one text without a mask; tokens are words."""
@@ -38,14 +42,17 @@ class ContextRecipe(Recipe):
 
 
 class ContextPart(ContextRecipe):
-    mask: bool = True  # whether to put a mask token in the gap
+    mask: bool = True
+    """Whether to put a mask token in the gap."""
 
 
 class LengthPart(Recipe):
     """Maximum tokens, including special ones; None for the network's maximum."""
 
-    context: Annotated[int, Field(ge=4)] | None = None  # cut at the outer ends
-    span: Annotated[int, Field(ge=3)] | None = None  # or a document; cut at the end
+    context: Annotated[int, Field(ge=4)] | None = None
+    """Maximum tokens of a context, which is cut at its outer ends."""
+    span: Annotated[int, Field(ge=3)] | None = None
+    """Maximum tokens of a span or document, which is cut at its end."""
 
 
 class Settings(ModelSettings):
@@ -55,7 +62,9 @@ class Settings(ModelSettings):
     what: ClassVar = "not an encoder trained with Adducir"
 
     context: ContextPart = ContextPart(mask=False)
+    """What is read of a context."""
     lengths: LengthPart = LengthPart()
+    """Maximum tokens of contexts, spans and documents."""
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from adducir.core.recipe import Recipe
+from adducir.core.recipe import RARE, Recipe
 
 PoolingMode = Literal["first", "mean", "max", "last", "weighted-mean", "pooler"]
 """The vector of the first token ([CLS], <s>); the mean, maximum or position-weighted mean (SGPT) of
@@ -12,36 +12,41 @@ the tokens; that of the last token, as decoders need; or BERT's pooler: a dense 
 the first token's vector."""
 Similarity = Literal["dot", "cosine"]
 _Length = Annotated[int, Field(ge=3)] | None
-_RARE: Any = {"rare": True}
-
-
-def _setting(meaning: str) -> Any:
-    return Field(None, description=meaning, json_schema_extra=_RARE)
 
 
 class EncodingSettings(Recipe):
     """What the user sets of an encoder's statement; None is left to the model."""
 
-    pooling: PoolingMode | None = _setting("How the encoder pools its tokens' vectors.")
-    similarity: Similarity | None = _setting("How the encoder's vectors are compared.")
-    query_prompt: str | None = _setting("What the encoder reads before each query.")
-    document_prompt: str | None = _setting("What the encoder reads before each document.")
-    query_length: _Length = _setting("Maximum tokens of a query, including special ones.")
-    document_length: _Length = _setting("Maximum tokens of a document, including special ones.")
-    dimensions: Annotated[int, Field(ge=1)] | None = _setting(
-        "Keep the first numbers of a vector (Matryoshka; Kusupati et al., 2022)."
+    pooling: PoolingMode | None = Field(default=None, json_schema_extra=RARE)
+    """How the encoder pools its tokens' vectors."""
+    similarity: Similarity | None = Field(default=None, json_schema_extra=RARE)
+    """How the encoder's vectors are compared."""
+    query_prompt: str | None = Field(default=None, json_schema_extra=RARE)
+    """What the encoder reads before each query."""
+    document_prompt: str | None = Field(default=None, json_schema_extra=RARE)
+    """What the encoder reads before each document."""
+    query_length: _Length = Field(default=None, json_schema_extra=RARE)
+    """Maximum tokens of a query, including special ones."""
+    document_length: _Length = Field(default=None, json_schema_extra=RARE)
+    """Maximum tokens of a document, including special ones."""
+    dimensions: Annotated[int, Field(ge=1)] | None = Field(default=None, json_schema_extra=RARE)
+    """Keep the first numbers of a vector (Matryoshka; Kusupati et al., 2022)."""
+    attention: Literal["causal", "bidirectional"] | None = Field(
+        default=None, json_schema_extra=RARE
     )
-    attention: Literal["causal", "bidirectional"] | None = _setting(
-        "What a decoder's tokens attend to: those before them, or all."
-    )
-    truncation_side: Literal["left", "right"] | None = _setting("Where long texts are cut.")
-    end_token: bool | None = _setting("Whether each text ends in the tokenizer's end token.")
-    special_tokens: bool | None = _setting("Whether the tokenizer adds its special tokens.")
-    pool_prompt: bool | None = _setting("Whether the prompt's tokens count when pooling.")
-    prompt_pair: bool | None = _setting(
-        "Whether prompt and text are two texts, with a separator between them."
-    )
-    query_padding: str | None = _setting("The token that extends queries to their maximum.")
+    """What a decoder's tokens attend to: those before them, or all."""
+    truncation_side: Literal["left", "right"] | None = Field(default=None, json_schema_extra=RARE)
+    """Where long texts are cut."""
+    end_token: bool | None = Field(default=None, json_schema_extra=RARE)
+    """Whether each text ends in the tokenizer's end token."""
+    special_tokens: bool | None = Field(default=None, json_schema_extra=RARE)
+    """Whether the tokenizer adds its special tokens."""
+    pool_prompt: bool | None = Field(default=None, json_schema_extra=RARE)
+    """Whether the prompt's tokens count when pooling."""
+    prompt_pair: bool | None = Field(default=None, json_schema_extra=RARE)
+    """Whether prompt and text are two texts, with a separator between them."""
+    query_padding: str | None = Field(default=None, json_schema_extra=RARE)
+    """The token that extends queries to their maximum."""
 
     def given(self) -> dict[str, Any]:
         """What is set, of these fields alone."""

@@ -31,17 +31,14 @@ Weight = Annotated[float, Field(ge=0)]
 
 
 class FlopsPart(Recipe):
-    """The FLOPS regulariser; its defaults are those of sentence-transformers' examples.
-
-    Attributes:
-        query: Its weight for queries; no effect with ``document_only``.
-        document: Its weight for texts.
-        ramp: The share of the steps in which both weights rise from 0, quadratically.
-    """
+    """The FLOPS regulariser; its defaults are those of sentence-transformers' examples."""
 
     query: Weight = 5e-5
+    """The weight for queries; no effect with `document_only`."""
     document: Weight = 3e-5
+    """The weight for texts."""
     ramp: Annotated[float, Field(ge=0, le=1)] = 1 / 3
+    """The share of the steps in which both weights rise from 0, quadratically."""
 
     def penalty(
         self, queries: "torch.Tensor", texts: "torch.Tensor", done: float
@@ -53,24 +50,22 @@ class FlopsPart(Recipe):
 
 
 class SpladeRecipe(RetrieverRecipe):
-    """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys.
-
-    Attributes:
-        base: A masked language model, or a learned sparse encoder.
-        attention: Of a decoder, if its files do not state it.
-        document_only: Whether queries are bags of their words.
-        query_length: Maximum tokens of a query; by default the model's maximum.
-        document_length: Maximum tokens of a text.
-        flops: The regulariser.
-    """
+    """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys."""
 
     kind: Literal["splade"] = "splade"
+    """What the recipe trains."""
     base: str = "distilbert-base-uncased"
+    """A masked language model, or a learned sparse encoder."""
     attention: Attention | None = None
+    """What a decoder's tokens attend to, if its files do not state it."""
     document_only: bool = False
+    """Whether queries are bags of their words."""
     query_length: Length | None = None
+    """Maximum tokens of a query; by default the model's maximum."""
     document_length: Length = 256
+    """Maximum tokens of a text."""
     flops: FlopsPart = FlopsPart()
+    """The regulariser."""
 
     @model_validator(mode="after")
     def _has_effect(self) -> "SpladeRecipe":
@@ -99,6 +94,8 @@ adducir search --index index --topics weights/topics --output run.trec.gz
 
 In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
 
+    kept = ("head", "modules", "prompts")
+
     @cached_property
     def encoder(self) -> "SparseEncoder":
         import torch
@@ -110,10 +107,9 @@ In Python, `sentence_transformers.SparseEncoder("{name}")` loads it."""
         from adducir.encoders.statement import check_sparse
 
         recipe, seen = self.recipe, look(self.base)
-        if seen.kind == "transformer":
-            message = f"{self.base.name} ({seen.title}) lacks a language model's head."
-            hint = "Name a masked language model, such as distilbert-base-uncased."
-            raise InputError(message, path=self.base.folder, hint=hint)
+        if seen.kind not in ("sparse", "masked-lm", "causal-lm"):
+            needed = "a language model with its head, such as distilbert-base-uncased"
+            raise seen.no_base("learned sparse encoder", needed, self.base.folder)
         if recipe.document_only and check_sparse(self.base, recipe.attention) is not None:
             raise InputError("`document_only` is not supported for decoders.")
         torch.manual_seed(seed_of(recipe.training.seed, "head"))

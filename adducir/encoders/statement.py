@@ -28,7 +28,7 @@ from adducir.models.folders import (
     network_settings,
     object_in,
 )
-from adducir.models.loading import T5_ENCODERS
+from adducir.models.peers import T5_ENCODERS
 from adducir.models.sources import ModelSource, known
 
 RECIPE = "the recipe's default"
@@ -101,6 +101,8 @@ def state(
     kind_of_config = object_in(folder / "config.json").get("model_type")
     is_t5 = is_base and seen.kind == "seq2seq" and kind_of_config in T5_ENCODERS
     if seen.kind not in ("encoder", "transformer", "masked-lm", "causal-lm") and not is_t5:
+        if is_base:
+            raise seen.no_base("dual encoder", "an encoder or a network without a head", folder)
         message = f"this is a {seen.title}, not a dense encoder."
         raise InputError(message, path=folder, hint=seen.use)
     stated = _of_modules(folder, side) if modules_of(folder) else {}
@@ -139,8 +141,8 @@ def state(
         raise InputError(
             f"the first token of a {seen.title} sees no other and is the same for all texts.",
             path=folder,
-            hint=f"Set {worded('pooling')} to last or mean, or {worded('attention')} to "
-            "bidirectional.",
+            hint=f"Set {worded('pooling')} to last or mean"
+            + ("." if is_base else f", or {worded('attention')} to bidirectional."),
         )
     missing = [name for name in ("pooling", "similarity") if name not in facts]
     if missing:

@@ -23,7 +23,7 @@ from adducir.corpora.spans import MaskedSpan, context_text, read_spans
 from adducir.encoders.kinds import EncoderSource, described, encoder_source, refuse_tokenizer
 from adducir.encoders.reading import ContextPart, LengthPart, Reader, Towers
 from adducir.encoders.settings import EncodingSettings, PoolingMode, Similarity
-from adducir.models.folders import Side
+from adducir.models.folders import Side, left_out
 from adducir.models.sources import RECIPES
 from adducir.models.work import Numbers
 from adducir.training.data import DataPart, Rows, TrainingData, divided, in_lists, same_number
@@ -56,12 +56,19 @@ class EncoderRecipe(RetrieverRecipe):
     """A whole recipe, ``encoders/NAME.yaml``; see docs/encoders.md for its keys."""
 
     kind: Literal["dual-encoder"] = "dual-encoder"
+    """What the recipe trains."""
     towers: Towers = "separate"
+    """Whether contexts and spans, or queries and documents, share a network."""
     pooling: PoolingMode | None = None
+    """How tokens' vectors are pooled; by default as in the base."""
     similarity: Similarity | None = None
+    """How vectors are compared; by default as in the base."""
     context: ContextPart = ContextPart()
+    """What is read around the mask."""
     lengths: LengthPart = LengthPart()
+    """Maximum tokens, including special ones."""
     data: DataPart | None = None
+    """The masked spans to train on, instead of `examples`."""
     training: EncoderSettings = EncoderSettings()
 
     @model_validator(mode="after")
@@ -110,6 +117,7 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
 
     recipe_type = EncoderRecipe
     artifact = "dual-encoder"
+    kept = ("modules", "projection", "prompts")
 
     def __init__(
         self,
@@ -166,7 +174,9 @@ class EncoderTraining(RetrieverTraining[EncoderRecipe]):
     def base_statement(self) -> str:
         given = {key: getattr(self.recipe, key) for key in ("pooling", "similarity")}
         stated = EncodingSettings(**{key: value for key, value in given.items() if value})
-        return f"{self.base.name}: {described(replace(self.base, encoding=stated))}"
+        sources = self.base.query, self.base.document
+        left = "".join(dict.fromkeys(left_out(source, self.kept) for source in sources))
+        return f"{self.base.name}: {described(replace(self.base, encoding=stated))}{left}"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -118,8 +118,10 @@ class OfSubtopics(Graded):
 
 
 class SubtopicsAtCutoff(OfSubtopics):
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
-    judged_only: bool = Field(False, description="Leave out unjudged documents.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
+    judged_only: bool = False
+    """Leave out unjudged documents."""
 
 
 class Novelty(OfSubtopics):
@@ -172,7 +174,8 @@ class NERRIA(ERRIA):
 class AlphaDCG(SubtopicsAtCutoff, Novelty):
     """alpha-DCG@k (Clarke et al., SIGIR 2008)."""
 
-    alpha: float = Field(0.5, ge=0, le=1, description="How little a repetition gains.")
+    alpha: float = Field(0.5, ge=0, le=1)
+    """How little a repetition gains."""
 
     def discounts(self, rank: Integers) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 2.0))
@@ -187,8 +190,10 @@ class AlphaNDCG(AlphaDCG):
 class NRBP(Novelty):
     """NRBP (Clarke, Kolla and Vechtomova, ICTIR 2009): rank-biased precision of novelty."""
 
-    alpha: float = Field(0.5, ge=0, le=1, description="How little a repetition gains.")
-    beta: float = Field(0.5, ge=0, lt=1, description="The probability that the reader continues.")
+    alpha: float = Field(0.5, ge=0, le=1)
+    """How little a repetition gains."""
+    beta: float = Field(0.5, ge=0, lt=1)
+    """The probability that the reader continues."""
 
     def discounts(self, rank: Integers) -> Floats:
         return np.asarray(np.power(self.beta, rank))
@@ -206,7 +211,8 @@ class NNRBP(NRBP):
 class APIA(OfSubtopics):
     """AP-IA, ndeval's MAP-IA: the mean AP of a topic's subtopics."""
 
-    judged_only: bool = Field(False, description="Leave out unjudged documents.")
+    judged_only: bool = False
+    """Leave out unjudged documents."""
 
     def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
         relevant = np.bincount(subtopics.subtopic)[subtopics.subtopic]
@@ -226,7 +232,8 @@ class PIA(SubtopicsAtCutoff):
 class StRecall(OfSubtopics):
     """StRecall@k: the share of a topic's subtopics that the top k covers."""
 
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
 
     def of_ranks(self, subtopics: Subtopics, rank: Integers) -> Floats:
         is_first = (rank < self.depth) & (subtopics.nth(rank) == 0)

@@ -35,19 +35,23 @@ class MeasureKind(Recipe):
 
 
 class Graded(MeasureKind):
-    rel: int = Field(1, ge=1, description="The lowest grade that counts as relevant.")
+    rel: int = Field(1, ge=1)
+    """The lowest grade that counts as relevant."""
 
 
 class Condensable(Graded):
-    judged_only: bool = Field(False, description="Leave out unjudged documents.")
+    judged_only: bool = False
+    """Leave out unjudged documents."""
 
 
 class OptionalCutoff(Condensable):
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+    cutoff: int | None = Field(None, ge=1)
+    """The cutoff."""
 
 
 class AtCutoff(Condensable):
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
 
 
 class Linear(MeasureKind):
@@ -56,7 +60,8 @@ class Linear(MeasureKind):
     Such a measure can be corrected document by document (:mod:`adducir.judges.correction`).
     """
 
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+    cutoff: int | None = Field(None, ge=1)
+    """The cutoff."""
 
     @abstractmethod
     def discounts(self, rank: Integers) -> Floats:
@@ -100,8 +105,10 @@ class Bpref(Graded):
 class DCG(Linear):
     """DCG@k (Järvelin and Kekäläinen, TOIS 2002): gains discounted by log2(rank + 1)."""
 
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
-    dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
+    dcg: Literal["log2", "exp-log2"] = "log2"
+    """The gain of a grade."""
 
     def discounts(self, rank: Integers) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 2.0))
@@ -115,9 +122,12 @@ class SDCG(Linear):
     """SDCG@k (ir_measures'): DCG@k over that of k documents of the highest possible grade."""
 
     # Its ideal does not depend on what is judged, unlike nDCG's.
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
-    min_rel: int = Field(0, ge=0, description="The grade that gains nothing, as lower ones do.")
-    max_rel: int = Field(..., ge=1, description="The grade that gains 1, as higher ones do.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
+    min_rel: int = Field(0, ge=0)
+    """The grade that gains nothing, as lower ones do."""
+    max_rel: int = Field(..., ge=1)
+    """The grade that gains 1, as higher ones do."""
 
     @model_validator(mode="after")
     def _has_a_range(self) -> "SDCG":
@@ -140,7 +150,8 @@ class ERR(MeasureKind):
 
     # Chapelle, Metzler, Zhang and Grinspan, CIKM 2009: a document of grade g satisfies with
     # probability (2^g - 1) / 16, as in the Web tracks, whose highest grade is 4.
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
 
     def values(self, lists: Lists) -> Floats:
         if lists.judgements.grade.max() > 4:
@@ -159,7 +170,8 @@ class IPrec(Condensable):
 
     # int(r * R + 0.9) documents reach recall r; trec_eval 10 rounds instead.
     at: ClassVar = "recall"
-    recall: float = Field(..., ge=0, le=1, description="The recall to reach.")
+    recall: float = Field(..., ge=0, le=1)
+    """The recall to reach."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only)
@@ -176,7 +188,8 @@ class Judged(MeasureKind):
 
     # Divided by k or, if fewer were retrieved, by their number; 0 if there are none.
     is_descriptive: ClassVar = True
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+    cutoff: int | None = Field(None, ge=1)
+    """The cutoff."""
 
     def values(self, lists: Lists) -> Floats:
         cutoff = WHOLE_LIST if self.cutoff is None else self.cutoff
@@ -189,10 +202,14 @@ class NDCG(MeasureKind):
 
     # The gain is the grade or 2^grade - 1, the discount log2(rank + 1). The ideal ranking has all
     # judged documents, cut at k; condensed lists use the same ideal.
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
-    dcg: Literal["log2", "exp-log2"] = Field("log2", description="The gain of a grade.")
-    gains: dict[int, int | float] | None = Field(None, description="Grades to replace, by grade.")
-    judged_only: bool = Field(False, description="Leave out unjudged documents.")
+    cutoff: int | None = Field(None, ge=1)
+    """The cutoff."""
+    dcg: Literal["log2", "exp-log2"] = "log2"
+    """The gain of a grade."""
+    gains: dict[int, int | float] | None = None
+    """Grades to replace, by grade."""
+    judged_only: bool = False
+    """Leave out unjudged documents."""
 
     def values(self, lists: Lists) -> Floats:
         judgements, ranked = lists.judgements, lists.ranked(self.judged_only)
@@ -243,7 +260,8 @@ class NumRet(MeasureKind):
 
     is_descriptive: ClassVar = True
     is_summed: ClassVar = True
-    rel: int | None = Field(None, ge=1, description="Only documents of this grade or higher.")
+    rel: int | None = Field(None, ge=1)
+    """Only documents of this grade or higher."""
 
     def values(self, lists: Lists) -> Floats:
         if self.rel is None:
@@ -254,7 +272,8 @@ class NumRet(MeasureKind):
 class P(Condensable, Linear):
     """P@k (m_P.c): divided by k even if fewer were retrieved."""
 
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
 
     def discounts(self, rank: Integers) -> Floats:
         return np.full(len(rank), 1.0 / self.cutoff)
@@ -274,8 +293,10 @@ class RBP(Linear):
     """
 
     # Moffat and Zobel, TOIS 2008.
-    rel: int | None = Field(None, ge=1, description="The lowest grade that counts as relevant.")
-    p: float = Field(0.8, ge=0, le=1, description="The probability that the reader continues.")
+    rel: int | None = Field(None, ge=1)
+    """The lowest grade that counts as relevant."""
+    p: float = Field(0.8, ge=0, le=1)
+    """The probability that the reader continues."""
 
     def discounts(self, rank: Integers) -> Floats:
         return (1.0 - self.p) * np.power(self.p, rank)
@@ -342,7 +363,8 @@ class SetAP(OfSet):
 class SetF(OfSet):
     """SetF (m_set_F.c): (1 + beta) P R / (R + beta P); beta is not squared."""
 
-    beta: float = Field(1.0, description="The weight of precision.")
+    beta: float = 1.0
+    """The weight of precision."""
 
     def values(self, lists: Lists) -> Floats:
         precision, recall = self.shares(lists)
@@ -352,7 +374,8 @@ class SetF(OfSet):
 class SetP(OfSet):
     """SetP (m_set_P.c), or relative (m_set_rel_P.c) to the best possible."""
 
-    relative: bool = Field(False, description="Relative to the best possible.")
+    relative: bool = False
+    """Relative to the best possible."""
 
     def values(self, lists: Lists) -> Floats:
         precision, recall = self.shares(lists)

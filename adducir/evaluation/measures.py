@@ -18,6 +18,7 @@ from ir_measures.measures import registry
 from ir_measures.measures.base import ParamInfo
 
 from adducir.core.errors import UsageError
+from adducir.core.meanings import meaning
 from adducir.core.texts import LARGEST, items_in, nearest, shortened
 from adducir.evaluation.formulas import MEASURES, MeasureKind
 
@@ -145,7 +146,7 @@ def known() -> dict[str, Measure]:
             key: ParamInfo(  # type: ignore[no-untyped-call]  # ir_measures has no types
                 dtype=field.annotation if isinstance(field.annotation, type) else None,
                 required=field.is_required(),
-                desc=field.description,
+                desc=meaning(kind, key),
                 **({} if field.is_required() else {"default": field.default}),
             )
             for key, field in kind.model_fields.items()

@@ -27,11 +27,7 @@ class Order(NamedTuple):
         return ", ".join(names[place] for place in range(3))
 
 
-ORDERS = {
-    "ir_measures": Order(1, 2, 0),
-    "tot": Order(2, 1, 0),
-    "rag4reports": Order(0, 2, 1),
-}
+ORDERS = {"ir_measures": Order(1, 2, 0), "tot": Order(2, 1, 0), "rag4reports": Order(0, 2, 1)}
 _OF_THREE = {"topic first": Order(0, 1), "measure first": Order(1, 0)}
 MEAN = "all"
 PER_TOPIC = (

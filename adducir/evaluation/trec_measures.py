@@ -105,7 +105,8 @@ class RprecMult(Condensable):
     """Rprec_mult@x (m_Rprec_mult.c): precision at x times the number of relevant documents."""
 
     at: ClassVar = "multiple"
-    multiple: float = Field(..., gt=0, description="The multiple of R.")
+    multiple: float = Field(..., gt=0)
+    """The multiple of R."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, self.judged_only)
@@ -135,7 +136,8 @@ class Unjudged(MeasureKind):
     """unj@k (trec_eval 10): the share of the top k that is not judged, of k documents."""
 
     is_descriptive: ClassVar = True
-    cutoff: int = Field(..., ge=1, description="The cutoff.")
+    cutoff: int = Field(..., ge=1)
+    """The cutoff."""
 
     def values(self, lists: Lists) -> Floats:
         judged = lists.sums(lists.topic[(lists.rank < self.cutoff) & (lists.grade >= 0)])
@@ -149,9 +151,12 @@ class Compatibility(MeasureKind):
     are read down to the end of the longer, as by ir_measures; the authors' script reads 1,000.
     """
 
-    p: float = Field(0.95, gt=0, lt=1, description="The persistence of rank-biased overlap.")
-    normalize: bool = Field(True, description="Divide by the overlap of the ideal with itself.")
-    depth: int | None = Field(None, ge=1, description="The depth, even beyond both lists' ends.")
+    p: float = Field(0.95, gt=0, lt=1)
+    """The persistence of rank-biased overlap."""
+    normalize: bool = True
+    """Divide by the overlap of the ideal with itself."""
+    depth: int | None = Field(None, ge=1)
+    """The depth, even beyond both lists' ends."""
 
     def values(self, lists: Lists) -> Floats:
         judged, grade = lists.judgements, lists.judgements.grade
@@ -180,7 +185,8 @@ class Compatibility(MeasureKind):
 class Accuracy(Graded):
     """Accuracy (ir_measures'): how often a retrieved relevant document is above one that is not."""
 
-    cutoff: int | None = Field(None, ge=1, description="The cutoff.")
+    cutoff: int | None = Field(None, ge=1)
+    """The cutoff."""
 
     def values(self, lists: Lists) -> Floats:
         relevant = lists.relevant(self.rel, cutoff=self.cutoff)
@@ -196,7 +202,8 @@ class RBPResidual(MeasureKind):
 
     # Moffat and Zobel, TOIS 2008: the weights of unjudged documents and of those below the ranking.
     is_descriptive: ClassVar = True
-    p: float = Field(0.8, gt=0, lt=1, description="The probability that the reader continues.")
+    p: float = Field(0.8, gt=0, lt=1)
+    """The probability that the reader continues."""
 
     def values(self, lists: Lists) -> Floats:
         is_judged = lists.grade >= 0

@@ -55,25 +55,22 @@ Length = Annotated[int, Field(ge=1)]
 
 
 class Generation(Recipe):
-    """How queries are generated.
-
-    Attributes:
-        number: Queries per document.
-        read: The fields to read; by default those to index.
-        prompt: A text before each document, if the model was trained with one.
-        length: Maximum tokens of a document that are read.
-        query_length: Maximum tokens of a query.
-        top_k: A token is drawn from so many of the most probable ones.
-        seed: Another seed draws other queries.
-    """
+    """How queries are generated."""
 
     number: Length = 20
+    """Queries per document."""
     read: Several = ()
+    """The fields to read; by default those to index."""
     prompt: str = ""
+    """A text before each document, if the model was trained with one."""
     length: Length = 512
+    """Maximum tokens of a document that are read."""
     query_length: Length = 64
+    """Maximum tokens of a query."""
     top_k: Length = 10
+    """A token is drawn from so many of the most probable ones."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    """Another seed draws other queries."""
 
     def fingerprint(self, corpus: Corpus, model: str, running: Running) -> str:
         """The fingerprint of the queries of a corpus, by a model's identity."""

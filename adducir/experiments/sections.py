@@ -300,7 +300,8 @@ class Graph:
 class SystemEntry(Linked):
     """A system: a row of the tables."""
 
-    seeds: Seeds = ()  # seeds of its trainings: a run per seed
+    seeds: Seeds = ()
+    """Seeds of its trainings: a run per seed."""
 
 
 class ComparisonRecipe(Testing):
@@ -343,14 +344,23 @@ class TableRecipe(Recipe):
     """The table's layout."""
 
     caption: str = ""
+    """The title and LaTeX caption; by default the description."""
     label: str = ""
+    """The LaTeX label; by default tab:FILE."""
     decimals: Annotated[int, Field(ge=1, le=6)] = 3
+    """Digits after the point."""
     leading_zero: bool = True
+    """Whether to print 0.842 or .842."""
     show: tuple[Detail, ...] = ()
+    """Details below each mean."""
     measure_names: dict[str, str] = Field(default_factory=dict)
+    """The printed name of a measure, by its exact name."""
     system_names: dict[Name, str] = Field(default_factory=dict)
+    """The printed name of a system."""
     fit: Fit = "auto"
+    """How LaTeX places it: in a column, over the page, or by its number of columns."""
     footer: bool = True
+    """Whether LaTeX prints legend and footer below it."""
 
     @property
     def style(self) -> Style:
@@ -374,4 +384,5 @@ class TableRecipe(Recipe):
 class RunTableRecipe(TableRecipe):
     """The layout of a table of runs."""
 
-    snippets: Snippets = "none"  # which texts the report may quote
+    snippets: Snippets = "none"
+    """Which texts the report may quote."""

@@ -44,10 +44,14 @@ if TYPE_CHECKING:
 class Task(Recipe):
     """The base of every task's experiment file."""
 
-    description: str = ""  # for readers
-    systems: Mapping[str, Any]  # the systems to compare: rows of the tables
-    comparison: ComparisonRecipe | None = None  # which differences to test, and how
-    table: TableRecipe = TableRecipe()  # the table's layout
+    description: str = ""
+    """For readers."""
+    systems: Mapping[str, Any]
+    """The systems to compare: rows of the tables."""
+    comparison: ComparisonRecipe | None = None
+    """Which differences to test, and how."""
+    table: TableRecipe = TableRecipe()
+    """The table's layout."""
 
     @abstractmethod
     def study(self, planner: Planner) -> "Study":

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator
 from adducir.core.errors import UsageError
 from adducir.core.manifests import Manifest
 from adducir.core.packages import imported
+from adducir.core.recipe import RARE
 from adducir.encoders.settings import EncodingSettings
-from adducir.indexes.settings import RARE, IndexSettings, ModelKey
+from adducir.indexes.settings import IndexSettings, ModelKey
 from adducir.models.machine import Precision
 from adducir.models.running import Running
 

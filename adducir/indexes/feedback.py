@@ -90,7 +90,8 @@ class FeedbackMethod(Kind):
     The fields of a subclass are its hyperparameters; it has :meth:`expanded`, or :meth:`in_bulk`.
     """
 
-    fb_docs: int = Field(default=10, ge=1, description="Feedback documents.")
+    fb_docs: int = Field(default=10, ge=1)
+    """Feedback documents."""
 
     @property
     def depth(self) -> int:
@@ -156,10 +157,10 @@ class RM3(FeedbackMethod):
         'bm25-rm3'
     """
 
-    fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
-    original_query_weight: float = Field(
-        default=0.5, ge=0, le=1, description="Weight of the query itself, 0 to 1."
-    )
+    fb_terms: int = Field(default=10, ge=1)
+    """Feedback terms."""
+    original_query_weight: float = Field(default=0.5, ge=0, le=1)
+    """Weight of the query itself, 0 to 1."""
 
     def in_bulk(
         self, queries: Sequence[Counter[str]], found: TermVectors, terms: Terms
@@ -218,9 +219,12 @@ class Rocchio(FeedbackMethod):
     breaks ties alphabetically.
     """
 
-    fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
-    alpha: float = Field(default=1.0, ge=0, description="Weight of the query.")
-    beta: float = Field(default=0.75, ge=0, description="Weight of the best documents.")
+    fb_terms: int = Field(default=10, ge=1)
+    """Feedback terms."""
+    alpha: float = Field(default=1.0, ge=0)
+    """Weight of the query."""
+    beta: float = Field(default=0.75, ge=0)
+    """Weight of the best documents."""
 
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[FeedbackDoc], collection: Collection
@@ -269,8 +273,10 @@ class Bo1(FeedbackMethod):
     alone is left out, unless it is the query's or there is no other document. Ties: alphabetical.
     """
 
-    fb_docs: int = Field(default=3, ge=1, description="Feedback documents.")
-    fb_terms: int = Field(default=10, ge=1, description="Feedback terms.")
+    fb_docs: int = Field(default=3, ge=1)
+    """Feedback documents."""
+    fb_terms: int = Field(default=10, ge=1)
+    """Feedback terms."""
 
     def expanded(
         self, query: Mapping[str, int], documents: Sequence[FeedbackDoc], collection: Collection

@@ -19,12 +19,7 @@ from adducir.core.manifests import Manifest, checked, refuse_replaced
 from adducir.core.processes import MOST_THREADS, SPAN, default_threads, in_threads
 from adducir.core.texts import refuse_half_characters, refuse_unless, refuse_unless_count, typed
 from adducir.corpora.documents import WeightedWords
-from adducir.indexes.analysis import (
-    Analysis,
-    counted_terms,
-    refuse_unless_weights,
-    words_of,
-)
+from adducir.indexes.analysis import Analysis, counted_terms, refuse_unless_weights, words_of
 from adducir.indexes.hits import Hits
 from adducir.indexes.kinds import FEEDBACK, MODELS
 

@@ -114,11 +114,10 @@ class LuceneModel(Model):
     """A model that Lucene has, too, where each field can count by itself."""
 
     boosts: Mapping[str, Annotated[float, Field(ge=0, le=3e38)]] = Field(
-        default={},
-        exclude_if=lambda boosts: not boosts,
-        description="Fields of a Lucene index with their weights; `contents` is all its text. A "
-        "score is the weighted sum of the fields' scores.",
+        default={}, exclude_if=lambda boosts: not boosts
     )
+    """Fields of a Lucene index with their weights; `contents` is all its text. A score is the
+    weighted sum of the fields' scores."""
 
 
 class BM25(LuceneModel):
@@ -138,8 +137,10 @@ class BM25(LuceneModel):
     """
 
     # Lucene computes in single precision.
-    k1: float = Field(default=0.9, ge=0, le=3e38, description="Saturation of the term frequency.")
-    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
+    k1: float = Field(default=0.9, ge=0, le=3e38)
+    """Saturation of the term frequency."""
+    b: float = Field(default=0.4, ge=0, le=1)
+    """Weight of the document's length."""
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         name = "io.anserini.search.similarity.AccurateBM25Similarity"
@@ -176,9 +177,8 @@ class QLD(LuceneModel):
         'qld'
     """
 
-    mu: float = Field(
-        default=1000.0, ge=0, le=3e38, description="Weight of the collection, in tokens."
-    )
+    mu: float = Field(default=1000.0, ge=0, le=3e38)
+    """Weight of the collection, in tokens."""
 
     def similarity(self, *, exact_lengths: bool) -> Any:
         return None if exact_lengths else java_class(f"{_LUCENE}.LMDirichletSimilarity")(self.mu)
@@ -205,9 +205,12 @@ class Okapi(Model):
     in rank_bm25's order, so that scores are bitwise equal.
     """
 
-    k1: float = Field(default=1.5, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.75, ge=0, le=1, description="Weight of the document's length.")
-    epsilon: float = Field(default=0.25, description="Floor of the idf, as a share of the mean.")
+    k1: float = Field(default=1.5, ge=0)
+    """Saturation of the term frequency."""
+    b: float = Field(default=0.75, ge=0, le=1)
+    """Weight of the document's length."""
+    epsilon: float = Field(default=0.25)
+    """Floor of the idf, as a share of the mean."""
 
     def term_factors(self, statistics: Statistics) -> Array:
         n, documents = statistics.frequencies, statistics.documents
@@ -257,9 +260,12 @@ class BM25Plus(Model):
     and ``idf = ln((N + 1) / n)``, so that a match in a long document counts.
     """
 
-    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
-    delta: float = Field(default=1.0, ge=0, description="The least that a match counts.")
+    k1: float = Field(default=0.9, ge=0)
+    """Saturation of the term frequency."""
+    b: float = Field(default=0.4, ge=0, le=1)
+    """Weight of the document's length."""
+    delta: float = Field(default=1.0, ge=0)
+    """The least that a match counts."""
 
     def term_factors(self, statistics: Statistics) -> Array:
         return np.log((statistics.documents + 1) / statistics.frequencies)
@@ -279,9 +285,12 @@ class BM25L(Model):
     (c + delta) / (k1 + c + delta)``; ``idf = ln((N + 1) / (n + .5))``.
     """
 
-    k1: float = Field(default=0.9, ge=0, description="Saturation of the term frequency.")
-    b: float = Field(default=0.4, ge=0, le=1, description="Weight of the document's length.")
-    delta: float = Field(default=0.5, ge=0, description="Shift of the normalised frequency.")
+    k1: float = Field(default=0.9, ge=0)
+    """Saturation of the term frequency."""
+    b: float = Field(default=0.4, ge=0, le=1)
+    """Weight of the document's length."""
+    delta: float = Field(default=0.5, ge=0)
+    """Shift of the normalised frequency."""
 
     def term_factors(self, statistics: Statistics) -> Array:
         return np.log((statistics.documents + 1) / (statistics.frequencies + 0.5))
@@ -303,7 +312,8 @@ class JelinekMercer(Model):
     long ones.
     """
 
-    smoothing: float = Field(default=0.1, gt=0, le=1, description="Lambda: the collection's share.")
+    smoothing: float = Field(default=0.1, gt=0, le=1)
+    """Lambda: the collection's share."""
 
     def term_factors(self, statistics: Statistics) -> Array:
         return self.smoothing * ((statistics.occurrences + 1) / (statistics.tokens + 1))
@@ -324,7 +334,8 @@ class PL2(Model):
     log2(e) + .5 * log2(2 * pi * t) + t * (log2(t) - log2(e))) / (t + 1)``, which may be negative.
     """
 
-    c: float = Field(default=1.0, gt=0, description="Normalisation of lengths; larger: less of it.")
+    c: float = Field(default=1.0, gt=0)
+    """Normalisation of lengths; larger: less of it."""
 
     def term_factors(self, statistics: Statistics) -> Array:
         return statistics.occurrences / statistics.documents

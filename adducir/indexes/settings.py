@@ -12,14 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    field_validator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PrivateAttr, field_validator, model_validator
 
 from adducir.core.artifacts import build
 from adducir.core.errors import MachineError, UsageError, worded
@@ -27,7 +20,7 @@ from adducir.core.fingerprint import fingerprint
 from adducir.core.manifests import Manifest, artifact_fingerprint
 from adducir.core.packages import imported
 from adducir.core.processes import default_threads
-from adducir.core.recipe import KeyPath, Kind, Names, errors_at, without_blanks
+from adducir.core.recipe import RARE, KeyPath, Kind, Names, errors_at, without_blanks
 from adducir.corpora.passages import read_by
 from adducir.indexes.kinds import (
     FEEDBACK,
@@ -45,8 +38,6 @@ if TYPE_CHECKING:
     from adducir.indexes.index import Index
     from adducir.indexes.models import Model
     from adducir.models.running import Running
-
-RARE: Any = {"rare": True}  # in the shell, set by --set
 
 
 class ModelKey(NamedTuple):
@@ -67,7 +58,6 @@ def _text_or_words(words: Any) -> str | tuple[Any, ...]:
 class IndexSettings(Kind):
     """What determines the content of an index, besides its documents."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     engine: ClassVar[str]
     """The name in files and options, which several kinds may share."""
     artifact: ClassVar[str]

@@ -32,50 +32,46 @@ _STATED = ("temperature", "top_p", "seed", "max_tokens", "max_completion_tokens"
 
 
 class Limits(Recipe):
-    """When to stop asking.
-
-    Attributes:
-        requests: Requests sent, at most.
-        tokens: Tokens in and out, at most.
-    """
+    """When to stop asking."""
 
     requests: Annotated[int, Field(ge=1)] | None = None
+    """Requests sent, at most."""
     tokens: Annotated[int, Field(ge=1)] | None = None
+    """Tokens in and out, at most."""
 
 
 class Price(Recipe):
     """Per million tokens, in any currency."""
 
-    input: float = Field(..., ge=0, description="Of prompts.")
-    output: float = Field(..., ge=0, description="Of answers.")
+    input: float = Field(..., ge=0)
+    """The price of prompts."""
+    output: float = Field(..., ge=0)
+    """The price of answers."""
 
 
 class Answerer(Recipe):
-    """A language model that answers: what every such file has.
-
-    Attributes:
-        kind: Distinguishes this file from others.
-        description: For readers.
-        family: The family of models that it belongs to, such as qwen: a judge favours systems that
-            use a model of its own family, and tables say so.
-        max_tokens: The longest answer; null is not sent.
-        constrains: Whether to ask for one of a prompt's answers (response_format with a JSON
-            schema), which is shorter and always readable.
-        cache: The file with all answers; by default `answers.sqlite` beside the output.
-        offline: Use the cache alone.
-        limits: When to stop.
-        price: For the cost, which is not known otherwise.
-    """
+    """A language model that answers: what every such file has."""
 
     kind: Literal["llm"] = "llm"
+    """Distinguishes this file from others."""
     description: str = ""
+    """For readers."""
     family: str | None = None
+    """The family of models that it belongs to, such as qwen: a judge favours systems that use a
+    model of its own family, and tables say so."""
     max_tokens: Annotated[int, Field(ge=1)] | None = 64
+    """The longest answer; null is not sent."""
     constrains: bool = False
+    """Whether to ask for one of a prompt's answers (response_format with a JSON schema), which is
+    shorter and always readable."""
     cache: str | None = None
+    """The file with all answers; by default `answers.sqlite` beside the output."""
     offline: bool = False
+    """Use the cache alone."""
     limits: Limits = Limits()
+    """When to stop."""
     price: Price | None = None
+    """For the cost, which is not known otherwise."""
     _folder: Path = PrivateAttr(default_factory=Path)  # where its relative paths start
 
     if TYPE_CHECKING:
@@ -126,36 +122,32 @@ class Answerer(Recipe):
 
 
 class LanguageModel(Answerer):
-    """A model behind an OpenAI-compatible server.
-
-    Attributes:
-        endpoint: The server, such as http://localhost:8000/v1.
-        name: The model, as the server calls it.
-        revision: What distinguishes weights of that name, such as a commit; part of the identity.
-        key_from: The environment variable with the key, if the server wants one.
-        temperature: 0 for the most probable answer; null is not sent.
-        top_p: Not sent by default.
-        seed: Not sent by default.
-        max_tokens_key: What the server calls `max_tokens`; reasoning models want
-            max_completion_tokens.
-        extra: Other parameters, sent as they are.
-        concurrency: Requests at a time; answers depend on it, so it is recorded.
-        timeout: Seconds to wait for an answer.
-        retries: Further tries after a fault of the server or the network.
-    """
+    """A model behind an OpenAI-compatible server."""
 
     endpoint: str
+    """The server, such as http://localhost:8000/v1."""
     name: str
+    """The model, as the server calls it."""
     revision: str | None = None
+    """What distinguishes weights of that name, such as a commit; part of the identity."""
     key_from: str | None = None
+    """The environment variable with the key, if the server wants one."""
     temperature: Annotated[float, Field(ge=0)] | None = 0.0
+    """0 for the most probable answer; null is not sent."""
     top_p: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Not sent by default."""
     seed: int | None = None
+    """Not sent by default."""
     max_tokens_key: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """What the server calls `max_tokens`; reasoning models want max_completion_tokens."""
     extra: dict[str, Any] = {}  # noqa: RUF012  (pydantic copies it)
+    """Other parameters, sent as they are."""
     concurrency: int = Field(4, ge=1, le=1024)
+    """Requests at a time; answers depend on it, so it is recorded."""
     timeout: float = Field(60.0, gt=0)
+    """Seconds to wait for an answer."""
     retries: int = Field(4, ge=0, le=20)
+    """Further tries after a fault of the server or the network."""
 
     @field_validator("endpoint")
     @classmethod
@@ -228,19 +220,16 @@ class LanguageModel(Answerer):
 
 
 class LocalModel(Answerer):
-    """A model that runs in this process with transformers; always its most probable answer.
-
-    Attributes:
-        base: Its weights: a folder, a GGUF file, or a name on the Hugging Face Hub.
-        template_options: What its chat template may be told, such as `enable_thinking: false`.
-        batch_tokens: Padded tokens per batch, which affect the last digits.
-        device: Where it runs.
-    """
+    """A model that runs in this process with transformers; always its most probable answer."""
 
     base: str
+    """Its weights: a folder, a GGUF file, or a name on the Hugging Face Hub."""
     template_options: dict[str, Any] = {}  # noqa: RUF012
+    """What its chat template may be told, such as `enable_thinking: false`."""
     batch_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Padded tokens per batch, which affect the last digits."""
     device: str = "auto"
+    """Where it runs."""
 
     @property
     def name(self) -> str:

@@ -40,10 +40,7 @@ _QIDS = ("qid", "query_id", "topic_id", "narrative_id", "request_id", "id")
 
 
 def _records(
-    paths: Iterable[Path],
-    parse: Callable[[Path, Record], tuple[str, str, T]],
-    kind: str,
-    hint: str,
+    paths: Iterable[Path], parse: Callable[[Path, Record], tuple[str, str, T]], kind: str, hint: str
 ) -> list[T]:
     """What records hold, each of a topic (qid) and a name; errors name the line."""
     values = dict[tuple[str, str], T]()

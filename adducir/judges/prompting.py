@@ -36,20 +36,17 @@ Messages = tuple[tuple[str, str], ...]
 
 
 class AnyPrompt(Recipe):
-    """What the file of every prompt has.
-
-    Attributes:
-        kind: Distinguishes this file from others.
-        version: Raised when the wording changes.
-        system: The system message; empty for none.
-    """
+    """What the file of every prompt has."""
 
     places: ClassVar[dict[str, tuple[str, ...]]] = {}  # what its texts must contain
     folder: ClassVar[str] = ""  # of the bundled ones
 
     kind: str
+    """Distinguishes this file from others."""
     version: str
+    """Raised when the wording changes."""
     system: str = ""
+    """The system message; empty for none."""
 
     @field_validator("*")
     @classmethod
@@ -86,20 +83,17 @@ Readings = Generator[Sequence[Request], Sequence[Answer], list[Reading]]
 
 
 class Prompt(AnyPrompt):
-    """The keys of a prompt's file.
-
-    Attributes:
-        user: The user's message, with the places {query}, {description}, {narrative} and {text}.
-        answers: The grade of each answer that is allowed.
-        words: The longest text, in words; longer ones are cut there, and counted.
-    """
+    """The keys of a prompt's file."""
 
     places: ClassVar = {"user": ("{query}", "{text}")}
 
     kind: Literal["prompt"] = "prompt"
     user: str
+    """The user's message, with the places {query}, {description}, {narrative} and {text}."""
     answers: dict[str, int]
+    """The grade of each answer that is allowed."""
     words: int = Field(300, ge=1)
+    """The longest text, in words; longer ones are cut there, and counted."""
 
     @field_validator("answers")
     @classmethod
@@ -147,27 +141,24 @@ class Prompt(AnyPrompt):
 
 
 class ListPrompt(AnyPrompt):
-    """The keys of a prompt about several passages; rank_llm's templates are read as well.
-
-    Attributes:
-        before: What is said first, with the places {query} and {num}.
-        passage: Each passage, with the places {rank} and {text}.
-        after: What is said last.
-        ready: The model's reply to ``before``: with it, each passage is a turn of its own.
-        received: The model's reply to a passage, with the place {rank}.
-        words: The longest text, in words; longer ones are cut there, and counted.
-    """
+    """The keys of a prompt about several passages; rank_llm's templates are read as well."""
 
     places: ClassVar = {"passage": ("{rank}", "{text}")}
     folder: ClassVar[str] = "lists"
 
     kind: Literal["list-prompt"] = "list-prompt"
     before: str
+    """What is said first, with the places {query} and {num}."""
     passage: str
+    """Each passage, with the places {rank} and {text}."""
     after: str
+    """What is said last."""
     ready: str | None = None
+    """The model's reply to ``before``: with it, each passage is a turn of its own."""
     received: str = "Received."
+    """The model's reply to a passage, with the place {rank}."""
     words: int = Field(300, ge=1)
+    """The longest text, in words; longer ones are cut there, and counted."""
 
     @model_validator(mode="before")
     @classmethod
@@ -204,16 +195,13 @@ class ListPrompt(AnyPrompt):
 
 
 class NuggetPrompt(AnyPrompt):
-    """The keys of a prompt that lists nuggets of several texts.
-
-    Attributes:
-        user: The user's message, with the places {query}, {text} and {nuggets}.
-        words: The longest text, in words; longer ones are cut there.
-    """
+    """The keys of a prompt that lists nuggets of several texts."""
 
     kind: Literal["nugget-prompt"] = "nugget-prompt"
     user: str
+    """The user's message, with the places {query}, {text} and {nuggets}."""
     words: int = Field(300, ge=1)
+    """The longest text, in words; longer ones are cut there."""
 
     def messages(
         self, topic: Mapping[str, str], texts: Sequence[str], nuggets: str, words: int
@@ -226,17 +214,14 @@ class NuggetPrompt(AnyPrompt):
 
 
 class QueryPrompt(AnyPrompt):
-    """The keys of a prompt about a query alone.
-
-    Attributes:
-        user: The user's message, with the place {query}; examples may stand before it.
-    """
+    """The keys of a prompt about a query alone."""
 
     places: ClassVar = {"user": ("{query}",)}
     folder: ClassVar[str] = "queries"
 
     kind: Literal["query-prompt"] = "query-prompt"
     user: str
+    """The user's message, with the place {query}; examples may stand before it."""
 
     def messages(self, query: str) -> Messages:
         return self.spoken(("user", self.user.replace("{query}", query)))

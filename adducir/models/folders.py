@@ -4,17 +4,18 @@ The files are those of sentence-transformers (``modules.json``), PyLate and ColB
 (``adapter_config.json``) and transformers (``architectures``). Weights are not opened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from adducir.core.errors import InputError
 from adducir.core.json_lines import json_document, json_object
-from adducir.models.sources import ADAPTER, ModelSource
+from adducir.core.texts import listed
+from adducir.models.sources import ADAPTER, MODULES, ModelSource
 
 SENTENCE_SETTINGS = "config_sentence_transformers.json"
-MODULES, ROUTES = "modules.json", "router_config.json"
+ROUTES = "router_config.json"
 OURS = ("sentence_transformers.", "pylate.")
 """Begin the classes of modules that are loaded; others are custom code."""
 Side = Literal["query", "document"]
@@ -65,7 +66,8 @@ _USES: dict[FolderKind, str] = {
     "cross-encoder": "Use it as a reranker: `cross-encoder:{}`.",
     "colbert": "Use it as a reranker: `colbert:{}`.",
     "sparse": "Use it with `adducir encode --sparse` and `adducir index --weights`.",
-    "head": "It has a head for another task, which no use here would compute.",
+    "head": "It has a head for another task. Use it as the base of a training, or, if Adducir "
+    "trained it, as a term weighter (`adducir deepct`).",
 }
 
 
@@ -78,6 +80,11 @@ class Look:
     @property
     def use(self) -> str:
         return _USES[self.kind].replace("{}", self.name)
+
+    def no_base(self, trained: str, needed: str, folder: Path | None) -> InputError:
+        """The refusal of a base whose network cannot become what is trained."""
+        message = f"a {trained} cannot be trained from a {self.title}."
+        return InputError(message, path=folder, hint=f"Set `base` to {needed}. {self.use}")
 
 
 def look(source: ModelSource) -> Look:
@@ -136,11 +143,34 @@ def config_of(source: ModelSource, side: Side = "query") -> dict[str, Any]:
     return config
 
 
-def network_of(source: ModelSource, side: Side = "query") -> ModelSource:
-    """A side's network: the folder of a module of sentence-transformers, or the whole model."""
-    modules = modules_of(source.described(), side)
-    place = next((place for kind, place in modules if kind.endswith("Transformer")), None)
-    return replace(source, folder=place) if place else source
+def network_of(source: ModelSource, side: Side | None = None) -> ModelSource:
+    """A side's network, or the only one: a module's folder, or the whole model."""
+    folder = source.described()
+    sides = SIDES if side is None else (side,)
+    modules = [module for each in sides for module in modules_of(folder, each)]
+    places = list(dict.fromkeys(place for kind, place in modules if kind.endswith("Transformer")))
+    if side is None and len(places) > 1:
+        hint = f"Name the folder of one of them, such as {places[0]}."
+        raise InputError("it has two networks, one for queries.", path=folder, hint=hint)
+    return replace(source, folder=places[0]) if places else source
+
+
+def left_out(source: ModelSource, kept: Collection[str]) -> str:
+    """What of a model's head or projection, modules and prompts is not kept, in words."""
+    folder, network = source.described(), network_of(source, "document")
+    config = object_in(network.described() / "config.json")
+    title, parts = (network.architectures or [""])[0], dict[str, str]()
+    if title and not title.endswith(_BARE):
+        parts["head"] = f"the output layers of {title}"
+    elif "Dot" in title or config.get("projection_dim"):
+        parts["projection"] = f"the projection of {title}"
+    modules = [kind.rpartition(".")[2] for kind, _ in modules_of(folder, "document")]
+    if behind := [kind for kind in dict.fromkeys(modules) if kind != "Transformer"]:
+        parts["modules"] = f"its {listed(behind)}"
+    if any((object_in(folder / SENTENCE_SETTINGS).get("prompts") or {}).values()):
+        parts["prompts"] = "its prompts"
+    left = [words for name, words in parts.items() if name not in kept]
+    return f", without {' and '.join(left)}" if left else ""
 
 
 def network_settings(place: Path) -> dict[str, Any]:

@@ -47,8 +47,8 @@ _EMBEDDINGS = re.compile(r"(?:^|\.)(?:embed_tokens|word_embeddings|wte|shared|em
 """A vector per token of the vocabulary, which an adapter may enlarge."""
 _INSERTED = re.compile(r"\.(?:lora_|base_layer\.)")
 """Begins what peft inserts into the name of a layer."""
-_OUTPUTS = re.compile(r"(?:^|\.)(?:score|classifier|classifier\.out_proj)\.weight$")
-"""The last matrix of a classifier, whose rows are its classes."""
+_OUTPUTS = re.compile(r"(?:^|\.)(?:score|classifier|classifier\.out_proj)\.(?:weight|bias)$")
+"""The last layer of a classifier, whose rows are its classes."""
 _UNUSED = re.compile(
     # Heads of the pretraining, which whoever uses or trains the layers below them leaves out.
     r"(?:^|\.)(?:cls\.(?:predictions|seq_relationship)|lm_head|lm_loss|mlm_head|predictions"
@@ -124,17 +124,6 @@ def load_config(source: ModelSource, **options: Any) -> "PreTrainedConfig":
             folder, **source.code_options(), **options
         )
     return config
-
-
-T5_ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
-"""Classes of the encoder alone, by its model's type."""
-
-
-def encoder_class(source: ModelSource) -> str:
-    """The transformers class of a checkpoint's encoder, where AutoModel would load more."""
-    config = load_config(source)
-    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
-    return {**T5_ENCODERS, "dpr": dpr}.get(config.model_type, "AutoModel")
 
 
 def with_padding(network: Any, tokenizer: Any) -> None:
@@ -275,11 +264,11 @@ def _merged(
     for name, weight in weights.items():
         fits = (alike for alike in _alike(name, network) if _INSERTED.split(alike)[0] in layers)
         place = next(fits, None)
-        if place is None and (_UNUSED.search(name) or (new_head and _OUTPUTS.search(name))):
+        if (place is None and _UNUSED.search(name)) or (new_head and _OUTPUTS.search(name)):
             continue
         if place not in places:
             changes[_IN_PEFT + (place or name)] = weight
-        elif not new_head or weight.shape == places[place].shape:
+        else:
             whole[place] = weight
     with explaining("adapter", folder):
         import peft
@@ -320,10 +309,18 @@ def _attempt(
         model.pooler = None
         missing -= poolers
     if new_head:
+        _renew_outputs(model, missing)
         inside = "" if model.base_model is model else f"{model.base_model_prefix}."
         trunk = {name for name in missing if name.startswith(inside)}
         missing = {name for name in trunk if not name.startswith(f"{inside}pooler.")}
     return model, missing, {*info["unexpected_keys"]}
+
+
+def _renew_outputs(model: Any, missing: Collection[str]) -> None:
+    """Draw the last layer anew where another task's has its name and shape."""
+    for name, parameter in model.named_parameters():
+        if _OUTPUTS.search(name) and name not in missing:
+            parameter.data.normal_(0.0, 0.02 if parameter.ndim > 1 else 0.0)
 
 
 def read_weights(

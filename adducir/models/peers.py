@@ -1,4 +1,4 @@
-"""Models that sentence-transformers saved: checked, built by that program, and loaded complete."""
+"""Models that sentence-transformers saved, loaded complete, and the networks inside models."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -12,16 +12,11 @@ from adducir.models.folders import (
     Side,
     look,
     modules_of,
+    network_of,
     network_settings,
     object_in,
 )
-from adducir.models.loading import (
-    encoder_class,
-    explaining,
-    load_model,
-    load_tokenizer,
-    with_padding,
-)
+from adducir.models.loading import explaining, load_config, load_model, load_tokenizer, with_padding
 from adducir.models.sources import ModelSource
 
 if TYPE_CHECKING:
@@ -38,6 +33,12 @@ def folder_of(source: ModelSource) -> Path:
     """A model's folder, downloaded if necessary; its weights may be in a module's folder."""
     folder = source.folder
     return folder if folder and modules_of(folder) else source.local()
+
+
+def loadable_network(source: ModelSource) -> ModelSource:
+    """A model's only network, downloaded if necessary."""
+    folder_of(source)
+    return network_of(source)
 
 
 def check_modules(folder: Path, *, messages: bool = False) -> None:
@@ -74,11 +75,7 @@ def networks_of(source: ModelSource) -> list[tuple[Side, int, ModelSource]]:
 
 
 def load_peer(
-    source: ModelSource,
-    kind: str,
-    *,
-    messages: bool = False,
-    attention: Attention | None = None,
+    source: ModelSource, kind: str, *, messages: bool = False, attention: Attention | None = None
 ) -> Any:
     """A model of a class of sentence-transformers on the CPU, with all its weights, or refused."""
     import sentence_transformers
@@ -142,3 +139,46 @@ def tower(model: "torch.nn.Module", side: Side) -> list[Any]:
     """The modules that a side's texts pass through."""
     first, *others = model.children()
     return [*getattr(first, "sub_modules", {side: [first]})[side], *others]
+
+
+T5_ENCODERS = {"t5": "T5EncoderModel", "mt5": "MT5EncoderModel", "umt5": "UMT5EncoderModel"}
+"""Classes of the encoder alone, by its model's type."""
+
+
+def encoder_class(source: ModelSource) -> str:
+    """The transformers class of a checkpoint's encoder, where AutoModel would load more."""
+    config = load_config(source)
+    dpr = str((config.architectures or ["DPRQuestionEncoder"])[0])
+    return {**T5_ENCODERS, "dpr": dpr}.get(config.model_type, "AutoModel")
+
+
+def outputs_of(source: ModelSource, kind: str) -> int:
+    """The outputs of a model's head of a class (AutoModelFor...), if there may be such a head."""
+    import transformers
+
+    config, ending = load_config(source), kind.removeprefix("AutoModel")
+    if type(config) not in getattr(transformers, kind)._model_mapping and not source.runs_code:
+        message = f"transformers has no {ending} for the architecture {config.model_type}."
+        raise InputError(message, path=source.folder, hint="Name a model of another as `base`.")
+    has_head = any(name.endswith(ending) for name in source.architectures)
+    return int(config.num_labels or 0) if has_head else 0
+
+
+def load_trunk(source: ModelSource, **how: Any) -> Any:
+    """The network that gives a state per token, as :func:`load_model`; of DPR's, its BERT."""
+    network = load_model(source, encoder_class(source), **how)
+    return bert_of_dpr(network) if network.config.model_type == "dpr" else network
+
+
+def bert_of_dpr(dpr: Any) -> Any:
+    """DPR's BERT with a BERT's configuration, so that other programs read it where it is saved."""
+    from transformers import BertConfig
+
+    network = getattr(dpr, dpr.base_model_prefix).bert_model
+    stated = network.config.to_dict()
+    for key in ("model_type", "architectures", "projection_dim"):
+        stated.pop(key, None)
+    implementation = network.config._attn_implementation
+    network.config = BertConfig.from_dict(stated)
+    network.config._attn_implementation = implementation
+    return network

@@ -39,6 +39,7 @@ TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model", "*.tiktoke
 """Tokenizer files, one of which a model must have."""
 CONFIGURATION = ("config.json",)
 _WEIGHTS = ("model.safetensors", "pytorch_model.bin")  # in transformers' order
+MODULES = "modules.json"
 ADAPTER, _ADAPTERS = "adapter_config.json", ("adapter_model.safetensors", "adapter_model.bin")
 _HEADS = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification"}
 """Classes whose heads adapters bring along, by peft's name of the task."""
@@ -120,7 +121,8 @@ class ModelSource:
             folder = self.fetched((*self._texts, *_SAFE, _PICKLED))
         refuse_damaged(folder)
         self.refuse_code("config.json")
-        if self.adapted is None:
+        in_modules = (folder / MODULES).is_file() and not (folder / CONFIGURATION[0]).is_file()
+        if self.adapted is None and not in_modules:
             weight_files(folder)
         return folder
 
@@ -330,7 +332,7 @@ def model_source(
 
     Does not download. ``tokenizer`` names the model whose tokenizer to use, if not its own.
     """
-    source = _source(name, folder, (*CONFIGURATION, "modules.json", ADAPTER))
+    source = _source(name, folder, (*CONFIGURATION, MODULES, ADAPTER))
     if source.folder is None:
         weights = partial(source.is_cached, ("*.safetensors", _PICKLED))
         fetched_later(f"the model {name}, {_LATER}", weights, source.local)

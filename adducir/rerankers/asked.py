@@ -67,15 +67,7 @@ class Verdict:
 
 
 class AskedRecipe(RerankerRecipe):
-    """The keys of every language model that is asked to rank.
-
-    Attributes:
-        base: The language model: its file, such as llm/qwen.yaml, or the folder or GGUF file with
-            its weights.
-        prompt: What is asked: a bundled prompt's name, or a file.
-        words: The longest text, in words; by default the prompt's.
-        failures: The share of answers that may be unreadable; above it there is no run.
-    """
+    """The keys of every language model that is asked to rank."""
 
     conditions: ClassVar = {
         "tokenizer": Needs(_ELSEWHERE, lambda _: False),
@@ -85,9 +77,15 @@ class AskedRecipe(RerankerRecipe):
 
     asks: ClassVar["type[Asker]"]
 
+    base: str
+    """The language model: its file, such as llm/qwen.yaml, or the folder or GGUF file with its
+    weights."""
     prompt: str | None = None
+    """What is asked: a bundled prompt's name, or a file."""
     words: Length | None = None
+    """The longest text, in words; by default the prompt's."""
     failures: float = Field(0.01, ge=0, le=1)
+    """The share of answers that may be unreadable; above it there is no run."""
 
     def load(self, source: ModelSource) -> Pointwise:
         raise NotImplementedError  # it is asked, not loaded

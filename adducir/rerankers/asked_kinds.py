@@ -43,10 +43,6 @@ class PointwiseRecipe(AskedRecipe, Question):
 
     With a template (of the recipe, or published for the model's name) the model continues it as it
     stands; otherwise it is asked with a prompt, ``binary`` by default.
-
-    Attributes:
-        top: How many of the first token's spellings the answer lists.
-        low_mass: Answers with less probability on yes and no (or the grades) are counted.
     """
 
     scores: ClassVar[str] = "log-odds of the answer yes, or the expected grade"
@@ -57,7 +53,9 @@ class PointwiseRecipe(AskedRecipe, Question):
 
     model: Literal["llm-pointwise"] = "llm-pointwise"
     top: Length = 20
+    """How many of the first token's spellings the answer lists."""
     low_mass: float = Field(0.5, ge=0, le=1)
+    """Answers with less probability on yes and no (or the grades) are counted."""
 
     def asker(self, llm: Answerer, folder: Path) -> "PointwiseAsker":
         source = ModelSource(llm.name)
@@ -206,36 +204,30 @@ class ListwiseAsker(Asker):
 
 
 class ListwiseRecipe(AskedRecipe, Windowed):
-    """A language model that orders windows of passages.
-
-    Attributes:
-        passes: How often the windows slide over all.
-        shuffle: A seed: passages of a window are shown in random order, so that an answer which
-            repeats the order says nothing.
-        answer_length: The longest answer, in tokens; by default 7 per passage.
-    """
+    """A language model that orders windows of passages."""
 
     asks: ClassVar = ListwiseAsker
 
     model: Literal["llm-listwise"] = "llm-listwise"
     prompt: str | None = "listwise"
     passes: Length = 1
+    """How often the windows slide over all."""
     shuffle: int | None = None
+    """A seed: passages of a window are shown in random order, so that an answer which repeats the
+    order says nothing."""
     answer_length: Length = Field(default_factory=lambda data: 7 * data.get("window", 20))
+    """The longest answer, in tokens; by default 7 per passage."""
 
 
 class Choosing(AskedRecipe):
-    """A language model that chooses the best of a few passages.
-
-    Attributes:
-        answer_length: The longest answer, in tokens.
-    """
+    """A language model that chooses the best of a few passages."""
 
     is_listwise: ClassVar[bool] = True
     scores: ClassVar[str] = "1 / rank"
 
     prompt: str | None = "choice"
     answer_length: Length = 8
+    """The longest answer, in tokens."""
 
 
 class Chooser(Asker):
@@ -303,18 +295,15 @@ class SetwiseAsker(Chooser):
 
 
 class SetwiseRecipe(Choosing):
-    """A language model that chooses the best of a few passages, in a heapsort.
-
-    Attributes:
-        children: Of a node of the heap: each question is about one passage more.
-        best: How many passages are ranked; the others keep their order below.
-    """
+    """A language model that chooses the best of a few passages, in a heapsort."""
 
     asks: ClassVar = SetwiseAsker
 
     model: Literal["llm-setwise"] = "llm-setwise"
     children: int = Field(3, ge=1, le=25)
+    """Of a node of the heap: each question is about one passage more."""
     best: Length = 10
+    """How many passages are ranked; the others keep their order below."""
 
 
 class PairwiseAsker(Chooser):
@@ -344,11 +333,7 @@ class PairwiseAsker(Chooser):
         return np.argsort(-points, kind="stable").astype(np.int64)
 
     def _wins(
-        self,
-        query: str,
-        texts: Sequence[str],
-        pairs: Sequence[tuple[int, int]],
-        verdict: Verdict,
+        self, query: str, texts: Sequence[str], pairs: Sequence[tuple[int, int]], verdict: Verdict
     ) -> Generator[Sequence[Request], Sequence[Answer], list[float]]:
         """For each pair, 1 if its first wins in both orders, 0 if its second does, else a half."""
         sets = [[texts[one], texts[other]] for a, b in pairs for one, other in ((a, b), (b, a))]
@@ -362,17 +347,13 @@ class PairwiseAsker(Chooser):
 
 
 class PairwiseRecipe(Choosing):
-    """A language model that chooses the better of two passages, shown in both orders.
-
-    Attributes:
-        method: `all-pairs`: a point for each pair won, half a point for one in which the two
-            answers differ. `sliding`: passes from the bottom up, in which a passage that wins both
-            times rises.
-        passes: Of `sliding`, by default 10: as many passages reach their place at the top.
-    """
+    """A language model that chooses the better of two passages, shown in both orders."""
 
     asks: ClassVar = PairwiseAsker
 
     model: Literal["llm-pairwise"] = "llm-pairwise"
     method: Literal["all-pairs", "sliding"] = "all-pairs"
+    """`all-pairs`: a point for each pair won, half a point for one in which the two answers differ.
+    `sliding`: passes from the bottom up, in which a passage that wins both times rises."""
     passes: Annotated[Length | None, needs(method="sliding")] = None
+    """Passes of `sliding`, by default 10: as many passages reach their place at the top."""

@@ -30,20 +30,17 @@ _PARTS = ("{query}", "{document}")
 
 
 class Question(RerankerRecipe):
-    """What a language model is asked, and the tokens of its answers, as published or set.
-
-    Attributes:
-        template: The question, in pieces that are tokenised separately; it contains {query} and
-            {document}, and may contain {instruction} and {bos}.
-        instruction: What {instruction} stands for.
-        yes: The token of a relevant document.
-        no: That of another; without it the score is the logit of ``yes``.
-    """
+    """What a language model is asked, and the tokens of its answers, as published or set."""
 
     template: tuple[str, ...] | None = None
+    """The question, in pieces that are tokenised separately; it contains {query} and {document},
+    and may contain {instruction} and {bos}."""
     instruction: str | None = None
+    """What {instruction} stands for."""
     yes: str | None = None
+    """The token of a relevant document."""
     no: str | None = None
+    """That of another; without it the score is the logit of ``yes``."""
 
     def stated(self, source: ModelSource) -> tuple[dict[str, Any], str]:
         """Its values and what states them; an InputError where nothing does."""
@@ -83,17 +80,14 @@ def pieces_of(stated: Mapping[str, Any], bos: str) -> list[str]:
 
 
 class YesNoRecipe(Question):
-    """A language model's answer to whether a document is relevant.
-
-    Attributes:
-        length: Tokens of an input; by default as published, or as many as the model reads.
-    """
+    """A language model's answer to whether a document is relevant."""
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("causal-lm",)
     scores: ClassVar[str] = "log-odds of the answer yes"
 
     model: Literal["yes-no"] = "yes-no"
     length: Length | None = None
+    """Tokens of an input; by default as published, or as many as the model reads."""
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:

@@ -23,14 +23,8 @@ from adducir.core.errors import InputError
 from adducir.encoders.kinds import Floats
 from adducir.encoders.reading import Reader
 from adducir.models.folders import SIDES, FolderKind, Side, look, modules_of, network_of
-from adducir.models.loading import (
-    encoder_class,
-    explaining,
-    load_model,
-    load_tokenizer,
-    longest_input,
-    read_weights,
-)
+from adducir.models.loading import explaining, load_tokenizer, longest_input, read_weights
+from adducir.models.peers import load_trunk
 from adducir.models.sources import ModelSource
 from adducir.models.work import Numbers, computed, padded
 from adducir.rerankers.late_reading import PUNCTUATION, LateReading, stated_reading
@@ -45,13 +39,7 @@ _PROJECTIONS = ("linear.weight", "colbert_linear.weight")
 
 
 class MaxSimRecipe(RerankerRecipe):
-    """ColBERT's score with the token vectors of any encoder.
-
-    Attributes:
-        query_length: Maximum tokens of a query.
-        document_length: Maximum tokens of a text; by default the encoder's maximum.
-        skip_punctuation: Whether to ignore a text's punctuation.
-    """
+    """ColBERT's score with the token vectors of any encoder."""
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("encoder", "transformer")
     scores: ClassVar[str] = "sum over the query's tokens of the maximum cosine"
@@ -59,8 +47,11 @@ class MaxSimRecipe(RerankerRecipe):
 
     model: Literal["maxsim"] = "maxsim"
     query_length: Length = 128
+    """Maximum tokens of a query."""
     document_length: Length | None = None
+    """Maximum tokens of a text; by default the encoder's maximum."""
     skip_punctuation: bool = True
+    """Whether to ignore a text's punctuation."""
 
     def reading(self, source: ModelSource) -> LateReading:
         """How both sides are read: what is set here, and for a ColBERT what its files state."""
@@ -87,27 +78,25 @@ class ColBERTRecipe(MaxSimRecipe, RetrieverRecipe):
     """A ColBERT, pretrained or to be trained; what is not set is as its files state it.
 
     A recipe with ``examples`` trains a model.
-
-    Attributes:
-        base: By default the authors' second version.
-        dimensions: Of vectors, if a new projection is trained.
-        query_length: Tokens of a query, which is padded to this number if queries are expanded.
-        markers: The tokens before a query and a text.
-        expand_queries: Whether queries are padded with masks, which are scored.
-        attend_to_masks: Whether other tokens attend to a query's padding.
     """
 
     reads: ClassVar[tuple[FolderKind, ...]] = ()
     kind: Literal["colbert", "reranker"] = "colbert"  # type: ignore[assignment]
     model: Literal["colbert"] = "colbert"  # type: ignore[assignment]
     base: str = "colbert-ir/colbertv2.0"
+    """By default the authors' second version."""
     query_length: Length | None = None  # type: ignore[assignment]
+    """Tokens of a query, which is padded to this number if queries are expanded."""
     document_length: Length | None = None
     markers: tuple[str, str] | None = None
+    """The tokens before a query and a text."""
     expand_queries: bool | None = None
+    """Whether queries are padded with masks, which are scored."""
     attend_to_masks: bool | None = None
+    """Whether other tokens attend to a query's padding."""
     skip_punctuation: bool | None = None  # type: ignore[assignment]
     dimensions: Length = 128
+    """Numbers per vector, if a new projection is trained."""
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
@@ -218,11 +207,8 @@ class LateInteraction(Pointwise):
                 message = f"{source.name} lacks a projection (linear.weight): it is not a ColBERT."
                 hint = f"For the same score with a plain encoder, use maxsim:{source.name}."
                 raise InputError(message, path=folder, hint=hint)
-        network: Any = load_model(
-            placed,
-            encoder_class(placed),
-            used=lambda name: is_colbert and name in _PROJECTIONS,
-        )
+        used = _PROJECTIONS if is_colbert else ()
+        network = load_trunk(placed, used=used.__contains__)
         width = network.config.hidden_size
         if layers and layers[0].linear.in_features != width:
             message = f"its projection does not fit vectors of {width} numbers."

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     import torch
 
 KIND = "AutoModelForSequenceClassification"
-CLASSIFIER = "ForSequenceClassification"
 _RELEVANT = frozenset({"relevant", "relevance", "is relevant", "relevance score"})
 _UNNAMED = re.compile(r"(label )?\d*")
 _OF_CROSS_ENCODERS = ("sentence_transformers", "sbert_ce_default_activation_function")
@@ -64,9 +63,6 @@ class CrossEncoderRecipe(RerankerRecipe, ExampleRecipe):
 
     Attributes:
         labels: Outputs of a new head, if trained.
-        length: Tokens of an input; by default the model's number of positions.
-        label: The class whose log-probability is the score, by number or name; by default the one
-            named relevant, or the second of two without names.
     """
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("cross-encoder",)
@@ -74,7 +70,10 @@ class CrossEncoderRecipe(RerankerRecipe, ExampleRecipe):
     kind: Literal["cross-encoder"] = "cross-encoder"  # type: ignore[assignment]
     model: Literal["cross-encoder"] = "cross-encoder"
     length: Length | None = None
+    """Tokens of an input; by default the model's number of positions."""
     label: int | str | None = None
+    """The class whose log-probability is the score, by number or name; by default the one named
+    relevant, or the second of two without names."""
 
     @classmethod
     def fits(cls, source: ModelSource) -> bool:
@@ -116,20 +115,18 @@ class CrossEncoderRecipe(RerankerRecipe, ExampleRecipe):
 
 
 class MonoBERTRecipe(CrossEncoderRecipe):
-    """A monoBERT, pretrained or to be trained; the keys are those of a cross-encoder.
-
-    Attributes:
-        base: By default the authors' group's model for MS MARCO.
-        tokenizer: By default BERT's, because that model does not include one.
-        length: Word pieces of an input.
-    """
+    """A monoBERT, pretrained or to be trained; the keys are those of a cross-encoder."""
 
     labels: ClassVar[int] = 2
     named: ClassVar[str] = "monobert"
     kind: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     model: Literal["monobert"] = "monobert"  # type: ignore[assignment]
     base: str = _MONOBERT
+    """By default the authors' group's model for MS MARCO."""
+    tokenizer: str | None = None
+    """The tokenizer's source; by default BERT's, because that model does not include one."""
     length: Length | None = 512
+    """Word pieces of an input."""
 
     @model_validator(mode="before")
     @classmethod

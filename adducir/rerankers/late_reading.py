@@ -80,8 +80,7 @@ def stated_reading(source: ModelSource) -> LateReading:
     folder = source.described()
     settings, modules = object_in(folder / SENTENCE_SETTINGS), modules_of(folder)
     if not modules:
-        stanford = object_in(folder / "artifact.metadata")
-        return _of_stanford(stanford) if stanford else LateReading()
+        return _of_stanford(object_in(folder / "artifact.metadata"))
     check_modules(folder)
     for kind, _ in modules:
         if kind.rpartition(".")[2] not in _KNOWN_MODULES:
@@ -107,11 +106,12 @@ def _of_stanford(stated: Mapping[str, Any]) -> LateReading:
             stated.get("query_token_id") or "[unused0]",
             stated.get("doc_token_id") or "[unused1]",
         ),
+        prompts=(" ", " "),  # it reads ". " before a text, and puts the marker for the full stop
         lengths=(None, stated.get("doc_maxlen") or 220),
         expanded=stated.get("query_maxlen") or 32,
         attend=bool(stated.get("attend_to_mask_tokens")),
         skipped=PUNCTUATION if stated.get("mask_punctuation", True) else (),
-        stated="artifact.metadata",
+        stated="artifact.metadata" if stated else LateReading.stated,
     )
 
 

@@ -7,6 +7,7 @@ too.
 """
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from adducir.core.errors import InputError
 from adducir.encoders.reading import Reader
-from adducir.models.folders import SENTENCE_SETTINGS, SIDES, Side, look, network_of
-from adducir.models.loading import encoder_class, load_model, load_tokenizer, with_padding
+from adducir.models.folders import SENTENCE_SETTINGS, SIDES, Side, look
+from adducir.models.loading import load_tokenizer, with_padding
 from adducir.models.machine import seed_of
+from adducir.models.peers import load_trunk, loadable_network
 from adducir.rerankers.colbert import ColBERTRecipe, LateInteraction, linear_layer
 from adducir.rerankers.late_reading import LateReading
 from adducir.training.retrievers import RetrieverTraining
@@ -48,13 +50,17 @@ adducir rerank --run RUN --topics TOPICS --index INDEX --reranker {name} --outpu
 PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
 `sentence_transformers.MultiVectorEncoder("{name}")`."""
 
+    @property
+    def kept(self) -> Collection[str]:  # type: ignore[override]
+        return ("head", "modules", "prompts") if look(self.base).kind == "colbert" else ()
+
     @cached_property
     def late(self) -> LateInteraction:
         """The network with its layers on each token's vector, as modules that can be trained."""
         import torch
 
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
-        late = self._further() if look(self.base).kind == "colbert" else self._new()
+        late = self._further() if self.kept else self._new()
         with_padding(late.network, late.tokenizer)
         if not late.layers:
             width = int(late.network.config.hidden_size)
@@ -73,12 +79,11 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
         return late
 
     def _new(self) -> LateInteraction:
-        source, seen = self.base, look(self.base)
-        if seen.kind not in _BASES:
-            message = f"a ColBERT cannot be trained from a {seen.title}."
-            raise InputError(message, path=source.folder, hint=seen.use)
-        source = network_of(source)
-        network: Any = load_model(source, encoder_class(source))
+        if (seen := look(self.base)).kind not in _BASES:
+            needed = "a ColBERT, an encoder or a network without a head"
+            raise seen.no_base("ColBERT", needed, self.base.folder)
+        source = loadable_network(self.base)
+        network: Any = load_trunk(source, new_head=True)
         tokenizer = load_tokenizer(source)
         markers, vocabulary = self.recipe.markers, tokenizer.get_vocab()
         sample = tokenizer.backend_tokenizer.encode("a")

@@ -23,7 +23,7 @@ from adducir.core.recipe import Recipe, Several, as_tuple
 from adducir.core.registry import Family, numbers
 from adducir.corpora.sources import expanded
 from adducir.models.artifacts import as_settings, write_settings
-from adducir.models.folders import FolderKind, look
+from adducir.models.folders import FolderKind, look, network_of
 from adducir.models.loading import load_config, loading
 from adducir.models.machine import Precision, choose_device, using_threads
 from adducir.models.running import PLAIN, Running
@@ -47,19 +47,7 @@ _OF_TRAINING = {
 
 
 class RerankerRecipe(Recipe):
-    """The keys of every reranker; a subclass adds those of its kind.
-
-    Attributes:
-        kind: Distinguishes this recipe from others.
-        description: For readers.
-        model: The kind of model.
-        base: Its weights: a folder, ``minilm`` or a name on the Hugging Face Hub; empty for a kind
-            without weights.
-        tokenizer: The tokenizer's source, if the weights do not include one.
-        fields: The documents' fields to read; by default the index's.
-        precision: The network's precision.
-        batch_tokens: Padded tokens per batch; by default chosen by device.
-    """
+    """The keys of every reranker; a subclass adds those of its kind."""
 
     is_listwise: ClassVar[bool] = False  # scores depend on the query's other texts
     is_late: ClassVar[bool] = False  # query and text are encoded apart
@@ -68,13 +56,22 @@ class RerankerRecipe(Recipe):
     scores: ClassVar[str] = ""  # their meaning, if the same for all models of the kind
 
     kind: Literal["reranker"] = "reranker"
+    """Distinguishes this recipe from others."""
     description: str = ""
+    """For readers."""
     model: str
+    """The kind of model."""
     base: str
+    """Its weights: a folder, ``minilm`` or a name on the Hugging Face Hub; empty for a kind without
+    weights."""
     tokenizer: str | None = None
+    """The tokenizer's source, if the weights do not include one."""
     fields: Several = ()
+    """The documents' fields to read; by default the index's."""
     precision: Precision = "float32"
+    """The network's precision."""
     batch_tokens: Length | None = None
+    """Padded tokens per batch; by default chosen by device."""
 
     @property
     def fingerprint_inputs(self) -> dict[str, Any]:
@@ -112,18 +109,15 @@ class RerankerRecipe(Recipe):
 
 
 class Windowed(RerankerRecipe):
-    """A reranker that orders windows of passages.
-
-    Attributes:
-        window: Passages ranked at once.
-        stride: Distance between successive windows.
-    """
+    """A reranker that orders windows of passages."""
 
     is_listwise: ClassVar[bool] = True
     scores: ClassVar[str] = "1 / rank"
 
     window: Length = 20
+    """Passages ranked at once."""
     stride: Length = 10
+    """Distance between successive windows."""
 
     @model_validator(mode="after")
     def _overlaps(self) -> Self:
@@ -358,6 +352,7 @@ def model_lines(name: str) -> Iterator[str]:
     kind, _, base = name.partition(":")
     bare = base if base and "/" not in kind and ":" not in base else name
     source = encoder_source(bare).query
+    network = network_of(source, "document")
     seen = look(source)
     yield f"{name}: {seen.title} ({seen.kind})"
     yield seen.use
@@ -365,13 +360,13 @@ def model_lines(name: str) -> Iterator[str]:
         yield from _tried("as an encoder", lambda: described(encoder_source(bare)))
     if seen.kind not in ("encoder", "transformer", "masked-lm", "sparse", "head"):
         yield from _tried("as a reranker", lambda: _reranker(name))
-    config = load_config(source).get_text_config()
+    config = load_config(network).get_text_config()
     sizes = {"hidden size": "hidden_size", "layers": "num_hidden_layers"}
     sizes |= {"positions": "max_position_embeddings", "vocabulary": "vocab_size"}
     counts = {key: getattr(config, attribute, None) for key, attribute in sizes.items()}
     yield ", ".join(f"{key} {value:,}" for key, value in counts.items() if value)
     yield from _tried(
-        "weights", lambda: ", ".join(path.name for path in weight_files(source.local()))
+        "weights", lambda: ", ".join(path.name for path in weight_files(network.local()))
     )
     yield f"identity: {source.identity()}"
 

@@ -38,14 +38,7 @@ if TYPE_CHECKING:
 
 
 class MonoT5Recipe(RerankerRecipe):
-    """A monoT5.
-
-    Attributes:
-        base: By default the paper's 3B model for MS MARCO.
-        length: Tokens of an input.
-        tokens: Those for "false" and "true"; by default as published for the model (pygaggle's
-            table), or T5's; a multilingual T5 of another name must say them.
-    """
+    """A monoT5."""
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("seq2seq",)
     named: ClassVar[str] = r"mono\w*t5"
@@ -53,8 +46,12 @@ class MonoT5Recipe(RerankerRecipe):
 
     model: Literal["monot5"] = "monot5"
     base: str = "castorini/monot5-3b-msmarco-10k"
+    """By default the paper's 3B model for MS MARCO."""
     length: Length = 512
+    """Tokens of an input."""
     tokens: tuple[str, str] | None = None
+    """Those for "false" and "true"; by default as published for the model (pygaggle's table), or
+    T5's; a multilingual T5 of another name must say them."""
 
     def stated(self, source: ModelSource) -> tuple[tuple[str, str], str]:
         """The two tokens, and what states them; an InputError where nothing does."""
@@ -119,22 +116,19 @@ class MonoT5(_T5):
 
 
 class LiT5Recipe(Windowed):
-    """A LiT5-Distill.
-
-    Attributes:
-        base: By default the first version in base size.
-        length: Tokens of one passage's input.
-        answer_length: Maximum tokens of the answer; by default 140, or 7 per passage of a window.
-    """
+    """A LiT5-Distill."""
 
     reads: ClassVar[tuple[FolderKind, ...]] = ("seq2seq",)
     named: ClassVar[str] = "lit5"
 
     model: Literal["lit5"] = "lit5"
     base: str = "castorini/LiT5-Distill-base"
+    """By default the first version in base size."""
     length: Length = 150
+    """Tokens of one passage's input."""
     # A passage's number takes at most 7: "[", three digits, "]", a blank and ">".
     answer_length: Length = Field(default_factory=lambda data: 7 * max(20, data.get("window", 0)))
+    """Maximum tokens of the answer; by default 140, or 7 per passage of a window."""
 
     def load(self, source: ModelSource) -> "LiT5":
         # The published checkpoints name their class FiD; the weights are T5's. Any other T5 would

@@ -6,7 +6,7 @@ logits, which is their cross-entropy (Nogueira and Cho, 2019). Other losses see 
 positive and its negatives.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adducir.core.errors import InputError
+from adducir.models.folders import network_of
 from adducir.models.loading import (
     load_config,
     load_model,
@@ -24,13 +25,8 @@ from adducir.models.loading import (
     with_padding,
 )
 from adducir.models.machine import seed_of
-from adducir.rerankers.cross_encoder import (
-    CLASSIFIER,
-    KIND,
-    CrossEncoderRecipe,
-    MonoBERTRecipe,
-    pair_reader,
-)
+from adducir.models.peers import loadable_network, outputs_of
+from adducir.rerankers.cross_encoder import KIND, CrossEncoderRecipe, MonoBERTRecipe, pair_reader
 from adducir.rerankers.pairs import Encoded, PairReader, padded_pairs
 from adducir.training.data import Rows, TrainingData, drawn, in_lists, same_number, stored
 from adducir.training.examples import Example, ExampleSource
@@ -86,9 +82,21 @@ CrossEncoder("{name}").predict([("a query", "a text")])
             )
         self.unit = "pairs" if self.criterion.of_pairs else "queries"
 
+    @property
+    def kept(self) -> Collection[str]:  # type: ignore[override]
+        labels, outputs = self.recipe.labels, outputs_of(network_of(self.base), KIND)
+        if outputs not in (0, labels):
+            raise InputError(
+                f"the classifier of {self.base.name} has {outputs} outputs, not {labels}.",
+                hint="Train a cross-encoder from one with 1 output, a monoBERT from one with 2, or "
+                "start from an encoder.",
+            )
+        return ("head",) if outputs else ()
+
     @cached_property
     def _reader(self) -> PairReader:
-        return pair_reader(load_tokenizer(self.base), load_config(self.base), self.recipe.length)
+        network = network_of(self.base)
+        return pair_reader(load_tokenizer(network), load_config(network), self.recipe.length)
 
     def dataset(self, folder: Path) -> TrainingData:
         return stored(folder, _COLUMNS, self._rows)
@@ -130,28 +138,19 @@ CrossEncoder("{name}").predict([("a query", "a text")])
     def model(self) -> "torch.nn.Module":
         import torch
 
-        labels = self.recipe.labels
+        labels, source = self.recipe.labels, loadable_network(self.base)
         torch.manual_seed(seed_of(self.recipe.training.seed, "head"))
-        if self.base.has_architecture(CLASSIFIER):
-            network: Any = load_model(self.base, KIND)
-            if network.config.num_labels != labels:
-                raise InputError(
-                    f"the classifier of {self.base.name} has {network.config.num_labels} outputs, "
-                    f"not {labels}.",
-                    hint="Train a cross-encoder from one with 1 output, a monoBERT from one with "
-                    "2, or start from an encoder.",
-                )
-        else:
-            network = load_model(self.base, KIND, new_head=True, num_labels=labels)
+        changes: Any = {} if self.kept else {"new_head": True, "num_labels": labels}
+        network: Any = load_model(source, KIND, **changes)
         # Whatever the base's classes were called, the saved model names what it learned.
         network.config.id2label = dict(enumerate(("irrelevant", "relevant")[-labels:]))
         network.config.label2id = {name: key for key, name in network.config.id2label.items()}
-        with_padding(network, load_tokenizer(self.base))
+        with_padding(network, load_tokenizer(source))
         return cast("torch.nn.Module", network)
 
     def save(self, model: Any, folder: Path) -> None:
         super().save(model, folder)
-        tokenizer = load_tokenizer(self.base)  # sentence-transformers cuts inputs as it says
+        tokenizer = load_tokenizer(network_of(self.base))  # sentence-transformers cuts as it says
         tokenizer.model_max_length = longest_input(model.config, tokenizer, self.recipe.length)
         with_padding(model, tokenizer)
         tokenizer.chat_template = None  # it was trained on plain pairs, and is read so everywhere

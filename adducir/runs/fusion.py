@@ -205,8 +205,10 @@ class RRF(FusionMethod):
     The sum of ``weight / (k + rank)``, ranks from 1 (Cormack, Clarke and Büttcher, SIGIR 2009).
     """
 
-    k: float = Field(60.0, ge=0, description="How much to flatten differences between top ranks.")
-    top: int | None = Field(None, ge=1, description="Only the first documents of each run count.")
+    k: float = Field(60.0, ge=0)
+    """How much to flatten differences between top ranks."""
+    top: int | None = Field(None, ge=1)
+    """Only the first documents of each run count."""
 
     def contributions(self, run: Run) -> Floats:
         value = 1 / (self.k + 1 + run.ranks)
@@ -268,9 +270,8 @@ class CombSUM(FusionMethod):
     With weights, the weighted sum (Fox and Shaw, TREC-2, 1994).
     """
 
-    normalise: Normalisation = Field(
-        "min-max", description="How to normalise a topic's scores first."
-    )
+    normalise: Normalisation = "min-max"
+    """How to normalise a topic's scores first."""
 
     @property
     def votes(self) -> str:

@@ -9,14 +9,7 @@ Packages add fusion methods through entry points ``adducir.fusion``.
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
-from pydantic import (
-    AfterValidator,
-    AliasChoices,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model_validator
 
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, errors_at, without_blanks
@@ -128,7 +121,6 @@ class RankingSettings(Recipe):
     names in a file.
     """
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     parameters: dict[str, Any] = Field(
         default={}, exclude=True, json_schema_extra={"flags": ["--set"]}
     )
@@ -164,7 +156,6 @@ class FusionSettings(RankingSettings):
 class RerankSettings(Recipe):
     """What determines a reranked run, besides the run and the texts."""
 
-    model_config = ConfigDict(use_attribute_docstrings=True)
     reranker: str = Field(
         validation_alias=AliasChoices("reranker", "by", "model"),  # and former names
         json_schema_extra={"flags": ["-m"], "metavar": "MODEL"},

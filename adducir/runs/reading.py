@@ -14,11 +14,8 @@ if TYPE_CHECKING:
 class RunReading(TableReading):
     """How a run is read; see :func:`adducir.runs.read.read_run`."""
 
-    columns: ColumnNames = Field(
-        (),
-        description="The columns of the runs, such as qid,docno,score; - for one not used.",
-        json_schema_extra=RARE,
-    )
+    columns: ColumnNames = Field((), json_schema_extra=RARE)
+    """The columns of the runs, such as qid,docno,score; - for one not used."""
 
     def read_run(self, path: Path, **options: Any) -> "Run":
         from adducir.runs.read import read_run

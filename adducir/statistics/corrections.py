@@ -160,8 +160,10 @@ class MaxT(_OfScores):
     # enumerated if there are at most ``permutations``; otherwise p = (c + 1) / (n + 1).
     title: ClassVar = "Westfall-Young max-T"
     tests: ClassVar = ("t", "randomisation")
-    permutations: int = Field(PERMUTATIONS, ge=1, description="Sign vectors to draw.")
-    seed: int = Field(SEED, ge=0, description="Seed of the draw.")
+    permutations: int = Field(PERMUTATIONS, ge=1)
+    """Sign vectors to draw."""
+    seed: int = Field(SEED, ge=0)
+    """Seed of the draw."""
 
     def of_pairs(self, family: PairFamily) -> Floats:
         _, values, first, second = family

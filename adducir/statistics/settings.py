@@ -20,7 +20,7 @@ from typing import (
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import Kind, Needs, Recipe, needs
+from adducir.core.recipe import RARE, Kind, Needs, Recipe, needs
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
@@ -137,16 +137,15 @@ EquivalenceTest: TypeAlias = Literal["hall", "t"]
 _TESTED: dict[str, Any] = {"comparisons": "all-pairs"}
 
 
-def _rare(default: Any, description: str, **more: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={"rare": True}, **more)
-
-
 class Bootstrap(Recipe):
     """How intervals of human judgements are computed."""
 
-    confidence: Share = Field(0.95, description="Level of the intervals.")
-    samples: int = Field(2000, description="Samples of the bootstrap intervals.", ge=1)
-    seed: int = Field(0, description="Seed of the bootstrap.", ge=0)
+    confidence: Share = 0.95
+    """Level of the intervals."""
+    samples: int = Field(2000, ge=1)
+    """Samples of the bootstrap intervals."""
+    seed: int = Field(0, ge=0)
+    """Seed of the bootstrap."""
 
 
 class Testing(Kind):
@@ -170,50 +169,41 @@ class Testing(Kind):
         ),
     }
 
-    baseline: str | tuple[str, ...] | None = Field(
-        None, description="The system or systems that all others are tested against."
-    )
-    comparisons: Literal["baseline", "all-pairs"] = Field(
-        "baseline", description="Which systems to compare: with a baseline, or all pairs."
-    )
-    test: Annotated[str, TESTS] = Field("t", description="The paired test.")
-    correction: Annotated[str, CORRECTIONS] = Field(
-        "holm", description="Correction of the p-values within a family."
-    )
-    alpha: Share = Field(0.05, description="Significance level (alpha).")
-    equivalence: Positive | None = Field(
-        None,
-        description="Also test whether the difference lies within plus or minus this bound (TOST), "
-        "in units of the measure.",
-    )
-    family: Literal["measure", "table"] = _rare(
-        "measure", "What to correct together: the tests of a measure, or all."
-    )
-    against: str = _rare(
-        "best",
-        "The reference of the equivalence test: the best system of each measure, or a system.",
-    )
-    equivalence_test: EquivalenceTest = _rare(
-        "hall", "t-tests, or (hall) t-tests also adjusted for skewness."
-    )
-    non_inferiority: bool = _rare(
-        False, "Test only that a system is not worse by the bound or more."
-    )
-    best: Literal["mean", "set"] = _rare(
-        "mean", "set: also mark all systems that may be the best (model confidence set)."
-    )
-    confidence: Share | None = _rare(
-        None, "Level of the intervals of differences; by default 1 - alpha."
-    )
-    interval: Literal["t", "bootstrap"] = _rare(
-        "t", "Intervals of differences: t, or bootstrap (BCa, by scipy)."
-    )
-    topics_for: Positive | None = _rare(
-        None, "Print how many topics are needed to detect a difference of this size."
-    )
-    permutations: int = _rare(PERMUTATIONS, "Sign vectors to draw.", ge=1)
-    samples: int = _rare(SAMPLES, "Samples of topics to draw.", ge=1)
-    seed: int = _rare(SEED, "Seed of all draws.", ge=0, lt=1 << 63)
+    baseline: str | tuple[str, ...] | None = None
+    """The system or systems that all others are tested against."""
+    comparisons: Literal["baseline", "all-pairs"] = "baseline"
+    """Which systems to compare: with a baseline, or all pairs."""
+    test: Annotated[str, TESTS] = "t"
+    """The paired test."""
+    correction: Annotated[str, CORRECTIONS] = "holm"
+    """Correction of the p-values within a family."""
+    alpha: Share = 0.05
+    """Significance level (alpha)."""
+    equivalence: Positive | None = None
+    """Also test whether the difference lies within plus or minus this bound (TOST), in units of the
+    measure."""
+    family: Literal["measure", "table"] = Field("measure", json_schema_extra=RARE)
+    """What to correct together: the tests of a measure, or all."""
+    against: str = Field("best", json_schema_extra=RARE)
+    """The reference of the equivalence test: the best system of each measure, or a system."""
+    equivalence_test: EquivalenceTest = Field("hall", json_schema_extra=RARE)
+    """t-tests, or (hall) t-tests also adjusted for skewness."""
+    non_inferiority: bool = Field(False, json_schema_extra=RARE)
+    """Test only that a system is not worse by the bound or more."""
+    best: Literal["mean", "set"] = Field("mean", json_schema_extra=RARE)
+    """set: also mark all systems that may be the best (model confidence set)."""
+    confidence: Share | None = Field(None, json_schema_extra=RARE)
+    """Level of the intervals of differences; by default 1 - alpha."""
+    interval: Literal["t", "bootstrap"] = Field("t", json_schema_extra=RARE)
+    """Intervals of differences: t, or bootstrap (BCa, by scipy)."""
+    topics_for: Positive | None = Field(None, json_schema_extra=RARE)
+    """Print how many topics are needed to detect a difference of this size."""
+    permutations: int = Field(PERMUTATIONS, ge=1, json_schema_extra=RARE)
+    """Sign vectors to draw."""
+    samples: int = Field(SAMPLES, ge=1, json_schema_extra=RARE)
+    """Samples of topics to draw."""
+    seed: int = Field(SEED, ge=0, lt=1 << 63, json_schema_extra=RARE)
+    """Seed of all draws."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> Self:

@@ -122,8 +122,10 @@ class Randomisation(SignificanceTest):
     # rounding error of the bound count as extreme, so that ties, common with P@5, count in full,
     # and figures depend neither on threads nor on block size.
     title: ClassVar = "Fisher's paired randomisation test"
-    permutations: int = Field(PERMUTATIONS, ge=1, description="Sign vectors to draw.")
-    seed: int = Field(SEED, ge=0, description="Seed of the draw.")
+    permutations: int = Field(PERMUTATIONS, ge=1)
+    """Sign vectors to draw."""
+    seed: int = Field(SEED, ge=0)
+    """Seed of the draw."""
 
     def rows(self, first: Floats, second: Floats) -> tuple[Floats, Floats]:
         values, inverse = np.unique(np.concatenate((first, second)), axis=0, return_inverse=True)

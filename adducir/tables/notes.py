@@ -50,7 +50,8 @@ def lines_of(table: ResultTable) -> Iterator[Note]:
         yield (warning,)
     if details := table.style.details:
         level = f"{100 * comparison.testing.level:g}% "
-        alone = ", not corrected" * bool(CORRECTIONS.kind(comparison.testing.correction).title)
+        is_corrected = CORRECTIONS.kind(comparison.testing.correction).title
+        alone = ", not corrected" if is_corrected else ""
         shown = [_DETAILS[detail].format(level, alone) for detail in details]
         yield (f"Below each mean: {'; '.join(shown)}.",)
     if comparison.designs:
@@ -95,7 +96,7 @@ class _Lines:
         if self.differences["p"].count():
             kinds: tuple[MarkKind, ...] = ("better", "worse")
             borne = [kind for kind in kinds if kind in self.borne]
-            shown += ["; "] * bool(shown)
+            shown += ["; "] if shown else []
             for kind in borne:
                 shown += [Mark(kind), " "]
             if not borne:

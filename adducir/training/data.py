@@ -89,9 +89,12 @@ def part_of(group: str, shares: Mapping[Any, float], seed: int = 0) -> str:
 class HeldOut(Recipe):
     """What is held out from training: shares of the names."""
 
-    share: Share = 0.1  # for validation
-    test: Share = 0.0  # never seen in training
+    share: Share = 0.1
+    """The share for validation."""
+    test: Share = 0.0
+    """The share for testing, never seen in training."""
     seed: Seed = 0
+    """Another seed holds out others."""
 
     @model_validator(mode="after")
     def _leaves_some(self) -> Self:
@@ -109,6 +112,7 @@ class CorpusPart(CorpusReading):
     """The documents to train on: an ir_datasets id, a file or a folder."""
 
     source: str
+    """An ir_datasets id, a file or a folder."""
 
     def open(self, folder: Path) -> Corpus:
         return self.opened(source_path(self.source, folder))
@@ -118,7 +122,9 @@ class GroupShares(Recipe):
     """How the groups of items (books, questions) are divided."""
 
     shares: Shares | None = None
+    """The share of the groups in each part, unless the parts have files."""
     seed: Seed = 0
+    """Another seed divides them otherwise."""
 
     @property
     def divided(self) -> Mapping[Part, float]:
@@ -128,10 +134,14 @@ class GroupShares(Recipe):
 class DataPart(GroupShares):
     """The files to train on; groups are held out by files, shares or names."""
 
-    train: Several  # files of items
-    validation: Several = ()  # files of items; none of their groups may be in `train`
-    without: Several = ()  # files of items whose groups are left out
+    train: Several
+    """Files of items."""
+    validation: Several = ()
+    """Files of items; none of their groups may be in `train`."""
+    without: Several = ()
+    """Files of items whose groups are left out."""
     held_out: dict[Literal["validation", "test"], tuple[str, ...]] = Field(default_factory=dict)
+    """The groups of validation and test by name, instead of `shares`."""
 
     @model_validator(mode="after")
     def _fits(self) -> "DataPart":

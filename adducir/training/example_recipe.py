@@ -21,7 +21,8 @@ Role = Literal["query", "positives", "negatives", "documents", "labels", "scores
 class LeaksPart(WithoutPart):
     """Leak control: what to exclude from training."""
 
-    topics: Several = ()  # whose queries are left out, whatever their qids
+    topics: Several = ()
+    """Topics whose queries are left out, whatever their qids."""
 
 
 class ExamplesPart(TopicReading, QrelsReading):
@@ -34,26 +35,44 @@ class ExamplesPart(TopicReading, QrelsReading):
         **{"margin": needs("teacher", "files"), "most": needs("query_field", "files")},
     }
 
-    files: Several = ()  # of examples, as others publish them
-    format: FileFormat | None = None  # of files that do not show it
-    columns: dict[Role, ColumnNames] = Field(default_factory=dict)  # of files, by role
-    ids: Literal["none", "queries", "documents", "all"] | None = None  # named by files, not texts
+    files: Several = ()
+    """Files of examples, as others publish them."""
+    format: FileFormat | None = None
+    """The format of files that do not show it."""
+    columns: dict[Role, ColumnNames] = Field(default_factory=dict)
+    """The files' columns by role, if their names are unusual."""
+    ids: Literal["none", "queries", "documents", "all"] | None = None
+    """What files name instead of having its text."""
     corpus: CorpusPart | None = None
-    # the documents' field used as query; the rest answers
+    """The documents, if examples name them."""
     query_field: Annotated[str | None, without("topics"), without("qrels")] = None
-    most: Length | None = None  # documents, with query_field; examples, with files
+    """The documents' field used as query; the rest answers."""
+    most: Length | None = None
+    """Maximum documents with `query_field`, or examples of files; by default all."""
     topics: str | None = None
-    topic_field: str | None = None  # the topics' field with the query
+    """The queries: an ir_datasets id or a file."""
+    topic_field: str | None = None
+    """The topics' field with the query."""
     qrels: Several = ()
-    runs: Several = ()  # a further source of negatives
-    grade: int | float = 1  # the lowest grade or label of a positive
-    skip: Annotated[int, Field(ge=0)] = 0  # the runs' best documents, which may be relevant
-    depth: Length = 100  # of runs
-    negatives: Annotated[int, Field(ge=0)] = 4  # maximum per positive and step
-    teacher: Several = ()  # runs with a teacher's scores, as of `adducir rerank`
-    margin: float | None = None  # how far the teacher scores a negative below the best positive
+    """Their judgements, one source or several."""
+    runs: Several = ()
+    """The runs that are a further source of negatives."""
+    grade: int | float = 1
+    """The lowest grade or label of a positive."""
+    skip: Annotated[int, Field(ge=0)] = 0
+    """How many of the runs' best documents are no negatives, as they may be relevant."""
+    depth: Length = 100
+    """How far down the runs' documents are negatives."""
+    negatives: Annotated[int, Field(ge=0)] = 4
+    """Maximum negatives per positive and step."""
+    teacher: Several = ()
+    """Runs with a teacher's scores, as of `adducir rerank`."""
+    margin: float | None = None
+    """How far the teacher scores a negative below the best positive, at least."""
     seed: Seed = 0
+    """The seed of the negatives."""
     without: LeaksPart = LeaksPart()
+    """What to leave out of training (leak control)."""
 
     @model_validator(mode="after")
     def _has_texts(self) -> "ExamplesPart":
@@ -74,20 +93,16 @@ class ExamplesPart(TopicReading, QrelsReading):
 
 
 class ExampleRecipe(ModelRecipe):
-    """The keys of models that learn from examples.
-
-    Attributes:
-        fields: The documents' fields to read.
-        examples: Training data; see docs/training.md.
-        held_out: The validation data: a share of the queries, with all their pairs.
-        loss: What is minimised, if not the kind's usual loss.
-        training: How to train.
-    """
+    """The keys of models that learn from examples."""
 
     fields: Several = ()
+    """The documents' fields to read."""
     examples: ExamplesPart | None = None
+    """Training data; see docs/training.md."""
     held_out: HeldOut = HeldOut()
+    """The validation data: a share of the queries, with all their pairs."""
     loss: LossKey = None
+    """What is minimised, if not the kind's usual loss."""
 
 
 _LOST = (

@@ -161,9 +161,13 @@ class WithoutPart(Recipe):
     """Sources of documents to leave out; see the module's docstring."""
 
     qrels: Several = ()
+    """Qrels whose judged documents are left out, whatever the grade."""
     pools: Several = ()
+    """Files that list documents to leave out."""
     runs: Several = ()
-    depth: Annotated[int, Field(ge=1)] = 50  # of runs
+    """Runs whose best documents for every topic are left out."""
+    depth: Annotated[int, Field(ge=1)] = 50
+    """How many documents per topic of the runs, and all tied with the last."""
 
     @property
     def of_documents(self) -> bool:

@@ -72,9 +72,8 @@ class Loss(Kind):
     needs_teacher: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = False  # each pair of query and text counts by itself
 
-    temperature: Annotated[float, Field(gt=0)] | None = Field(
-        None, description="Divides the scores; by default 0.05 for cosines, otherwise 1."
-    )
+    temperature: Annotated[float, Field(gt=0)] | None = None
+    """Divides the scores; by default 0.05 for cosines, otherwise 1."""
 
     @abstractmethod
     def __call__(self, batch: ScoredBatch) -> "Tensor":
@@ -174,9 +173,8 @@ class KLDivergence(Loss):
 
     needs_negatives: ClassVar[bool] = True
     needs_teacher: ClassVar[bool] = True
-    teacher_temperature: Annotated[float, Field(gt=0)] = Field(
-        1.0, description="Divides the teacher's scores."
-    )
+    teacher_temperature: Annotated[float, Field(gt=0)] = 1.0
+    """Divides the teacher's scores."""
 
     def __call__(self, batch: ScoredBatch) -> "Tensor":
         import torch

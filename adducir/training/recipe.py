@@ -22,29 +22,47 @@ Share = Annotated[float, Field(ge=0)]
 class GroupPart(Recipe):
     """Parameters with separate learning rates; by default those of the rest."""
 
-    match: Several  # glob patterns of their names: classifier.*
+    match: Several
+    """Patterns of their names, such as classifier.*, where * is any text."""
     learning_rate: Rate | None = None
+    """AdamW's peak for them."""
     weight_decay: Share | None = None
+    """The weight decay for them."""
 
 
 class TrainingRecipe(Recipe):
     """How a model is trained; see docs/training.md for its keys."""
 
-    epochs: Annotated[int, Field(ge=1)] = 3  # maximum
+    epochs: Annotated[int, Field(ge=1)] = 3
+    """Maximum passes over the data."""
     batch_size: Annotated[int, Field(ge=1)] = 16
-    learning_rate: Rate = 2e-5  # AdamW's peak
-    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1  # share of the steps, never the last
-    weight_decay: Share = 0.01  # not for biases and layer norms
-    parameter_groups: tuple[GroupPart, ...] = ()  # the first match applies
-    freeze: Several = ()  # patterns of parameters' names
-    clip: Annotated[float, Field(gt=0)] | None = 1.0  # the gradient's norm
-    gradient_accumulation: Annotated[int, Field(ge=1)] = 1  # batches per step
-    gradient_checkpointing: bool = False  # less memory, same gradient
-    validations: Annotated[int, Field(ge=1)] = 1  # per epoch
-    patience: Annotated[int, Field(ge=1)] | None = 2  # validations; None: never stops
-    precision: Precision = "float32"  # of the layers; weights are float32
-    threads: Annotated[int, Field(ge=1)] = 1  # affect the last digits
-    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0  # for order, dropout, new weights
+    """Examples per batch."""
+    learning_rate: Rate = 2e-5
+    """AdamW's peak."""
+    warmup: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """The share of steps in which the rate rises from 0, never the last."""
+    weight_decay: Share = 0.01
+    """The weight decay of all parameters but biases and layer norms."""
+    parameter_groups: tuple[GroupPart, ...] = ()
+    """Parameters with separate rates; the first match applies."""
+    freeze: Several = ()
+    """Patterns of the names of frozen parameters."""
+    clip: Annotated[float, Field(gt=0)] | None = 1.0
+    """The norm to clip gradients to; None for none."""
+    gradient_accumulation: Annotated[int, Field(ge=1)] = 1
+    """Batches per step."""
+    gradient_checkpointing: bool = False
+    """Whether to compute layers again for the gradient, which saves memory."""
+    validations: Annotated[int, Field(ge=1)] = 1
+    """Validations per epoch."""
+    patience: Annotated[int, Field(ge=1)] | None = 2
+    """Validations without improvement after which training stops; None for never."""
+    precision: Precision = "float32"
+    """The precision of the layers; weights are float32."""
+    threads: Annotated[int, Field(ge=1)] = 1
+    """Torch's threads, which affect the last digits."""
+    seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    """The seed of order, dropout and new weights."""
 
 
 class LoraPart(Recipe):
@@ -53,20 +71,29 @@ class LoraPart(Recipe):
     Heads and poolers are trained as usual.
     """
 
-    r: Annotated[int, Field(ge=1)] = 16  # the rank
-    alpha: Annotated[int, Field(ge=1)] = 32  # the change is scaled by alpha / r
+    r: Annotated[int, Field(ge=1)] = 16
+    """The rank of the changes."""
+    alpha: Annotated[int, Field(ge=1)] = 32
+    """The changes are scaled by alpha / r."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    targets: Several = "all-linear"  # names of the layers, such as q_proj and v_proj
+    """The dropout in front of the changes."""
+    targets: Several = "all-linear"
+    """Names of the layers, such as q_proj and v_proj."""
 
 
 class ModelRecipe(Recipe):
     """The keys of every trained model."""
 
-    description: str = ""  # for readers
+    description: str = ""
+    """For readers."""
     base: str = MINILM
-    tokenizer: str | None = None  # another model's, if the base lacks one
-    lora: LoraPart | None = None  # None: all weights are trained
+    """The model to start from."""
+    tokenizer: str | None = None
+    """Another model's tokenizer, if the base lacks one."""
+    lora: LoraPart | None = None
+    """Train low-rank changes only; None for all weights."""
     training: TrainingRecipe = TrainingRecipe()
+    """How to train."""
 
     @field_validator("*", mode="before")
     @classmethod

@@ -36,10 +36,12 @@ class BatchPart(Recipe):
     """How batches are formed: from one group each (a book), or at random."""
 
     by: Literal["group", "random"] = "random"
-    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None  # GradCache, Gao et al.
-    # Texts are padded to the longest of the batch, or of pieces of similar length, which is faster
-    # and draws dropout otherwise.
+    """What shares a batch: texts of one group, or any."""
+    mini_batch_num_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Tokens computed at a time (GradCache, Gao et al., 2021); by default all."""
     padding: Literal["batch", "pieces"] = "batch"
+    """Texts are padded to the longest of the batch, or of pieces of similar length, which is faster
+    and draws dropout otherwise."""
 
 
 class RetrieverSettings(TrainingRecipe):
@@ -49,13 +51,10 @@ class RetrieverSettings(TrainingRecipe):
 
 
 class RetrieverRecipe(ExampleRecipe):
-    """The keys of models that encode queries and texts apart.
-
-    Attributes:
-        batches: How batches are formed.
-    """
+    """The keys of models that encode queries and texts apart."""
 
     batches: BatchPart = BatchPart()
+    """How batches are formed."""
     training: RetrieverSettings = RetrieverSettings()
 
 

@@ -55,6 +55,7 @@ def train_model(
         work = parts_folder(output, trainable.fingerprint)
         checkpoints = checkpoints_in(work)
         with arguments_of(recipe, checkpoints, chosen).main_process_first(local=False):
+            progress().note(f"base: {trainable.base_statement()}")
             data = trainable.dataset(work / "data")
         progress().note(trainable.summary(data))
         torch.manual_seed(recipe.seed)

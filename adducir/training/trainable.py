@@ -7,7 +7,7 @@ exists. Other packages add kinds through entry points ``adducir.training``.
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +26,7 @@ from adducir.core.manifests import MANIFEST, artifact_fingerprint, read_manifest
 from adducir.core.planning import planning
 from adducir.core.progress import progress
 from adducir.core.registry import Family
-from adducir.models.folders import look
+from adducir.models.folders import left_out, look, network_of
 from adducir.models.loading import load_tokenizer
 from adducir.models.machine import seed_of
 from adducir.models.sources import RECIPES
@@ -55,7 +55,8 @@ class Trainable(ABC, Generic[R]):
     columns: ClassVar[tuple[str, ...] | None] = None  # read by the loss; None for all
     unit: str = "examples"  # the unit of rows in progress
     card: ClassVar[str] = ""  # what it is and how to use it; {name} is the model's folder
-    base: Any  # the source of the pretrained model
+    base: Any = None  # the source of the pretrained model, if any
+    kept: Collection[str] = ()  # parts of the base, besides its network, to be trained further
     examples: "ExampleSource | None" = None  # of a kind that learns from examples
     epoch: int | None = None  # of the batch being collated; None for validation
     done: float = 1.0  # the share of the steps before the one being computed; 1 for validation
@@ -103,8 +104,10 @@ class Trainable(ABC, Generic[R]):
         return is_current(output, self.fingerprint)
 
     def base_statement(self) -> str:
-        """What it starts from, and how that is read, in a line."""
-        return f"{self.base.name} ({look(self.base).title})"
+        """What it starts from, and what of that is left out, in a line."""
+        if self.base is None:
+            return "none"
+        return f"{self.base.name} ({look(self.base).title}){left_out(self.base, self.kept)}"
 
     @abstractmethod
     def dataset(self, folder: Path) -> "TrainingData":
@@ -125,7 +128,7 @@ class Trainable(ABC, Generic[R]):
     def save(self, model: Any, folder: Path) -> None:
         """Write weights (safetensors), tokenizer and settings."""
         model.save_pretrained(folder)
-        load_tokenizer(self.base).save_pretrained(folder)
+        load_tokenizer(network_of(self.base)).save_pretrained(folder)
         self.model_settings.save(folder)
 
     def summary(self, data: "TrainingData") -> str:

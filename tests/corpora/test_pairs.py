@@ -99,6 +99,14 @@ def test_a_pipe_can_be_read_once(kind, tmp_path, layout):
     writer.join()
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_fault_is_named_by_its_line(kind, write, end):
+    good, bad = (READERS[kind][2].format("q1", "d1", grade) for grade in (1, "nan"))
+    text = f"\n{good}\n \n\n {bad}".replace("\n", end)
+    with pytest.raises(InputError, match=":6: "):
+        rows_of(kind, write(text, "file.txt"))
+
+
 def test_a_repeated_column_is_named(kind, write):
     with pytest.raises(InputError, match="'docno' is repeated"):
         rows_of(kind, write("qid,docno,docno,score\n1,a,b,2\n", "file.csv"))

@@ -205,8 +205,11 @@ def of_tokens(pooling: str, **more: Any) -> Callable[..., Any]:
 
 
 CLS, MEAN, LAST = "cls_token", "mean_tokens", "lasttoken"
+_OPENSEARCH = "opensearch-project/opensearch-neural-sparse-encoding"
 S2P = WEB.replace("query\n", "query.\n") + " "
 BGE = "Represent this sentence for searching relevant passages: "
+_CODE = "allow_code=True"
+NOMIC = "search_query: ", "search_document: "
 ENCODERS = [
     Row("intfloat/e5-base-v2", _st(tiny_bert, MEAN, normalize=True), ("query: ", "passage: ")),
     Row(
@@ -228,16 +231,8 @@ ENCODERS = [
     Row("Alibaba-NLP/gte-modernbert-base", _st(modern_bert, CLS)),
     Row("ibm-granite/granite-embedding-english-r2", _st(modern_bert, CLS)),
     Row("ibm-granite/granite-embedding-125m-english", _st(_roberta(kind="RobertaModel"), CLS)),
-    Row(
-        "nomic-ai/modernbert-embed-base",
-        _st(modern_bert, MEAN, normalize=True),
-        ("search_query: ", "search_document: "),
-    ),
-    Row(
-        "nomic-ai/nomic-embed-text-v1.5",
-        _st(nomic, MEAN),
-        ("search_query: ", "search_document: "),
-    ),
+    Row("nomic-ai/modernbert-embed-base", _st(modern_bert, MEAN, normalize=True), NOMIC),
+    Row("nomic-ai/nomic-embed-text-v1.5", _st(nomic, MEAN), NOMIC),
     Row(
         "Snowflake/snowflake-arctic-embed-m",
         _st(tiny_bert, CLS, normalize=True, prompts={"query": BGE}),
@@ -249,9 +244,7 @@ ENCODERS = [
         ("query: ", ""),
     ),
     Row(
-        "mixedbread-ai/mxbai-embed-large-v1",
-        _st(tiny_bert, CLS, prompts={"query": BGE}),
-        (BGE, ""),
+        "mixedbread-ai/mxbai-embed-large-v1", _st(tiny_bert, CLS, prompts={"query": BGE}), (BGE, "")
     ),
     Row(
         "Qwen/Qwen3-Embedding-0.6B",
@@ -305,24 +298,18 @@ ENCODERS = [
     Row("Luyu/co-condenser-marco-retriever", _bert(), wanted=of_tokens("first")),
     Row("Shitao/RetroMAE_MSMARCO", _bert(kind="BertForMaskedLM"), wanted=of_tokens("first")),
     Row("intfloat/simlm-base-msmarco-finetuned", _bert(), ("", "-"), vectors_of_pairs),
-    Row("Alibaba-NLP/gte-multilingual-base", _st(coded, CLS), refused="allow_code=True"),
-    Row("NovaSearch/stella_en_400M_v5", _st(coded, MEAN), refused="allow_code=True"),
-    Row("jinaai/jina-embeddings-v2-base-en", _st(coded, MEAN), refused="allow_code=True"),
-    Row("Snowflake/snowflake-arctic-embed-m-long", _st(coded, CLS), refused="allow_code=True"),
+    Row("Alibaba-NLP/gte-multilingual-base", _st(coded, CLS), refused=_CODE),
+    Row("NovaSearch/stella_en_400M_v5", _st(coded, MEAN), refused=_CODE),
+    Row("jinaai/jina-embeddings-v2-base-en", _st(coded, MEAN), refused=_CODE),
+    Row("Snowflake/snowflake-arctic-embed-m-long", _st(coded, CLS), refused=_CODE),
 ]
 SPARSE = [
-    Row("naver/splade-v3", _bert(kind="BertForMaskedLM"), use="sparse"),
-    Row(
-        "ibm-granite/granite-embedding-30m-sparse",
-        _roberta(kind="RobertaForMaskedLM"),
-        use="sparse",
-    ),
-    Row(
-        "opensearch-project/opensearch-neural-sparse-encoding-doc-v3-gte",
-        _coded("NewForMaskedLM"),
-        refused="allow_code=True",
-        use="sparse",
-    ),
+    Row(name, build, refused=refused, use="sparse")
+    for name, build, refused in (
+        ("naver/splade-v3", _bert(kind="BertForMaskedLM"), None),
+        ("ibm-granite/granite-embedding-30m-sparse", _roberta(kind="RobertaForMaskedLM"), None),
+        (f"{_OPENSEARCH}-doc-v3-gte", _coded("NewForMaskedLM"), _CODE),
+    )
 ]
 
 
@@ -345,27 +332,22 @@ RERANKERS = [
     )
 ]
 RERANKERS += [
-    Row(
-        "jinaai/jina-reranker-v2-base-multilingual",
-        _coded("XLMRobertaForSequenceClassification"),
-        refused="allow_code=True",
-        use="reranker",
-        kind="cross-encoder",
-    ),
-    Row(
-        "jinaai/jina-colbert-v2",
-        _coded("HF_ColBERT"),
-        refused="allow_code=True",
-        use="reranker",
-        kind="colbert",
-    ),
-    Row(
-        "castorini/rank_zephyr_7b_v1_full",
-        _decoder(kind="MistralForCausalLM"),
-        refused="template",
-        use="reranker",
-        kind="yes-no",
-    ),
+    Row(name, build, refused=refused, use="reranker", kind=kind)
+    for name, build, refused, kind in (
+        (
+            "jinaai/jina-reranker-v2-base-multilingual",
+            _coded("XLMRobertaForSequenceClassification"),
+            _CODE,
+            "cross-encoder",
+        ),
+        ("jinaai/jina-colbert-v2", _coded("HF_ColBERT"), _CODE, "colbert"),
+        (
+            "castorini/rank_zephyr_7b_v1_full",
+            _decoder(kind="MistralForCausalLM"),
+            "template",
+            "yes-no",
+        ),
+    )
 ]
 ROWS = [*ENCODERS, *SPARSE, *RERANKERS]
 

@@ -151,12 +151,16 @@ def tiny_colbert(encoder: Path, folder: Path) -> Path:
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(encoder, folder)
+    config = json.loads((folder / "config.json").read_text()) | {"architectures": ["HF_ColBERT"]}
+    (folder / "config.json").write_text(json.dumps(config))
     path = folder / "model.safetensors"
-    tensors = {f"bert.{name}": value for name, value in load_file(path).items()}
+    tensors = {f"{config['model_type']}.{name}": value for name, value in load_file(path).items()}
     tensors["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
     save_file(tensors, path, metadata={"format": "pt"})
     path = folder / "tokenizer.json"
-    text = path.read_text().replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
+    text = path.read_text()
+    if "[unused0]" not in text:
+        text = text.replace('"caf"', '"[unused0]"').replace('"##able"', '"[unused1]"')
     path.write_text(text)
     return folder
 

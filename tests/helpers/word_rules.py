@@ -53,16 +53,8 @@ CLASSES = {  # each with one of its code points
     "Tag": "\U000e0061",
     "Cancel_Tag": "\U000e007f",
 }
-TYPES = [
-    "EMOJI",
-    "NUM",
-    "HANGUL",
-    "KATAKANA",
-    "ALPHANUM",
-    "SOUTHEAST_ASIAN",
-    "IDEOGRAPHIC",
-    "HIRAGANA",
-]
+TYPES = ["EMOJI", "NUM", "HANGUL", "KATAKANA"]
+TYPES += ["ALPHANUM", "SOUTHEAST_ASIAN", "IDEOGRAPHIC", "HIRAGANA"]
 HEADER = """\
 # How Lucene 9 and 10 cut text into tokens (StandardTokenizer, Unicode 12.1), and Java's lower case
 # of them. Made by tests/helpers/word_rules.py, which has the rules; read by tables.py.

@@ -27,19 +27,8 @@ from filelock import FileLock
 
 HERE = Path(__file__).parent
 COLLECTIONS = os.environ.get("ADDUCIR_COLLECTIONS", "")
-OUTPUTS = (
-    ".trec",
-    ".txt",
-    ".csv",
-    ".tsv",
-    ".json",
-    ".jsonl",
-    ".md",
-    ".tex",
-    ".html",
-    ".qrels",
-    ".yml",
-)
+OUTPUTS = (".trec", ".txt", ".csv", ".tsv", ".json", ".jsonl")
+OUTPUTS += (".md", ".tex", ".html", ".qrels", ".yml")
 
 
 @dataclass

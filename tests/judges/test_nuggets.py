@@ -76,13 +76,7 @@ def test_nuggets_are_listed_window_by_window_and_weighed(cache):
 
     banks, asked = create(cache, transport=server.transport)
     assert banks[0] == Bank(
-        "q1",
-        "cats",
-        (
-            Nugget("fact1", "vital"),
-            Nugget("fact2", "okay"),
-            Nugget("fact3", "okay"),
-        ),
+        "q1", "cats", (Nugget("fact1", "vital"), Nugget("fact2", "okay"), Nugget("fact3", "okay"))
     )
     # The window with fact9 is unreadable, so that the list stays as it was.
     assert banks[1].nuggets == ()

@@ -97,7 +97,8 @@ class Colons(CorpusFormat):
 class Borda(FusionMethod):
     """Points for each document that is ranked below."""
 
-    bonus: float = Field(0.0, ge=0, description="Points for being ranked at all.")
+    bonus: float = Field(0.0, ge=0)
+    """Points for being ranked at all."""
 
     def contributions(self, run):
         return run.lengths[run.topics] - run.ranks - 1 + self.bonus
@@ -218,17 +219,14 @@ class Trusting(GeneratorRecipe):
 
 
 class Top(System):
-    """The first documents of another system.
-
-    Attributes:
-        top: The other system.
-        count: How many documents of each topic.
-    """
+    """The first documents of another system."""
 
     verb: ClassVar[str] = "cut"
     references: ClassVar[dict[str, str]] = {"top": "systems"}
     top: str
+    """The other system."""
     count: int = 1
+    """How many documents of each topic."""
 
     def identity(self, step):
         return {"count": self.count}

@@ -53,13 +53,10 @@ class Cloze(ContextReader):
 
 
 class Inline(CorpusRecipe):
-    """Documents that stand in the experiment file itself.
-
-    Attributes:
-        inline: Their texts, by docno.
-    """
+    """Documents that stand in the experiment file itself."""
 
     inline: dict[str, str]
+    """Their texts, by docno."""
 
     @property
     def label(self):
@@ -135,13 +132,10 @@ class WordsIndex(Index):
 
 
 class Shortest(RankingSystem):
-    """The shortest candidates first.
-
-    Attributes:
-        shortest: Always true.
-    """
+    """The shortest candidates first."""
 
     shortest: Literal[True]
+    """Always true."""
 
     def fingerprint_inputs(self, step):
         return {"shortest": True}
@@ -160,15 +154,12 @@ class Shortest(RankingSystem):
 
 
 class Lengths(Task):
-    """How long the lines of files are.
-
-    Attributes:
-        task: ``lengths``.
-        systems: The files, by the name of their system.
-    """
+    """How long the lines of files are."""
 
     task: Literal["lengths"]
+    """``lengths``."""
     systems: dict[str, str]
+    """The files, by the name of their system."""
 
     def study(self, planner):
         return LengthStudy(self, planner)

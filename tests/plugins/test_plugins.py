@@ -1,5 +1,6 @@
 """Kinds and commands of other packages are found, checked and used like our own."""
 
+import inspect
 import json
 import os
 import subprocess
@@ -229,18 +230,11 @@ def test_a_task(study: Path) -> None:
     assert "at `systems.X`" in wrong
 
 
-BORDA = '''
-"""Borda's count, of an author who is not of Adducir."""
+BORDA = f'''"""Borda's count, of an author who is not of Adducir."""
 from pydantic import Field
 from adducir.runs.fusion import FusionMethod
 
-class Borda(FusionMethod):
-    """Points for each document that is ranked below."""
-    bonus: float = Field(0.0, ge=0, description="Points for being ranked at all.")
-
-    def contributions(self, run):
-        return run.lengths[run.topics] - run.ranks - 1 + self.bonus
-
+{inspect.getsource(newcomers.Borda)}
 class Stranger:
     pass
 '''
@@ -294,7 +288,7 @@ def test_what_fails_when_a_kind_is_used_is_found_by_the_check(site):
 
 def test_a_broken_package_is_named_with_its_line(site):
     install(site, "borda_fusion", f"{BORDA}\n1 / 0\n", {"adducir.fusion": {"borda": "Borda"}})
-    with pytest.raises(MachineError, match=r"borda_fusion\.py:16: .*ZeroDivisionError") as caught:
+    with pytest.raises(MachineError, match=r"borda_fusion\.py:17: .*ZeroDivisionError") as caught:
         family().kind("borda")
     assert caught.value.exit_code == 4
 

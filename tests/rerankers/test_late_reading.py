@@ -8,7 +8,7 @@ import numpy as np
 import pylate_values
 import pytest
 import torch
-from tiny import tiny_bert, tiny_decoder, with_modules
+from tiny import tiny_bert, tiny_colbert, tiny_decoder, tiny_roberta, with_modules
 
 from adducir.core.errors import InputError
 from adducir.rerankers.recipe import open_reranker
@@ -43,9 +43,9 @@ def bert(tmp_path):
     return bert_with_markers(tmp_path / "bert")
 
 
-def bert_with_markers(folder):
+def bert_with_markers(folder, build=tiny_bert, **kind):
     """A network whose vocabulary has the markers of all three programs."""
-    tiny_bert(folder, positions=128)
+    build(folder, positions=140, **kind)
     import transformers
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -97,14 +97,7 @@ def test_the_scores_of_pylate_itself(name, bert, tmp_path):
 
 def stanford(bert, folder, **stated):
     """A checkpoint of ColBERT's authors."""
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(bert, folder)
-    weights = {f"bert.{k}": v for k, v in load_file(bert / "model.safetensors").items()}
-    weights["linear.weight"] = torch.randn(16, 32, generator=torch.Generator().manual_seed(3))
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    config = json.loads((folder / "config.json").read_text()) | {"architectures": ["HF_ColBERT"]}
-    (folder / "config.json").write_text(json.dumps(config))
+    tiny_colbert(bert, folder)
     if stated:
         (folder / "artifact.metadata").write_text(json.dumps(stated))
     return folder
@@ -126,6 +119,11 @@ def saved(bert, folder, *, mask=None, more=(), **options):
     return folder
 
 
+def stanfords_roberta(_, folder, **stated):
+    base = bert_with_markers(folder.with_name("base"), tiny_roberta, kind="RobertaModel")
+    return stanford(base, folder, **stated)
+
+
 BOTH_SIDES = {"skiplist_words": ["the", "."], "skiplist_tasks": ["query", "document"]}
 FIXED = {"strategy": "fixed", "attend": False, "length": 24}
 
@@ -145,6 +143,7 @@ FIXED = {"strategy": "fixed", "attend": False, "length": 24}
         (stanford, {"query_token_id": "[unused0] ", "doc_token_id": "dog", "dim": 16}),
         (stanford, {"query_token_id": "", "mask_punctuation": False}),
         (stanford, {"query_maxlen": 50, "attend_to_mask_tokens": True, "doc_maxlen": 90}),
+        (stanfords_roberta, {"query_token_id": "[Q] ", "doc_maxlen": 30}),
         (saved, {}),
         (saved, {"query_expansion": FIXED, "document_length": 30}),
         (saved, {"query_expansion": FIXED | {"strategy": "min", "token": "[SEP]", "attend": True}}),

@@ -1,14 +1,21 @@
 """ColBERT and SPLADE: losses of sentence-transformers, and folders that others read alike."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 import torch
 from json_files import jsonl
-from tiny import as_encoder, tiny_bert, tiny_decoder, tiny_t5
+from notes import Notes
+from published import st_files
+from tiny import as_encoder, tiny_bert, tiny_colbert, tiny_decoder, tiny_dpr, tiny_t5, with_modules
 
 from adducir.core.errors import InputError
+from adducir.deepct.model import KIND
 from adducir.encoders.sparse_training import FlopsPart
-from adducir.rerankers.recipe import open_reranker
+from adducir.models.loading import load_model
+from adducir.models.sources import ModelSource
+from adducir.rerankers.recipe import model_lines, open_reranker
 from adducir.training import matrix
 from adducir.training.run import train_model
 from adducir.training.trainable import open_training
@@ -34,9 +41,16 @@ def study(tmp_path_factory):
     jsonl(folder / "corpus.jsonl", rows)
     (folder / "topics.tsv").write_text("".join(f"q{n}\t{query}\n" for n, (query, _) in pairs))
     (folder / "qrels.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n, _ in pairs))
-    for kind, more in (("colbert", "query_length: 12\ndimensions: 16\n"), ("splade", "")):
+    late, of_texts = "query_length: 12\ndimensions: 16\n", "document_length: 12\n"
+    kinds = {
+        "colbert": late + of_texts,
+        "splade": of_texts,
+        "cross-encoder": "",
+        "dual-encoder": "",
+    }
+    for kind, more in kinds.items():
         (folder / f"{kind}.yaml").write_text(
-            f"kind: {kind}\nbase: mlm\ndocument_length: 12\n{more}"
+            f"kind: {kind}\nbase: mlm\n{more}"
             "examples: {corpus: {source: corpus.jsonl}, topics: topics.tsv, qrels: qrels.txt}\n"
             "held_out: {share: 0}\n"
             "training: {epochs: 2, batch_size: 6, learning_rate: 0.01, patience: null}\n"
@@ -49,7 +63,9 @@ def opened(study, kind, *changes):
 
 
 def trained(study, kind, name, *changes):
-    train_model(opened(study, kind, *changes), study / name)
+    with Notes() as notes:
+        train_model(opened(study, kind, *changes), study / name)
+    assert notes.lines[0].startswith("base: ")
     return study / name
 
 
@@ -173,22 +189,58 @@ def test_a_trained_sparse_encoder_keeps_queries_that_no_network_reads(study):
     torch.testing.assert_close(kept, documents)
 
 
+def dense(folder):
+    tiny_bert(folder)
+    st_files(folder, "mean_tokens", dense=((32, 16),), normalize=True, prompts={"query": "q: "})
+
+
+def two_towers(folder):
+    tiny_bert(folder / "a")
+    tiny_bert(folder / "b")
+    types = dict.fromkeys("ab", "sentence_transformers.models.Transformer")
+    structure = {"query": ["a"], "document": ["b"]}
+    with_modules(folder, ("", "Router"), router_config={"types": types, "structure": structure})
+
+
+def weighter(folder):
+    tiny_bert(folder, kind="BertForTokenClassification", num_labels=1)
+
+
+MODULES = "without its Pooling, Dense, Normalize and its prompts"
+
+
 @pytest.mark.parametrize(
-    ("kind", "change", "word"),
+    ("kind", "build", "said"),
     [
-        ("colbert", "base=classifier", "BertForSequenceClassification"),
-        ("colbert", "examples=null", "examples"),
-        ("colbert", "base=decoder markers=[a,b]", "markers"),
-        ("splade", "base=encoder-less", "head"),
-        ("splade", "document_only=true flops={query: 1}", "no effect"),
+        ("cross-encoder", tiny_colbert, "without the output layers of HF_ColBERT"),
+        ("cross-encoder", dense, MODULES),
+        ("cross-encoder", weighter, "without the output layers of BertForTokenClassification"),
+        ("cross-encoder", two_towers, "two networks"),
+        ("cross-encoder", tiny_dpr, "no ForSequenceClassification for the architecture dpr"),
+        ("colbert", dense, MODULES),
+        ("colbert", tiny_dpr, "without the projection of DPRContextEncoder"),
+        ("colbert", weighter, "cannot be trained from a BertForTokenClassification"),
+        ("dual-encoder", tiny_colbert, "cannot be trained from a HF_ColBERT. Set `base`"),
+        ("dual-encoder", weighter, "cannot be trained from a BertForTokenClassification"),
+        ("splade document_only=true", tiny_bert, "cannot be trained from a BertModel"),
+        ("splade document_only=true flops.query=1", tiny_bert, "no effect"),
+        ("colbert markers=[a,b]", tiny_decoder, "markers"),
+        ("colbert examples=null", tiny_decoder, "examples"),
     ],
 )
-def test_what_cannot_be_trained_is_refused(kind, change, word, study):
-    if not (study / "decoder").exists():
-        tiny_decoder(study / "decoder")
-        tiny_bert(study / "classifier", kind="BertForSequenceClassification")
-        tiny_bert(study / "encoder-less")
-    with pytest.raises(InputError, match=word):
-        opened(
-            study, kind, *change.replace(" flops", "|flops").replace(" m", "|m").split("|")
-        ).model()
+def test_what_is_left_out_of_a_base_is_said_or_it_is_refused(
+    kind, build, said, study, tiny, tmp_path
+):
+    base = tmp_path / "base"
+    build(*([tiny] if build is tiny_colbert else []), base)
+    base /= "DPRContextEncoder" if build is tiny_dpr else ""
+    assert any(line.startswith("hidden size 32") for line in model_lines(str(base)))
+    refused = pytest.raises(InputError, match=said)
+    with nullcontext() if "without" in said else refused:
+        kind, *changes = kind.split()
+        training = opened(study, kind, f"base={base}", *changes)
+        network = training.model()
+        assert training.base_statement().endswith(said)
+    if build is weighter and "without" in said:  # a head of the same name and shape
+        head = load_model(ModelSource("", base), KIND).classifier
+        assert not torch.allclose(network.classifier.weight, head.weight, atol=1e-3)

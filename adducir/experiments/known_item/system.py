@@ -48,16 +48,18 @@ class SpanDataRecipe(GroupShares):
     """Contexts and their candidates: ``spans``, or a file that includes its candidates."""
 
     conditions: ClassVar = {"shares": needs("part")}
-    spans: Several = ()  # files of masked spans, all of them candidates for every context
-    # a file of another kind; in YAML the key is the kind's name
+    spans: Several = ()
+    """Files of masked spans, all of them candidates for every context."""
     brought: dict[str, str] = Field(default_factory=dict)
-    # files of spans that are only candidates, besides ``spans``
+    """A file of another kind; in YAML the key is the kind's name."""
     candidates: Annotated[Several, needs("spans")] = ()
-    # The part whose contexts are ranked; all groups stay candidates. None for all.
+    """Files of spans that are only candidates, besides ``spans``."""
     part: Part | None = None
-    groups: tuple[str, ...] = ()  # the books or questions whose contexts are ranked; empty for all
-    # the lengths of the spans whose contexts are ranked; empty for all
+    """The part whose contexts are ranked; all groups stay candidates. None for all."""
+    groups: tuple[str, ...] = ()
+    """The books or questions whose contexts are ranked; empty for all."""
     sentences: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    """The lengths of the spans whose contexts are ranked; empty for all."""
 
     @model_validator(mode="before")
     @classmethod
@@ -184,7 +186,8 @@ def folder_name(name: str) -> str:
 class RankingSystem(SystemEntry):
     """A row of the tables, which ranks contexts' candidates."""
 
-    contexts: tuple[ContextName, ...] = ()  # the contexts to rank with; empty for all
+    contexts: tuple[ContextName, ...] = ()
+    """The contexts to rank with; empty for all."""
 
     def open(self, opening: Opening, data: Mapping[str, SpanData]) -> Iterable[tuple[str, str]]:
         """Open what it names, without loading or training; gives notes on data sets."""
@@ -284,9 +287,7 @@ class RankStep(ArtifactStep):
     ) -> GoldRanks:
         """The rank of each gold item, from vectors of contexts and candidates kept in files."""
         work = SpanWork(
-            vectors=vectors,
-            tasks=partial(list, tasks),
-            running=context.running(self.precision),
+            vectors=vectors, tasks=partial(list, tasks), running=context.running(self.precision)
         )
         chunking, ranks = context.chunking(self.path), []
         kept = chunking if self.models else replace(chunking, output=self.path.parent, keep=True)
@@ -305,12 +306,15 @@ class RankStep(ArtifactStep):
 class LexicalPart(Recipe):
     """BM25 as in rank_bm25's BM25Okapi, over each set of candidates separately."""
 
-    k1: Annotated[float, Field(ge=0)] = 1.5  # saturation of term frequency
-    b: Annotated[float, Field(ge=0, le=1)] = 0.75  # weight of length
-    epsilon: float = 0.25  # the floor of the idf, a share of the mean idf
-    # ``split``: lower case, split at white space, as with rank_bm25; ``lucene``: Anserini's
-    # analysis, with stemming and stop words
+    k1: Annotated[float, Field(ge=0)] = 1.5
+    """Saturation of term frequency."""
+    b: Annotated[float, Field(ge=0, le=1)] = 0.75
+    """Weight of length."""
+    epsilon: float = 0.25
+    """The floor of the idf, as a share of the mean idf."""
     analysis: Literal["split", "lucene"] = "split"
+    """``split``: lower case, split at white space, as with rank_bm25; ``lucene``: Anserini's
+    analysis, with stemming and stop words."""
 
     def ranks(
         self, tasks: Iterable[SpanTask], read: ContextRecipe, threads: int | None, *, rouge: bool
@@ -351,7 +355,8 @@ class LexicalPart(Recipe):
 class LexicalRanking(RankingSystem):
     """BM25."""
 
-    bm25: LexicalPart  # its parameters and analysis
+    bm25: LexicalPart
+    """Its parameters and analysis."""
 
     def fingerprint_inputs(self, step: RankStep) -> Mapping[str, Any]:
         return {"bm25": self.bm25.model_dump(mode="json")}

@@ -39,19 +39,26 @@ AnySystem = Annotated[
 class KnownItem(Task):
     """Contexts with one gold candidate each; see docs/ranks.md for its keys."""
 
-    task: Literal["known-item"]  # ``known-item``
-    data: Annotated[dict[Name, SpanDataRecipe], Field(min_length=1)]  # data sets: a table each
-    # how contexts are read: a section of the tables each
+    task: Literal["known-item"]
+    """``known-item``."""
+    data: Annotated[dict[Name, SpanDataRecipe], Field(min_length=1)]
+    """Data sets: a table each."""
     contexts: Annotated[dict[ContextName, ContextRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # the systems to compare
-    random: bool = True  # whether tables show a random ranking's exact expectation
-    # the k of R@k
+    """How contexts are read: a section of the tables each."""
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    """The systems to compare."""
+    random: bool = True
+    """Whether tables show a random ranking's exact expectation."""
     cutoffs: Annotated[tuple[Annotated[int, Field(ge=1)], ...], Field(min_length=1)] = CUTOFFS
-    ties: Ties = "pessimistic"  # how candidates tied with the gold item count
-    rouge: bool = False  # whether to add ROUGE-L of the first candidate with the gold text
-    # also tables by these keys of contexts: ``length``, ``group``
+    """The k of R@k."""
+    ties: Ties = "pessimistic"
+    """How candidates tied with the gold item count."""
+    rouge: bool = False
+    """Whether to add ROUGE-L of the first candidate with the gold text."""
     by: tuple[Literal["length", "group"], ...] = ()
-    precision: Precision = "float32"  # networks' precision when they rank candidates
+    """Also tables by these keys of contexts: ``length``, ``group``."""
+    precision: Precision = "float32"
+    """Networks' precision when they rank candidates."""
 
     @model_validator(mode="after")
     def _fits(self) -> "KnownItem":

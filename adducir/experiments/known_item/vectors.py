@@ -91,8 +91,10 @@ class _Vectors(RankingSystem):
 class Pretrained(_Vectors, EncodingSettings):
     """An encoder without training; the keys of its statement are set beside its name."""
 
-    encoder: str  # its name
-    lengths: LengthPart = LengthPart()  # maximum tokens
+    encoder: str
+    """Its name."""
+    lengths: LengthPart = LengthPart()
+    """Maximum tokens."""
 
     def source_in(self, folder: Path) -> EncoderSource:
         return encoder_source(expanded(self.encoder), folder, encoding=self)
@@ -101,8 +103,10 @@ class Pretrained(_Vectors, EncodingSettings):
 class Trained(_Vectors):
     """An encoder trained separately for each context."""
 
-    train: Several  # its recipe; each of several continues from the one before
-    set: tuple[str, ...] = ()  # changes to the recipes, as in ``--set``
+    train: Several
+    """Its recipe; each of several continues from the one before."""
+    set: tuple[str, ...] = ()
+    """Changes to the recipes, as in ``--set``."""
 
     @model_validator(mode="after")
     def _fits(self) -> "Trained":
@@ -201,7 +205,8 @@ def _learned(
 class _Late(_Vectors):
     """Late interaction; the kind's name is the key of the model."""
 
-    lengths: LengthPart = LengthPart()  # maximum tokens
+    lengths: LengthPart = LengthPart()
+    """Maximum tokens."""
 
     like: ClassVar[type[MaxSimRecipe]]
 
@@ -220,7 +225,8 @@ class ColBERT(_Late):
 
     kind: ClassVar[str] = "colbert"
     like: ClassVar[type[MaxSimRecipe]] = ColBERTRecipe
-    colbert: str  # its name
+    colbert: str
+    """Its name."""
 
 
 class MaxSim(_Late):
@@ -228,7 +234,8 @@ class MaxSim(_Late):
 
     kind: ClassVar[str] = "maxsim"
     like: ClassVar[type[MaxSimRecipe]] = MaxSimRecipe
-    maxsim: str  # its name
+    maxsim: str
+    """Its name."""
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ class CorpusRecipe(Linked):
 class SourceCorpus(CorpusRecipe, CorpusReading):
     """Documents from an ir_datasets id, a file or a folder."""
 
-    source: str  # the id or path
+    source: str
+    """The id or path."""
 
     def open(self, opening: Opening) -> OpenedCorpus:
         with opening.at("format"):
@@ -75,11 +76,16 @@ class ExpandedRecipe(CorpusRecipe):
 
     is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"expand": "corpora"}
-    expand: Name  # the other corpus
-    model: str  # the term weighter: its recipe or folder
-    scale: Annotated[float, Field(gt=0)] = 100.0  # how often to repeat a word of weight 1
-    transform: Literal["linear", "sqrt"] = "linear"  # transforms weights first
-    precision: Precision = "float32"  # the network's precision
+    expand: Name
+    """The other corpus."""
+    model: str
+    """The term weighter: its recipe or folder."""
+    scale: Annotated[float, Field(gt=0)] = 100.0
+    """How often to repeat a word of weight 1."""
+    transform: Literal["linear", "sqrt"] = "linear"
+    """Transforms weights first."""
+    precision: Precision = "float32"
+    """The network's precision."""
 
     def is_trained(self, folder: Path) -> bool:
         return is_recipe(self.model, folder)
@@ -231,17 +237,21 @@ class OpenedTopics(JudgedTopics):
 class TopicsRecipe(QrelsReading, TopicReading):
     """A set of topics with its judgements: one group of columns in the table."""
 
-    source: str  # the topics
-    qrels: Several  # their judgements
-    # the field to search with, or query_field
+    source: str
+    """The topics."""
+    qrels: Several
+    """Their judgements."""
     field: str | None = Field(None, validation_alias=AliasChoices("field", "query_field"))
-    # a model's judgements of these topics and others, for prediction-powered means in the footer
+    """The field to search with, also called `query_field`."""
     model_qrels: Several = ()
-    judge: str = ""  # name and version of the model
-    # the sheets of `adducir sample` with people's grades, which correct qrels by a model
+    """A model's judgements of these topics and others, for prediction-powered means in the
+    footer."""
+    judge: str = ""
+    """Name and version of the model."""
     people: Annotated[Several, without("model_qrels")] = ()
-    # test differences on the word of a model alone
+    """The sheets of `adducir sample` with people's grades, which correct qrels by a model."""
     uncorrected: Annotated[bool, without("people")] = False
+    """Test differences on the word of a model alone."""
 
     @model_validator(mode="after")
     def _is_named(self) -> "TopicsRecipe":

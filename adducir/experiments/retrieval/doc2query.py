@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 class FilterPart(Recipe):
     """Which queries are kept."""
 
-    # a reranker, or its recipe, that scores queries with their documents
     reranker: str = Field(validation_alias=AliasChoices("reranker", "by"))
-    keep: Annotated[float, Field(gt=0, le=1)] = 0.3  # the share of all queries to keep
+    """A reranker, or its recipe, that scores queries with their documents."""
+    keep: Annotated[float, Field(gt=0, le=1)] = 0.3
+    """The share of all queries to keep."""
 
 
 class Doc2QueryRecipe(CorpusRecipe):
@@ -49,11 +50,16 @@ class Doc2QueryRecipe(CorpusRecipe):
 
     is_expanded: ClassVar[bool] = True
     references: ClassVar[Mapping[str, str]] = {"doc2query": "corpora"}
-    doc2query: Name  # the other corpus
-    model: str  # the sequence-to-sequence model: a folder or a name on the Hub
-    generation: Generation = Generation()  # how queries are generated
-    filter: FilterPart | None = None  # what keeps the best queries (doc2query--)
-    precision: Precision = "float32"  # of the generating network
+    doc2query: Name
+    """The other corpus."""
+    model: str
+    """The sequence-to-sequence model: a folder or a name on the Hub."""
+    generation: Generation = Generation()
+    """How queries are generated."""
+    filter: FilterPart | None = None
+    """What keeps the best queries (doc2query--)."""
+    precision: Precision = "float32"
+    """Of the generating network."""
 
     def open(self, opening: Opening) -> OpenedCorpus:
         base: OpenedCorpus = opening.linked("doc2query")
@@ -120,12 +126,16 @@ class Query2docSearch(Searching):
     """A search with queries that a language model expands by a passage."""
 
     references: ClassVar[Mapping[str, str]] = {"query2doc": "indexes"}
-    query2doc: Name  # the index to search with longer queries
-    llm: str  # the language model's file, or the folder or GGUF file with its weights
-    prompt: str = "query2doc"  # the bundled prompt, or a file
-    # how often the query stands before the passage; on a dense index once, before [SEP]
+    query2doc: Name
+    """The index to search with longer queries."""
+    llm: str
+    """The language model's file, or the folder or GGUF file with its weights."""
+    prompt: str = "query2doc"
+    """The bundled prompt, or a file."""
     repeats: int = Field(REPEATS, ge=1)
-    failures: float = Field(0.01, ge=0, le=1)  # the share of queries that may stay as they are
+    """How often the query stands before the passage; on a dense index once, before [SEP]."""
+    failures: float = Field(0.01, ge=0, le=1)
+    """The share of queries that may stay as they are."""
 
     def step(self, opening: RunOpening) -> Step:
         with opening.at("llm"):

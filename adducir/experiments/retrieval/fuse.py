@@ -31,7 +31,8 @@ class Fusion(FusionSettings, SearchedOrFused):
 
     verb: ClassVar[str] = "fuse"
     references: ClassVar[Mapping[str, str]] = {"fuse": "systems"}
-    fuse: tuple[Name, ...]  # two systems or more
+    fuse: tuple[Name, ...]
+    """Two systems or more."""
 
     @model_validator(mode="after")
     def _fits(self) -> "Fusion":

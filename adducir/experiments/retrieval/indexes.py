@@ -31,9 +31,12 @@ class IndexEntry(Linked):
     """An index of a corpus; the settings' keys are beside ``corpus`` and ``engine``."""
 
     references: ClassVar[Mapping[str, str]] = {"corpus": "corpora"}
-    corpus: Name  # the corpus
-    engine: str | None = None  # the kind of index
+    corpus: Name
+    """The corpus."""
+    engine: str | None = None
+    """The kind of index."""
     settings: SerializeAsAny[IndexSettings]
+    """The settings of its kind, whose keys are beside the corpus."""
 
     @model_validator(mode="before")
     @classmethod

@@ -58,9 +58,10 @@ class Reranking(RerankSettings, System):
 
     verb: ClassVar[str] = "rerank"
     references: ClassVar[Mapping[str, str]] = {"rerank": "systems", "texts": "indexes"}
-    rerank: Name  # the system whose best documents are reranked
-    # the index with the texts; by default the one that was searched
+    rerank: Name
+    """The system whose best documents are reranked."""
     texts: Name | None = None
+    """The index with the texts; by default the one that was searched."""
 
     def is_trained(self, folder: Path) -> bool:
         path = file_path(self.reranker, folder)  # not a file: a kind with its model, or missing
@@ -179,9 +180,11 @@ class Oracle(System):
 
     verb: ClassVar[str] = "oracle"
     references: ClassVar[Mapping[str, str]] = {"oracle": "systems"}
-    # the system whose best documents are put in the order of their grades: the ceiling of rerankers
     oracle: Name
-    depth: Natural = 100  # documents per topic to reorder
+    """The system whose best documents are put in the order of their grades: the ceiling of
+    rerankers."""
+    depth: Natural = 100
+    """Documents per topic to reorder."""
 
     def identity(self, step: RunStep) -> Mapping[str, Any]:
         return {"depth": self.depth, **step.topic_set.qrels.identity()}

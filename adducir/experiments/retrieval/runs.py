@@ -59,7 +59,8 @@ class System(SystemEntry):
     """A row of the table, whose run is made from the runs and indexes that it names."""
 
     verb: ClassVar[str]  # for the plan's lines
-    group: str | None = None  # its section of the table
+    group: str | None = None
+    """Its section of the table."""
 
     @property
     def index_name(self) -> str | None:
@@ -225,11 +226,11 @@ class Given(System, RunReading):
     """An existing run."""
 
     verb: ClassVar[str] = "read"
-    # a TREC run for a single topic set, or one per topic set by name; with `seeds`
-    # it holds ``{seed}``
     run: str | dict[Name, str]
-    # fold its passages to documents: firstp, maxp, sump or avgp
+    """A TREC run for a single topic set, or one per topic set by name; with `seeds` it holds
+    ``{seed}``."""
     fold: FoldName | None = None
+    """Fold its passages to documents: firstp, maxp, sump or avgp."""
 
     def is_trained(self, folder: Path) -> bool:
         return "{seed}" in str(self.run)
@@ -340,14 +341,16 @@ class Python(System):
         "texts": "indexes",
         "searches": "indexes",
     }
-    python: str  # ``module:function``, or ``folder/file.py:function`` from the study's folder
-    # the function's keyword arguments
+    python: str
+    """``module:function``, or ``folder/file.py:function`` from the study's folder."""
     arguments: Annotated[dict[str, Any], AfterValidator(_storable)] = Field(default_factory=dict)
-    input: Name | None = None  # the system whose run it receives
-    # the index whose documents' texts it receives
+    """The function's keyword arguments."""
+    input: Name | None = None
+    """The system whose run it receives."""
     texts: Annotated[Name | None, needs("input")] = None
-    # an index that is opened and passed as the argument ``index``
+    """The index whose documents' texts it receives."""
     searches: Name | None = None
+    """An index that is opened and passed as the argument ``index``."""
 
     def step(self, opening: RunOpening) -> Step:
         from adducir.experiments.code import find_code

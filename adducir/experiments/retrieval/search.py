@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 class TunableSystem(System):
     """A system with hyperparameters, which ``tune`` chooses by cross-validation."""
 
-    tune: TuneRecipe | None = None  # parameters to choose by cross-validation, below
+    tune: TuneRecipe | None = None
+    """Parameters to choose by cross-validation, below."""
 
     @property
     @abstractmethod
@@ -358,7 +359,8 @@ class IndexSearch(Searching):
     """A search of an index."""
 
     references: ClassVar[Mapping[str, str]] = {"index": "indexes"}
-    index: Name  # the index to search: a name under `indexes`
+    index: Name
+    """The index to search: a name under `indexes`."""
 
     def step(self, opening: RunOpening) -> Step:
         if self.encoder is None:

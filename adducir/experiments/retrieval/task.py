@@ -50,20 +50,28 @@ AnySystem = Annotated[SerializeAsAny[System], BeforeValidator(chosen_by_key(SYST
 class Retrieval(Task):
     """Topics with judgements, answered by runs; see docs/recipes.md for its keys."""
 
-    task: Literal["retrieval"] = "retrieval"  # ``retrieval``, or omitted
-    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)  # documents, by name
-    indexes: dict[Name, IndexEntry] = Field(default_factory=dict)  # indexes of them, by name
-    # topic sets by name: a group of columns each
+    task: Literal["retrieval"] = "retrieval"
+    """``retrieval``, or omitted."""
+    corpora: dict[Name, AnyCorpus] = Field(default_factory=dict)
+    """Documents, by name."""
+    indexes: dict[Name, IndexEntry] = Field(default_factory=dict)
+    """Indexes of them, by name."""
     topics: Annotated[dict[Name, TopicsRecipe], Field(min_length=1)]
-    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]  # the rows of the table
-    # documents per topic in each run
+    """Topic sets by name: a group of columns each."""
+    systems: Annotated[dict[Name, AnySystem], Field(min_length=1)]
+    """The rows of the table."""
     depth: Natural | Literal["all"] = 1000
-    measures: Annotated[tuple[str, ...], Field(min_length=1)] = DEFAULT_MEASURES  # the columns
-    costs: tuple[Cost, ...] = ()  # further columns: what language models took per topic
-    negative_grades: Literal["zero", "trec_eval"] = "zero"  # how negative judgements count
-    # whether the footer shows how far unjudged documents could move figures
+    """Documents per topic in each run."""
+    measures: Annotated[tuple[str, ...], Field(min_length=1)] = DEFAULT_MEASURES
+    """The columns."""
+    costs: tuple[Cost, ...] = ()
+    """Further columns: what language models took per topic."""
+    negative_grades: Literal["zero", "trec_eval"] = "zero"
+    """How negative judgements count."""
     unjudged: bool = False
-    table: RunTableRecipe = RunTableRecipe()  # layout, and what the report quotes
+    """Whether the footer shows how far unjudged documents could move figures."""
+    table: RunTableRecipe = RunTableRecipe()
+    """Layout, and what the report quotes."""
 
     @property
     def most(self) -> int | None:

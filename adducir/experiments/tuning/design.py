@@ -392,8 +392,11 @@ class FoldsRecipe(Recipe):
     """Folds drawn with a seed, or from a file."""
 
     k: Annotated[int, Field(ge=2)] | None = None
+    """The number of folds."""
     seed: Annotated[int, without("file")] = 42
+    """What determines the topics of the `k` folds."""
     file: str | None = None
+    """A file of folds, instead."""
 
     @model_validator(mode="after")
     def _one(self) -> "FoldsRecipe":
@@ -406,8 +409,11 @@ class TuneRecipe(Recipe):
     """The parameters to tune, their values, the folds and the measure."""
 
     grid: dict[str, float | tuple[float, ...] | Range]
+    """Parameters and their values: a list, or a range with both ends."""
     folds: Literal["topics"] | FoldsRecipe
+    """Whether each topic set is a fold, or how folds are made."""
     objective: str = "nDCG@10"
+    """The measure whose mean to maximise."""
 
     @property
     def values(self) -> dict[str, list[Decimal]]:

@@ -221,12 +221,7 @@ def _add(impacts: Impacts, term: Any, weight: Any, docs: Array, slots: Array, ad
 
 @inner
 def _score(
-    impacts: Impacts,
-    terms: Array,
-    weights: Array,
-    first: Any,
-    last: Any,
-    scratch: Any,
+    impacts: Impacts, terms: Array, weights: Array, first: Any, last: Any, scratch: Any
 ) -> None:
     """Write the scores of documents of a window: the terms' products, in the query's order."""
     docs, slots, added = scratch.docs, scratch.slots, scratch.added

@@ -71,11 +71,7 @@ class MemoryIndex(Index):
         return place
 
     def _rank(
-        self,
-        queries: Sequence[Mapping[str, float]],
-        model: Model,
-        depth: int | None,
-        threads: int,
+        self, queries: Sequence[Mapping[str, float]], model: Model, depth: int | None, threads: int
     ) -> Ranked:
         """Hits from compiled code for BM25 and QLD, except for a process's first few queries.
 

@@ -138,7 +138,9 @@ class TrainedSystem(Recipe):
     """
 
     recipe: str | dict[Name, str]
+    """The recipe of the model to train in each round, or one per data set."""
     set: tuple[str, ...] = ()
+    """Changes to the recipe, as in `--set`."""
 
     def recipe_for(self, data: str) -> str | None:
         return self.recipe if isinstance(self.recipe, str) else self.recipe.get(data)
@@ -163,29 +165,29 @@ System = Annotated[
 
 class RoundRecipe(Recipe):
     train: Several
+    """Files of the questions to train on."""
     validation: Several = ()
+    """Files of the questions for validation."""
     test: Several
+    """Files of the questions to test with."""
 
 
 class EvidenceSets(Task):
-    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys.
-
-    Attributes:
-        task: ``evidence-sets``.
-        data: Data sets, each with its rounds; with several, each question is tested in one of them.
-        systems: The systems to compare.
-        seeds: Training seeds: one run of each trained system per seed. Results are means over runs,
-            tested over questions and runs.
-        precision: The precision of networks when they select sets.
-    """
+    """Questions whose evidence is a set of passages; see docs/evidence-sets.md for its keys."""
 
     task: Literal["evidence-sets"]
+    """``evidence-sets``."""
     data: Annotated[
         dict[Name, Annotated[tuple[RoundRecipe, ...], Field(min_length=1)]], Field(min_length=1)
     ]
+    """Data sets, each with its rounds; with several, each question is tested in one of them."""
     systems: Annotated[dict[Name, System], Field(min_length=1)]
+    """The systems to compare."""
     seeds: Seeds = (0,)
+    """Training seeds: one run of each trained system per seed. Results are means over runs, tested
+    over questions and runs."""
     precision: Precision = "float32"
+    """The precision of networks when they select sets."""
 
     @model_validator(mode="after")
     def _fits(self) -> "EvidenceSets":

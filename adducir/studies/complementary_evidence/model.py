@@ -71,10 +71,15 @@ class SelectorSettings(ModelSettings):
     what: ClassVar = "not an evidence selector"
 
     kind: Literal["complementary", "drn"] = "complementary"
+    """What the model is."""
     length: Annotated[int, Field(ge=8)] | None = None
+    """Maximum tokens of an input; by default the model's maximum."""
     pooling: Pooling = "first"
+    """How tokens' vectors are pooled."""
     slices: Positive = 4
+    """DRN's slices."""
     selection: Selection | DRNSelection = Selection()
+    """How sets are selected."""
 
 
 @dataclass(frozen=True)

@@ -52,12 +52,14 @@ class Selector(Recipe):
 class BM25Selection(Selector):
     """The passages that BM25 ranks highest; a question's passages are its collection."""
 
-    size: Positive = Field(2, description="L, the passages per set.")
-    k1: float = Field(0.9, ge=0, description="Saturation of term frequency.")
-    b: float = Field(0.4, ge=0, le=1, description="Weight of length.")
-    analysis: Literal["lucene", "split"] = Field(
-        "lucene", description="Anserini's English analysis, or lower case split at white space."
-    )
+    size: Positive = 2
+    """L, the passages per set."""
+    k1: float = Field(0.9, ge=0)
+    """Saturation of term frequency."""
+    b: float = Field(0.4, ge=0, le=1)
+    """Weight of length."""
+    analysis: Literal["lucene", "split"] = "lucene"
+    """Anserini's English analysis, or lower case split at white space."""
 
     def choose(self, questions: Sequence[EvidenceQuestion]) -> list[SelectedSet]:
         """The score of a set is the sum of its passages' scores."""
@@ -88,10 +90,15 @@ class Selection(Recipe):
     """How the complementary model selects: L, M and N, and the weights; relevance has weight 1."""
 
     size: Positive = 2
+    """L, the passages per set."""
     beam: Positive = 3
+    """M, the sets kept at each step."""
     candidates: Positive = 4
+    """N, the most relevant passages, of which sets are made."""
     diversity: Weight = 1.0
+    """The weight of diversity in a set's score."""
     compactness: Weight = 1.0
+    """The weight of compactness in a set's score."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -104,7 +111,9 @@ class DRNSelection(Recipe):
     """How DRN selects; relevance has weight 1 - ``novelty``."""
 
     size: Positive = 2
+    """L, the passages per set."""
     novelty: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """The weight of novelty against relevance."""
 
 
 @dataclass(frozen=True)

@@ -60,13 +60,16 @@ class EvidenceData(DataPart):
     """The questions to train on; relevance is trained on all passages or those in the sets."""
 
     passages: Literal["all", "sets"] = "all"
+    """What relevance is trained on: all passages, or those in labelled sets."""
 
 
 class WeightsPart(Recipe):
     """The weights of the loss terms; relevance has weight 1; 0 removes a term."""
 
     diversity: Weight = 1.0
+    """The weight of diversity (w_d)."""
     compactness: Weight = 1.0
+    """The weight of compactness (w_c)."""
 
 
 class SelectionPart(Recipe):
@@ -76,28 +79,40 @@ class SelectionPart(Recipe):
     """
 
     size: Positive = 2
+    """L, the passages per set."""
     beam: Counts = 3
+    """M, the sets kept at each step."""
     candidates: Counts = 4
+    """N, the most relevant passages, of which sets are made."""
     diversity: Weights | None = None
+    """The weight of diversity in a set's score."""
     compactness: Weights | None = None
+    """The weight of compactness in a set's score."""
 
 
 class DRNSelectionPart(Recipe):
     """How DRN selects, with several values of ``novelty`` to choose from."""
 
     size: Positive = 2
+    """L, the passages per set."""
     novelty: Shares = (0.1, 0.25, 0.5, 0.75, 0.9)
+    """The weight of novelty against relevance."""
 
 
 class EvidenceTraining(TrainingRecipe):
     batch_size: Annotated[int, Field(ge=1)] = 4
+    """Questions per batch, each with all its passages."""
 
 
 class EvidenceRecipe(ModelRecipe):
     length: Annotated[int, Field(ge=8)] | None = None
+    """Maximum tokens of an input; by default the model's maximum."""
     pooling: Literal["first", "mean"] = "first"
+    """How tokens' vectors are pooled."""
     layers: Positive | None = None
+    """How many top layers are trained; by default all."""
     data: EvidenceData
+    """The questions to train on."""
     training: EvidenceTraining = EvidenceTraining()
 
 
@@ -105,17 +120,24 @@ class ComplementaryRecipe(EvidenceRecipe):
     """The complementary model; see docs/evidence-sets.md for its keys."""
 
     kind: Literal["complementary"] = "complementary"
+    """What the recipe trains."""
     weights: WeightsPart = WeightsPart()
+    """The weights of the loss terms."""
     margin: Annotated[float, Field(ge=-1, le=1)] = 0.1
+    """The margin of compactness (gamma)."""
     selection: SelectionPart = SelectionPart()
+    """How sets are selected."""
 
 
 class DRNRecipe(EvidenceRecipe):
     """DRN with BERT; see docs/evidence-sets.md for its keys."""
 
     kind: Literal["drn"]
+    """What the recipe trains."""
     slices: Positive = 4
+    """DRN's slices."""
     selection: DRNSelectionPart = DRNSelectionPart()
+    """How sets are selected."""
 
 
 R = TypeVar("R", bound=ComplementaryRecipe | DRNRecipe)

@@ -116,9 +116,7 @@ class Nlgen(DocnoReading):
     )
     qrels: Annotated[Path | None, needs("corpus")] = option(GOLD_QRELS, default=None, writes=QRELS)
     references: Path | None = option(
-        "Also write all well-formed answers, for `generated`.",
-        default=None,
-        writes=common.LINES,
+        "Also write all well-formed answers, for `generated`.", default=None, writes=common.LINES
     )
     skip: int = option("Skip the first N contexts.", default=0, ge=0)
     first: int | None = option("Write at most N contexts.", default=None, ge=1, shown="all")
@@ -187,10 +185,7 @@ class GeneratedTexts(Tabled, DocnoReading):
         shown="the first four, with data",
     )
     corpus: str | None = option(
-        "The corpus with the texts of passages.",
-        default=None,
-        metavar="CORPUS",
-        reads=True,
+        "The corpus with the texts of passages.", default=None, metavar="CORPUS", reads=True
     )
     train: tuple[Path, ...] = option(
         "Training targets, in the same forms as references, for Novel-F1's common words.",

@@ -108,7 +108,7 @@ def collection_table(
     heads += [Column(f"{n}", "Sentences of quotation", descriptive=True) for n in LENGTHS]
     notes = [
         "Share quoted: of a book's sentences, the mean over books. Sentences of quotation: shares "
-        "of the windows.",
+        "of the windows."
     ]
     cells = {name: figures.cells(with_works=bool(works)) for name, figures in rows.items()}
     return figure_table(heads, cells, replace(layout, notes=notes, unit="book"))

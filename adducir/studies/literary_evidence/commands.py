@@ -25,9 +25,7 @@ class Quotations(Rules):
         "RELiC's JSON, such as relic.json.", "-o", writes=Writes("file", (".json",), parts_of)
     )
     spans: Path | None = option(
-        "The windows as masked spans, such as X.jsonl.gz.",
-        default=None,
-        writes=LINES_IN_PARTS,
+        "The windows as masked spans, such as X.jsonl.gz.", default=None, writes=LINES_IN_PARTS
     )
     shares: Shares = None
     seed: Annotated[int, needs("shares")] = option("The seed of the split by books.", default=0)

@@ -16,7 +16,6 @@ from dataclasses import asdict
 from typing import Any, ClassVar
 
 import polars as pl
-from pydantic import Field
 from rich.cells import cell_len
 
 from adducir.core.csv_files import CsvWriter
@@ -36,7 +35,8 @@ class CSV(TableFormat):
 
     ending: ClassVar = ".csv"
     topics: ClassVar = "per_topic"
-    per_topic: bool = Field(False, description="One line per system, topic and measure instead.")
+    per_topic: bool = False
+    """One line per system, topic and measure instead."""
 
     def render(self, table: ResultTable) -> str:
         frame = topic_values(table) if self.per_topic else table.to_polars()
@@ -82,7 +82,8 @@ class JSON(TableFormat):
 
     ending: ClassVar = ".json"
     topics: ClassVar = "per_topic"
-    per_topic: bool = Field(False, description="Also the values per topic.")
+    per_topic: bool = False
+    """Also the values per topic."""
 
     def render(self, table: ResultTable) -> str:
         comparison = table.comparison

@@ -31,8 +31,10 @@ class Terminal(TableFormat):
     """Lines for a terminal of any width."""
 
     ending: ClassVar = ".txt"
-    width: int = Field(100, ge=1, description="Columns of the terminal.")
-    color: bool = Field(False, description="Marks in colour.")
+    width: int = Field(100, ge=1)
+    """Columns of the terminal."""
+    color: bool = False
+    """Marks in colour."""
 
     def render(self, table: ResultTable) -> str:
         # Nothing depends on colour alone; NO_COLOR in the environment leaves only bold.

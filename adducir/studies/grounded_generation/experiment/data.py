@@ -48,13 +48,21 @@ class ArgumentsRecipe(Recipe):
     """How examples are built from arguments; docs/hindsight.md has the keys."""
 
     words: Annotated[int, Field(ge=1)] = 150
+    """Words per passage."""
     least: Annotated[int, Field(ge=1)] = 3
+    """Minimum passages per conclusion."""
     sentences: Annotated[int, Field(ge=1)] = 1
+    """Maximum sentences per passage that become targets."""
     shortest: Annotated[int, Field(ge=1)] = 8
+    """Minimum words of a passage and of such a sentence."""
     dropped: Annotated[float, Field(ge=0, lt=1)] = 0.4
+    """The probability that a word of a target is dropped."""
     nonce: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability that a nonce word replaces a content word of the input."""
     shares: Shares = DEFAULT_SHARES
+    """The share of the conclusions in each split."""
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = 0
+    """The seed of the random draws."""
 
 
 class Bed(NamedTuple):
@@ -158,13 +166,21 @@ class DataRecipe(DocnoReading):
     """
 
     passages: str = ""
+    """The corpus of passages, with `title` and `text`."""
     title: bool = True
+    """Whether passages' titles are read."""
     train: Several = ()
+    """Files of contexts to train on."""
     validation: Several = ()
+    """Files of contexts for early stopping."""
     test: Several = ()
+    """Files of contexts to evaluate on."""
     hidden: Several = ()
+    """Files of contexts without public targets."""
     arguments: str = ""
+    """A file of arguments, from which contexts and passages are made."""
     bed: ArgumentsRecipe | None = None
+    """How they are made."""
 
     @model_validator(mode="after")
     def _fits(self) -> "DataRecipe":

@@ -34,41 +34,38 @@ if TYPE_CHECKING:
 
 
 class GroundedGeneration(Task):
-    """Contexts with targets and gold passages; see docs/hindsight.md for its keys.
-
-    Attributes:
-        task: ``grounded-generation``.
-        data: Contexts and passages.
-        retriever: The initial retriever and guide.
-        guide: How the guide reads.
-        generator: The generator, by key: ``lexical``, ``bart``, ``t5``.
-        closed: The closed sets of a round.
-        systems: The systems to compare.
-        k: Sampled passages: every trained system is trained with each number, and each has a
-            section in the tables. By default as set in the phases.
-        seeds: Training seeds: one run of each trained system per seed. Results are means over runs,
-            tested over contexts and runs.
-        decode: How texts are generated; without it none are.
-        common: The share of the training targets' words that common words make up; Novel-F1
-            ignores these words.
-        cutoffs: The k of Success@k.
-        unit: The unit of significance tests: ``context``, or ``group``, the means of the contexts
-            of a group, which are not independent.
-    """
+    """Contexts with targets and gold passages; see docs/hindsight.md for its keys."""
 
     task: Literal["grounded-generation"]
+    """``grounded-generation``."""
     data: DataRecipe
+    """Contexts and passages."""
     retriever: TowersRecipe = TowersRecipe()
+    """The initial retriever and guide."""
     guide: GuideRecipe = GuideRecipe()
+    """How the guide reads."""
     generator: AnyGenerator = GENERATORS.make("lexical")
+    """The generator, by key: ``lexical``, ``bart``, ``t5``."""
     closed: ClosedRecipe = ClosedRecipe()
+    """The closed sets of a round."""
     systems: Annotated[dict[Name, GroundedSystem], Field(min_length=1)]
+    """The systems to compare."""
     k: tuple[Natural, ...] = ()
+    """Sampled passages: every trained system is trained with each number, and each has a section in
+    the tables. By default as set in the phases."""
     seeds: Seeds = (0,)
+    """Training seeds: one run of each trained system per seed. Results are means over runs, tested
+    over contexts and runs."""
     decode: Decoding | None = None
+    """How texts are generated; without it none are."""
     common: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """The share of the training targets' words that common words make up; Novel-F1 ignores these
+    words."""
     cutoffs: Annotated[tuple[Natural, ...], Field(min_length=1)] = (1, 5, 10)
+    """The k of Success@k."""
     unit: Literal["context", "group"] = "context"
+    """The unit of significance tests: ``context``, or ``group``, the means of the contexts of a
+    group, which are not independent."""
 
     @model_validator(mode="after")
     def _fits(self) -> "GroundedGeneration":

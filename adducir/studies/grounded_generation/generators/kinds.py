@@ -24,13 +24,21 @@ class Decoding(Recipe):
     """How texts are generated from the top passages; docs/hindsight.md has the keys."""
 
     passages: Length = 8
+    """How many top-ranked passages texts are generated from."""
     best: Length = 5
+    """The depth of the best of several texts, at most `passages`."""
     beams: Length = 4
+    """The beams of the search, which is run for each passage separately."""
     max_length: Length = 40
+    """Maximum tokens."""
     min_length: Annotated[int, Field(ge=0)] = 5
+    """Minimum tokens."""
     no_repeat_ngram_size: Annotated[int, Field(ge=0)] | None = None
+    """The length of n-grams that are not repeated; by default the checkpoint's."""
     length_penalty: float | None = None
+    """The exponent of the length; by default the checkpoint's."""
     early_stopping: bool | None = None
+    """Whether to stop as soon as enough texts end; by default as the checkpoint does."""
 
     @model_validator(mode="after")
     def _best_are_written(self) -> "Decoding":
@@ -57,7 +65,8 @@ class GeneratorRecipe(Recipe):
 class LexicalMixture(GeneratorRecipe):
     """A unigram mixture of passage and collection: exact, and without pretraining."""
 
-    lexical: float = Field(0.5, gt=0, lt=1, description="Initial share of the passage.")
+    lexical: float = Field(0.5, gt=0, lt=1)
+    """Initial share of the passage."""
 
     def load(self, folder: Path) -> "Generator":
         from adducir.studies.grounded_generation.generators.generator import Lexical
@@ -69,13 +78,16 @@ class LexicalMixture(GeneratorRecipe):
 class _Sequences(GeneratorRecipe):
     """An encoder-decoder from transformers."""
 
-    tokenizer: str | None = Field(None, description="The model whose tokenizer it uses.")
-    input_length: Length = Field(
-        64, description="Maximum tokens of the input; longer ones keep their end."
-    )
-    passage_length: Length = Field(178, description="Maximum tokens of the passage.")
-    output_length: Length = Field(64, description="Maximum tokens of the target.")
-    document_marker: str = Field("[DOC]", description="Text between input and passage.")
+    tokenizer: str | None = None
+    """The model whose tokenizer it uses."""
+    input_length: Length = 64
+    """Maximum tokens of the input; longer ones keep their end."""
+    passage_length: Length = 178
+    """Maximum tokens of the passage."""
+    output_length: Length = 64
+    """Maximum tokens of the target."""
+    document_marker: str = "[DOC]"
+    """Text between input and passage."""
 
     checkpoint: ClassVar[str]  # the field that names it
     classname: ClassVar[str]  # its class in transformers
@@ -98,7 +110,8 @@ class BART(_Sequences):
 
     checkpoint: ClassVar = "bart"
     classname: ClassVar = "BartForConditionalGeneration"
-    bart: str = Field("facebook/bart-base", description="The checkpoint.")
+    bart: str = "facebook/bart-base"
+    """The checkpoint."""
 
 
 class T5(_Sequences):
@@ -106,7 +119,8 @@ class T5(_Sequences):
 
     checkpoint: ClassVar = "t5"
     classname: ClassVar = "T5ForConditionalGeneration"
-    t5: str = Field("t5-small", description="The checkpoint.")
+    t5: str = "t5-small"
+    """The checkpoint."""
 
 
 _KINDS = {"lexical": "LexicalMixture", "bart": "BART", "t5": "T5"}

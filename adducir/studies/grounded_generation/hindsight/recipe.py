@@ -38,14 +38,23 @@ class TowersRecipe(Recipe):
     """
 
     base: str = MINILM
+    """The checkpoint of both."""
     vectors: Literal["one", "colbert"] = "one"
+    """One vector per text, or one per token as in ColBERT."""
     network: Literal["frozen", "trained"] = "frozen"
+    """Whether the network is trained."""
     adapter: Literal["none", "full"] | Annotated[int, Field(ge=1)] = 16
+    """The rank of the adapter, or full."""
     towers: Literal["shared", "separate"] = "separate"
+    """Whether queries and passages share layers and adapter."""
     query_length: Length = 64
+    """Tokens of a query, counted from its end."""
     document_length: Length = 180
+    """Tokens of a passage, from its beginning."""
     scale: Annotated[float, Field(gt=0)] | None = None
+    """The factor of scores; by default 20 with one vector, 1 with several."""
     train_scale: bool = False
+    """Whether the factor is trained."""
 
     @model_validator(mode="after")
     def _trains(self) -> "TowersRecipe":
@@ -56,7 +65,9 @@ class TowersRecipe(Recipe):
 
 class GuideRecipe(Recipe):
     order: Literal["input-target", "target-input"] = "input-target"
+    """What it reads first."""
     separator: str = " | "
+    """The text between input and target."""
 
     def query(self, input_: str, target: str) -> str:
         both = (input_, target) if self.order == "input-target" else (target, input_)
@@ -71,9 +82,13 @@ class ClosedRecipe(Recipe):
     """
 
     depth: Length = 100
+    """Passages per list."""
     candidates: Literal["all", "bm25"] = "all"
+    """What is scored for each context: all passages, or BM25's top ones."""
     candidate_depth: Length = 1000
+    """How many of BM25's."""
     precision: Precision = "float32"
+    """The precision of a trained network when it encodes passages."""
 
     @model_validator(mode="after")
     def _fits(self) -> "ClosedRecipe":
@@ -90,9 +105,13 @@ class SampleRecipe(Recipe):
     """
 
     k: Length = 8
+    """Passages per example."""
     sampler: Literal["guide", "retriever", "top", "mixture"] = "mixture"
+    """Where they come from."""
     alpha: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """The probability of the retriever's list in a mixture."""
     temperature: Annotated[float, Field(gt=0)] = 1.0
+    """The temperature of the scores in a draw."""
 
 
 class PhaseRecipe(Recipe):
@@ -103,10 +122,15 @@ class PhaseRecipe(Recipe):
     """
 
     loss: LossName = "elbo"
+    """What is minimised."""
     rounds: Annotated[int, Field(ge=0)] = 1
+    """How often the phase rebuilds closed sets and trains."""
     sample: SampleRecipe = SampleRecipe()
+    """The passages of each example."""
     validation: SampleRecipe = SampleRecipe(k=100, sampler="top")
+    """The passages of the validation loss."""
     training: TrainingRecipe = TrainingRecipe()
+    """How to train."""
 
 
 Nothing = Annotated[dict[str, str], Field(max_length=0)]
@@ -116,8 +140,11 @@ class GroundedSystem(Recipe):
     """A row of the tables: BM25 as retriever, all parts untrained, or trained."""
 
     bm25: Nothing | None = None
+    """BM25 as retriever: an empty mapping."""
     untrained: Nothing | None = None
+    """All parts untrained: an empty mapping."""
     train: tuple[PhaseRecipe, ...] = ()
+    """The phases of training."""
 
     @property
     def by_model(self) -> bool:
