@@ -37,12 +37,7 @@ _shared: ContextVar[tuple[Path, Path] | None] = ContextVar("shared answers", def
 
 
 def using_shared(study: Path, cache: Path) -> AbstractContextManager[Any]:
-    """Inside the block nobody is asked, whatever files of strangers say.
-
-    Args:
-        study: Answers come from files in this folder alone.
-        cache: The one to use where a language model's file names none in it.
-    """
+    """Inside the block, answers come from files in ``study`` alone, or else from ``cache``."""
     return setting(_shared, (study.resolve(), cache))
 
 

@@ -67,14 +67,7 @@ def corrected_scores(
     design: Design,
     people: pl.DataFrame,
 ) -> tuple[list[tuple[str, str, str, float]], list[str]]:
-    """System, qid, measure and corrected value of each, and the topics without vital nuggets.
-
-    Args:
-        items: Answers with their assigned nuggets.
-        banks: Nuggets of all topics.
-        design: How nuggets of answers were drawn.
-        people: Columns qid, docno and grade of these, a number of an assignment.
-    """
+    """System, qid, measure and corrected value of each, and the topics without vital nuggets."""
     pairs = nugget_pairs(items)
     keys = ["qid", "docno"]
     if not design.pairs.select(keys).equals(pairs.select(keys)):
