@@ -69,8 +69,10 @@ PyLate and sentence-transformers load it: `pylate.models.ColBERT("{name}")`,
 
     def _further(self) -> LateInteraction:
         late = LateInteraction.load(self.base, self.recipe)
-        reading = late.reading
-        if reading.filler or not reading.is_fixed or reading.skips != ("document",):
+        reading, cut = late.reading, late.tokenizer.tokenize
+        needs_blank = reading.prompts == (" ", " ") and cut(" a") != cut("a")  # Stanford's
+        is_stated = not reading.filler and reading.is_fixed and reading.skips == ("document",)
+        if needs_blank or not is_stated:
             raise InputError(
                 f"{self.base.name} reads texts as PyLate's format cannot state: {reading.shown()}.",
                 path=self.base.folder,

@@ -3,11 +3,11 @@
 from contextlib import nullcontext
 
 import numpy as np
+import published
 import pytest
 import torch
 from json_files import jsonl
 from notes import Notes
-from published import st_files
 from tiny import as_encoder, tiny_bert, tiny_colbert, tiny_decoder, tiny_dpr, tiny_t5, with_modules
 
 from adducir.core.errors import InputError
@@ -191,7 +191,9 @@ def test_a_trained_sparse_encoder_keeps_queries_that_no_network_reads(study):
 
 def dense(folder):
     tiny_bert(folder)
-    st_files(folder, "mean_tokens", dense=((32, 16),), normalize=True, prompts={"query": "q: "})
+    published.st_files(
+        folder, "mean_tokens", dense=((32, 16),), normalize=True, prompts={"query": "q: "}
+    )
 
 
 def two_towers(folder):
@@ -200,6 +202,10 @@ def two_towers(folder):
     types = dict.fromkeys("ab", "sentence_transformers.models.Transformer")
     structure = {"query": ["a"], "document": ["b"]}
     with_modules(folder, ("", "Router"), router_config={"types": types, "structure": structure})
+
+
+def byte_level_colbert(folder):
+    tiny_colbert(published.tiny_roberta(folder.with_name("plain"), kind="RobertaModel"), folder)
 
 
 def weighter(folder):
@@ -221,9 +227,9 @@ MODULES = "without its Pooling, Dense, Normalize and its prompts"
         ("colbert", tiny_dpr, "without the projection of DPRContextEncoder"),
         ("colbert", weighter, "cannot be trained from a BertForTokenClassification"),
         ("dual-encoder", tiny_colbert, "cannot be trained from a HF_ColBERT. Set `base`"),
-        ("dual-encoder", weighter, "cannot be trained from a BertForTokenClassification"),
         ("splade document_only=true", tiny_bert, "cannot be trained from a BertModel"),
         ("splade document_only=true flops.query=1", tiny_bert, "no effect"),
+        ("colbert markers=[<s>,</s>]", byte_level_colbert, "cannot state"),
         ("colbert markers=[a,b]", tiny_decoder, "markers"),
         ("colbert examples=null", tiny_decoder, "examples"),
     ],
