@@ -89,6 +89,8 @@ def build_index(
     from adducir.models.running import Running
 
     folder, chosen = _path(path, "`path`"), INDEXES.chosen(settings)
+    with refusing():
+        chosen.refuse_idle(["device"][: device != "auto"] + ["threads"][: threads is not None])
     chosen.build(as_corpus(documents), folder, Running(device, threads), rebuild=rebuild)
     return open_index(folder, device=device)
 
@@ -137,7 +139,7 @@ def search(
     from adducir.indexes.search_settings import SearchSettings
     from adducir.models.running import Running
 
-    named = None if encoder is None else os.fspath(_path(encoder, "`encoder`"))
+    named = None if encoder is None else _name(encoder, "`encoder`")
     stated: Any = {"model": model, "feedback": feedback, "depth": depth, "fold": fold}
     with refusing():
         settings = SearchSettings(**stated, encoder=named, parameters={**(parameters or {})})
@@ -184,10 +186,10 @@ def rerank(
     from adducir.rerankers.rerank import rerank as rerank_run
     from adducir.rerankers.rerank import reranked_part, texts_for
     from adducir.runs.kinds import RerankSettings
-    from adducir.runs.write import part_of, reranked_method
+    from adducir.runs.write import facts_at, part_of, remade, reranked_method
 
     opened = reranker if isinstance(reranker, Reranker) else None
-    name = opened.name if opened else os.fspath(_path(reranker, "`reranker`"))
+    name = opened.name if opened else _name(reranker, "`reranker`")
     with refusing():
         settings = RerankSettings(reranker=name, depth=depth, fold=fold, fields=fields)  # type: ignore[arg-type]
     candidates, queries = as_run(run), as_topics(topics)
@@ -198,8 +200,9 @@ def rerank(
         read = texts_for(source, docnos, settings.fields, opened.fields, Path(scratch))
         at, how = settings.depth, settings.fold
         found = rerank_run(candidates, queries, read, opened, depth=at, fold=how, tag=tag)
-    method = reranked_method(part_of(candidates.metadata, "method"), found.settings)
-    return replace(found.run, metadata={**candidates.metadata, "method": method})
+    facts = candidates.metadata or (facts_at(candidates.path) if candidates.path else {})
+    method = reranked_method(part_of(facts, "method"), found.settings)
+    return replace(found.run, metadata=remade(facts, method))
 
 
 @typed
@@ -231,13 +234,15 @@ def fuse(
         ['x', 'y']
     """
     from adducir.runs.fusion import fuse as fuse_runs
+    from adducir.runs.fusion import fused_method
     from adducir.runs.kinds import FusionSettings
 
     every = [as_run(one, f"run{number}") for number, one in enumerate(items_in(runs, "`runs`"), 1)]
     stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
         settings = FusionSettings(**stated, weights=() if weights is None else tuple(weights))
-    return fuse_runs(every, settings, tag)
+    how = fused_method(settings, [str(run.path or run.tag) for run in every])
+    return replace(fuse_runs(every, settings, tag), metadata={"method": how})
 
 
 @overload
@@ -438,6 +443,11 @@ def _is_index(texts: Any) -> bool:
     return is_folder or isinstance(texts, Index)
 
 
-def _path(value: Any, argument: str) -> Path:
+def _name(value: Any, argument: str) -> str:
+    """A path as it is written: one that ends in a slash is not a name on the Hub."""
     refuse_unless_path(value, argument)
-    return Path(value)
+    return os.fspath(value)
+
+
+def _path(value: Any, argument: str) -> Path:
+    return Path(_name(value, argument))

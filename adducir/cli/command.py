@@ -1,13 +1,5 @@
 """A command is a recipe, whose fields are its options, and a function of it.
 
-    class FuseOptions(Recipe):
-        runs: Runs
-        output: RunOutput
-        method: Annotated[str, FUSION] = option("How to fuse.", default="rrf")
-
-    def fuse(settings: FuseOptions) -> None:
-        "Fuse several runs into one."
-
 Everything comes from the recipe: names, help, defaults, bounds, choices, and which options need
 others (:func:`adducir.core.recipe.needs`). The field ``docno_field`` is the option
 ``--docno-field``. Rarely needed fields (``rare``) are set by ``--set key=value``. The function is

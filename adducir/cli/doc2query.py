@@ -72,12 +72,8 @@ def doc2query(settings: Doc2QueryOptions) -> None:
     if settings.queries is None and is_standard_output(output):
         raise UsageError("standard output requires --set queries=FOLDER.")
     target = settings.queries or output.with_name(f"{stem(output)}.queries")
-    generation = Generation.model_validate(
-        {
-            "read": settings.fields,
-            **settings.model_dump(include=set(Generation.model_fields) - {"read"}),
-        }
-    )
+    own = settings.model_dump(include={*Generation.model_fields} - {"read"})
+    generation = Generation(read=settings.fields, **own)
     running, rebuild = settings.running(), settings.rebuild
     with open_progress():
         documents = settings.opened(settings.corpus)

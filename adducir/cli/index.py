@@ -9,19 +9,16 @@ from pydantic import create_model, model_validator
 
 from adducir.cli import common
 from adducir.cli.command import option
+from adducir.cli.common import Computing
 from adducir.core.errors import UsageError
 from adducir.core.meanings import meaning
-from adducir.core.recipe import errors_at
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading
-from adducir.indexes.kinds import INDEXES, kind_of, no_effect_with, settings_of
+from adducir.indexes.kinds import INDEXES, settings_of
 from adducir.indexes.settings import IndexSettings
 
 if TYPE_CHECKING:
     from adducir.core.manifests import Manifest
-
-
-from adducir.cli.common import Computing
 
 
 def _options() -> dict[str, Any]:
@@ -67,20 +64,12 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
 
     @cached_property
     def settings(self) -> IndexSettings:
-        return settings_of(self._stated)
-
-    @property
-    def _stated(self) -> dict[str, Any]:
         keys = {"engine", *_OF_KINDS.model_fields} & self.model_fields_set
-        return {key: getattr(self, key) for key in sorted(keys)}
+        return settings_of({key: getattr(self, key) for key in sorted(keys)})
 
     @model_validator(mode="after")
     def _has_effect(self) -> "IndexOptions":
-        kind = kind_of(self._stated)
-        stated = self.model_fields_set & {*Computing.model_fields}
-        if idle := sorted(stated - {*kind.runs_with}):
-            raise errors_at(*(((key,), no_effect_with(kind)) for key in idle))
-        _ = self.settings
+        self.settings.refuse_idle(self.model_fields_set & {*Computing.model_fields})
         return self
 
 

@@ -7,7 +7,7 @@ from adducir.cli import common
 from adducir.cli.command import Writes, option
 from adducir.cli.common import Asking, Computing
 from adducir.cli.texts import TextSources
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.texts import counted
 from adducir.corpora.reading import CorpusReading, QueryReading
 from adducir.runs.kinds import RerankSettings
@@ -52,7 +52,7 @@ def rerank(settings: RerankOptions) -> None:
     from adducir.rerankers.recipe import open_reranker
     from adducir.rerankers.rerank import questions_of, reranked_part
     from adducir.rerankers.rerank import rerank as rerank_run
-    from adducir.runs.write import metadata_for, part_of, read_metadata, reranked_method, write_run
+    from adducir.runs.write import facts_at, part_of, remade, reranked_method, write_run
     from adducir.training.leaks import note_seen
 
     output, execution = settings.output, settings.execution()
@@ -73,8 +73,7 @@ def rerank(settings: RerankOptions) -> None:
         if isinstance(reranker, AskedReranker):
             reranker = replace(reranker, answering=settings.answering())
         elif asking := sorted({"cache", "costs", "dry_run", "offline"} & settings.model_fields_set):
-            flag = f"--{asking[0].replace('_', '-')}"
-            raise UsageError(f"{flag} has no effect: {reranker.name} asks nobody.")
+            raise UsageError(f"{worded(asking[0])} has no effect: {reranker.name} asks nobody.")
         if settings.dry_run and isinstance(reranker, AskedReranker):
             rows = questions_of(candidates, best, topics)
             refuse_empty_queries({qid: query for qid, query, _ in rows})
@@ -91,11 +90,9 @@ def rerank(settings: RerankOptions) -> None:
             tag=common.tag_of(output, settings.tag),
             chunking=Chunking(output, execution),
         )
-        facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
+        facts = facts_at(settings.run)
         stage = {**reranked.settings, "candidates": {"file": str(settings.run)}}
-        metadata = {"method": reranked_method(part_of(facts, "method"), stage)}
-        if "topics" in part_of(facts, "data"):
-            metadata["data"] = {"topics": facts["data"]["topics"]}
+        metadata = remade(facts, reranked_method(part_of(facts, "method"), stage))
         write_run(reranked.run, output, metadata, topics=topics.qids)
         if settings.costs is not None:
             write_lines(reranked.costs, settings.costs)

@@ -14,7 +14,7 @@ from adducir.cli.command import option
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, UsageError
 from adducir.core.texts import counted, listed
 from adducir.corpora.reading import QrelsReading, QueryReading
-from adducir.runs.kinds import FUSION, FoldName, FusionSettings
+from adducir.runs.kinds import FoldName, FusionSettings
 from adducir.runs.reading import RunReading
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
 
     from adducir.cli.console import near, open_progress
     from adducir.runs.filtering import filter_run
-    from adducir.runs.write import metadata_for, part_of, read_metadata, write_run
+    from adducir.runs.write import facts_at, part_of, remade, write_run
 
     with open_progress() as progress:
         repeats = "first" if settings.drop_duplicates else "refuse"
@@ -90,16 +90,14 @@ def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
             run, dropped = filter_run(run, **options | read)
         elif not settings.drop_duplicates:
             raise UsageError("name at least one filter.")
-        facts = read_metadata(settings.run) if metadata_for(settings.run).is_file() else {}
+        facts = facts_at(settings.run)
         stage = {key: value for key, value in options.items() if value}
         stage |= {"duplicates": "first"} if settings.drop_duplicates else {}
         stage |= {"run": str(settings.run), "dropped": dropped}
         method = part_of(facts, "method")
         earlier = method.get("filtering")
         stages = [*(earlier if isinstance(earlier, list) else []), stage]
-        metadata: dict[str, Any] = {"method": {**method, "filtering": stages}}
-        if "topics" in part_of(facts, "data"):
-            metadata["data"] = {"topics": facts["data"]["topics"]}
+        metadata = remade(facts, {**method, "filtering": stages})
         write_run(replace(run, tag=settings.tag or run.tag), settings.output, metadata)
         parts = [f"{name} {number:,}" for name, number in dropped.items()]
         left_out = f" (dropped: {', '.join(parts)})" if parts else ""
@@ -127,19 +125,17 @@ def fuse(settings: FuseOptions) -> None:
     """
     from adducir.cli.console import open_progress
     from adducir.runs.fusion import fuse as fuse_runs
-    from adducir.runs.fusion import lacking
+    from adducir.runs.fusion import fused_method, lacking
     from adducir.runs.write import write_run
 
     with open_progress() as progress:
         runs = [settings.read_run(path) for path in settings.runs]
         tag = common.tag_of(settings.output, settings.tag)
         fused = fuse_runs(runs, settings, tag)
-        metadata = FUSION.settings(settings.fusion, "method")
-        weights = list(settings.weights) or [1.0] * len(runs)
-        metadata |= {"runs": list(map(str, settings.runs)), "weights": weights}
+        method = fused_method(settings, [*map(str, settings.runs)])
         if settings.columns:
-            metadata["columns"] = list(settings.columns)
-        write_run(fused, settings.output, {"method": {"fusion": metadata}})
+            method["fusion"]["columns"] = list(settings.columns)
+        write_run(fused, settings.output, {"method": method})
         for path, qids in zip(settings.runs, lacking(runs), strict=True):
             if qids:
                 topics = counted(len(qids), "topic")

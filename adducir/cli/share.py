@@ -112,7 +112,7 @@ def submit(settings: SubmitOptions) -> None:
     from adducir.core.config import OverrideError, apply
     from adducir.runs.read import read_run
     from adducir.runs.run import Run
-    from adducir.runs.write import metadata_for, metadata_text, part_of, read_metadata, write_run
+    from adducir.runs.write import facts_at, metadata_for, metadata_text, part_of, write_run
 
     is_tira, runs = settings.layout == "tira", dict[str, Run]()
     for text in settings.runs:
@@ -127,7 +127,7 @@ def submit(settings: SubmitOptions) -> None:
             raise InputError(message, path=run.path)
     first = next(iter(runs.values()))
     path = cast("Path", first.path)
-    facts = read_metadata(path) if metadata_for(path).is_file() else {}
+    facts = facts_at(path)
     facts.pop("run file", None)  # it describes another file
     facts["actor"] = {**part_of(facts, "actor"), "team": settings.team}
     facts["research goal"] = {**part_of(facts, "research goal"), "description": settings.goal}

@@ -320,7 +320,19 @@ class RecipeReading(Generic[R]):
         ]
         return kind("\n  ".join([f"{len(placed)} errors in this recipe:", *lines]), path=path)
 
+    def _as_stated(self, problem: ErrorDetail) -> ErrorDetail:
+        """The error with the former names of keys that the file has instead of today's."""
+        model, data, path = cast("Any", self.recipe), cast("Any", self.data), list[str | int]()
+        with suppress(TypeError, LookupError, AttributeError):  # a path may go beyond the file
+            for part in problem.path:
+                field = getattr(type(model), "model_fields", {}).get(part)
+                names = getattr(field and field.validation_alias, "choices", [part])
+                path.append(next((name for name in names if name in data), part))
+                model, data = getattr(model, str(part)) if field else model[part], data[path[-1]]
+        return problem._replace(path=(*path, *problem.path[len(path) :]))
+
     def _placed(self, problem: ErrorDetail) -> tuple[int | None, int, str]:
+        problem = self._as_stated(problem)
         for number, override in reversed(list(enumerate(self.overrides))):
             is_set = _begins(override.path, problem.path) and not self.document.holds(problem.path)
             if is_set or _begins(problem.path, override.path):

@@ -100,7 +100,7 @@ def in_python(key: str, value: str) -> str:
     return f"`{key}={literal}`" if value else f"`{key}`"
 
 
-_IN_PYTHON = {"query_field": "field", "qrels_columns": "columns"}
+_IN_PYTHON = {"query_field": "field", "qrels_columns": "columns", "engine": "settings"}
 """Arguments that are not called as their options are."""
 _ONLY_IN_PYTHON = {
     "allow_code": "`allow_code=True` or `with adducir.core.planning.allowing_code():`",

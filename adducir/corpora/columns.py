@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import InputError, UsageError
+from adducir.core.errors import InputError, UsageError, worded
 from adducir.corpora.frames import GRADE, SCORE, Integers, repeated_rows
 
 MOST_FAULTS = 20
@@ -64,7 +64,8 @@ def named_layout(base: ColumnLayout, names: Sequence[str]) -> ColumnLayout:
     wrong = [name for name in {"qid", "docno", base.number} if list(names).count(name) != 1]
     if wrong:
         need = "qid, docno and score or rank" if base.kind == "run" else "qid, docno and grade"
-        message = f"the columns {', '.join(names)} do not name {need}, once each."
+        said = f"{worded(base.setting)}: the columns {', '.join(names)}"
+        message = f"{said} do not name {need}, once each."
         raise UsageError(message, hint="Write - for a column that is not used: qid,-,docno,score.")
     columns = [name if name in base.columns else f"-{at}" for at, name in enumerate(names)]
     return base._replace(columns=tuple(columns))

@@ -171,7 +171,8 @@ def tsv_records(
         if is_wrong:
             need = id_column or " or ".join(ids)
             message = f"the header must name {need} and other columns, each once."
-            raise InputError(message, path=path, line=line)
+            hint = f"Name another: {worded(f'{kind}_field')}." if id_column else None
+            raise InputError(message, path=path, line=line, hint=hint)
         key = named.index(id_column) if id_column else id_column_of(named, ids)
         if not id_column and named[key] not in ids:
             message = f"the first line is a header, whose {kind} is {header[key]}"
@@ -186,7 +187,8 @@ def tsv_records(
             yield line, fields.pop(header[key]), fields
         elif len(cells) < 2:
             message = f"the tab between {kind} and {text_name} is missing."
-            hint = f"Write: {kind}, a tab, {text_name}; or choose another format."
+            hint = f"Write: {kind}, a tab, {text_name}"
+            hint += f"; or choose another {worded('format')}." if kind == "docno" else "."
             raise InputError(message, path=path, line=line, hint=hint)
         else:
             yield line, cells[0], {text_name: "\t".join(cells[1:])}
@@ -228,7 +230,8 @@ class CACM(CorpusFormat):
         for line, document in documents:
             if not {"contents", "html_text"} <= document.fields.keys():
                 message = "documents in the format cacm have the fields contents and html_text."
-                raise InputError(message, path=path, line=line)
+                hint = f"Choose another {worded('format')}."
+                raise InputError(message, path=path, line=line, hint=hint)
             page = _number(document.docno)
             for other, kind, _ in _LINK.findall(document.fields["html_text"]):
                 if int(other) != page:

@@ -223,6 +223,6 @@ def _format_of(path: Path) -> str | None:
 def _formats() -> str:
     endings = dict.fromkeys(end for format_ in FORMATS.kinds().values() for end in format_.suffixes)
     return (
-        f"Names may end in {', '.join(endings)}, also with .gz or .bz2; for other names give the "
-        f"format: {', '.join(FORMATS)}."
+        f"Names may end in {', '.join(endings)}, also with .gz or .bz2; for other names give "
+        f"{worded('format')}: {', '.join(FORMATS)}."
     )

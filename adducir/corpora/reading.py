@@ -23,7 +23,8 @@ RARE: Any = {"rare": True, "flag": True}
 def split_names(value: Any) -> Any:
     """Names of columns in texts, separated by commas."""
     texts = [value] if isinstance(value, str) else value
-    return [name.strip() for text in texts for name in text.split(",")]
+    are_texts = isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts)
+    return [name.strip() for text in texts for name in text.split(",")] if are_texts else value
 
 
 ColumnNames = Annotated[tuple[str, ...], BeforeValidator(split_names)]

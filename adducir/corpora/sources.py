@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from adducir.core.errors import InputError, UsageError, worded
-from adducir.core.texts import refuse_unless, refuse_unless_count, typed
+from adducir.core.recipe import refusing
+from adducir.core.texts import refuse_unless, typed
 
 if TYPE_CHECKING:
     from adducir.corpora.documents import Corpus
@@ -88,6 +89,10 @@ def open_corpus(
         >>> corpus.default_fields, next(iter(corpus)).docno
         (('title', 'text'), 'x')
     """
+    from adducir.corpora.reading import CorpusReading
+
+    with refusing():
+        CorpusReading(docno_field=docno_field, format=format, passages=passages, quotes=quotes)
     of_files: Any = {"docno_field": docno_field, "format": format, "quotes": quotes}
     stated = [key for key, value in of_files.items() if value is not None]
     place = resolve(source) if isinstance(source, str | os.PathLike) else None
@@ -112,7 +117,6 @@ def open_corpus(
         return corpus
     from adducir.corpora.passages import Passages
 
-    refuse_unless_count(passages, "`passages`, the words of each,")
     return Passages(corpus, passages)
 
 

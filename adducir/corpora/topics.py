@@ -320,6 +320,6 @@ def _fields(
             progress().note_once(f"{source}: {message}")
     if not names:
         hint = f"The topics' fields are: {', '.join(present) or 'none'}."
-        hint += f" Name one: {worded('query_field')}." if field is None and present else ""
+        hint += f" Name one: {worded('query_field')}." if present else ""
         raise InputError(reason, path=source, hint=hint)
     return names

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import BrokenStream, blocks, read_lines, suffix_of
 from adducir.corpora.documents import Document, check_docno
 from adducir.corpora.formats import CorpusFormat
@@ -109,8 +109,8 @@ def trec_documents(
         raise InputError(
             "this file does not contain <DOC>, so it is not in TREC's format.",
             path=path,
-            hint="Supported are JSONL, TREC SGML, TSV, CSV, Parquet and plain text; give the "
-            "format if the file name does not show it. In the format text, a file is one document.",
+            hint=f"Name another {worded('format')}: JSONL, TREC SGML, TSV, CSV, Parquet or plain "
+            "text, of which a file is one document.",
         )
 
 

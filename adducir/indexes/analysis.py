@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from adducir.core.errors import MachineError, UsageError
+from adducir.core.errors import MachineError, UsageError, worded
 from adducir.core.files import read_lines
 from adducir.core.recipe import Recipe
 from adducir.core.texts import refused
@@ -51,7 +51,7 @@ class Analysis:
         if not kind.has_stopwords and not isinstance(self.stopwords, str):
             raise UsageError(
                 f"Lucene's analyser of {kind.label} does not support stop words.",
-                hint="Omit the stop words.",
+                hint=f"Omit {worded('stopwords')}.",
             )
         object.__setattr__(self, "stemmer", self.stemmer or kind.stemmers[0])
 
@@ -69,7 +69,8 @@ class Analysis:
         if not path.is_file():
             raise UsageError(
                 f"{str(stopwords)!r} is not a stop list.",
-                hint="Give `lucene`, `none`, or a file with one stop word per line.",
+                hint=f"Give {worded('stopwords', 'lucene')}, {worded('stopwords', 'none')}, or a "
+                "file with one stop word per line.",
             )
         words = {line.strip().lower() for _, line in read_lines(path)}
         return cls(stemmer, tuple(sorted(words - {""})), language)

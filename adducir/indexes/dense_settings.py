@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator
 from adducir.core.errors import UsageError
 from adducir.core.manifests import Manifest
 from adducir.core.packages import imported
-from adducir.core.recipe import RARE
+from adducir.core.recipe import RARE, Needs
 from adducir.encoders.settings import EncodingSettings
 from adducir.indexes.settings import IndexSettings, ModelKey
 from adducir.models.machine import Precision
@@ -41,6 +41,10 @@ class DenseSettings(IndexSettings, EncodingSettings):
         "workers",
         "ray",
         "slurm",
+    )
+    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
+        ("parameters", "sample", "seed"),
+        Needs("with {}", lambda settings: settings.kind != EXACT, (("kind", EXACT),)),
     )
     opens_with: ClassVar[Collection[str]] = ("device", "tokens", "encoder")
     opener: ClassVar[str] = "adducir.indexes.dense:DenseIndex"

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from adducir.core.errors import UsageError, said
+from adducir.core.errors import UsageError, said, worded
 from adducir.core.recipe import Keyed, KeyPath, Kind
 from adducir.core.registry import numbers
 from adducir.indexes.jvm import java_class
@@ -392,5 +392,5 @@ def unfit(
 
 
 def refuse_unfit(model: Model, engine: str, index: Path, **limits: Any) -> None:
-    for _, message in unfit(model, engine, **limits):
-        raise UsageError(f"{index} {said(message)}.")
+    for (key,), message in unfit(model, engine, **limits):
+        raise UsageError(f"{worded(str(key))}: {index} {said(message)}.")

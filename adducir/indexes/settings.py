@@ -29,6 +29,7 @@ from adducir.indexes.kinds import (
     PRETOKENIZED,
     VERSIONS,
     holds_impacts,
+    no_effect_with,
 )
 
 if TYPE_CHECKING:
@@ -86,6 +87,12 @@ class IndexSettings(Kind):
     def default_model(self) -> str | None:
         """The retrieval model of a search that names none; None if an index has its own."""
         return None
+
+    @classmethod
+    def refuse_idle(cls, stated: Collection[str]) -> None:
+        """Refuse what is stated of how a network runs, and has no effect on this kind."""
+        if idle := sorted({*stated} - {*cls.runs_with}):
+            raise errors_at(*(((key,), no_effect_with(cls)) for key in idle))
 
     def at(self, folder: Path) -> Self:
         """The settings with paths that start in a study's folder."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from adducir.core.errors import Keyed
 from adducir.core.progress import progress
-from adducir.runs.write import metadata_for, part_of, read_metadata
+from adducir.runs.write import facts_at, part_of
 
 _UMBRELA = re.compile(r".+?_(?P<model>[^/]+)_(?P<grades>0?1?2?3?)_[0-9]+_[0-9]+\.txt")
 """``QRELS_MODEL_GRADES_SHOTS_SAMPLES.txt``, in umbrela's folder of modified qrels."""
@@ -39,7 +39,7 @@ def judge_of(qrels: Sequence[str | Path]) -> str | None:
             )
             progress().note_once(f"{source}: {message}")
             return named["model"]
-        if name := part_of(_facts(source), "judge").get("name"):
+        if name := part_of(facts_at(source), "judge").get("name"):
             return str(name)
     return None
 
@@ -53,10 +53,10 @@ def circular_note(
     """
     known = {"name": judge}
     for source in qrels:
-        known |= part_of(_facts(source), "judge")
+        known |= part_of(facts_at(source), "judge")
     shared = dict[str, list[str]]()
     for path, system in systems.items():
-        for model in (step["language model"] for step in _asking(_facts(path))):
+        for model in (step["language model"] for step in _asking(facts_at(path))):
             same = [key for key in ("weights", "name", "family") if known.get(key)]
             if key := next((key for key in same if model.get(key) == known[key]), None):
                 what = f"of its family {known[key]}" if key == "family" else "itself"
@@ -72,9 +72,9 @@ def circular_note(
 def answer_notes(qrels: Sequence[str | Path], systems: Mapping[Path, str]) -> Iterator[str]:
     """How many answers of language models were not as asked, of whom any were not."""
     sources: list[tuple[Any, str]] = [
-        (part_of(_facts(path), "judge"), "the judge") for path in qrels
+        (part_of(facts_at(path), "judge"), "the judge") for path in qrels
     ]
-    sources += [(step, name) for path, name in systems.items() for step in _asking(_facts(path))]
+    sources += [(step, name) for path, name in systems.items() for step in _asking(facts_at(path))]
     parts = []
     for facts, name in sources:
         if not part_of(facts, "answers"):
@@ -89,10 +89,6 @@ def answer_notes(qrels: Sequence[str | Path], systems: Mapping[Path, str]) -> It
             parts.append(f"{total - ok:,} of {total:,} of {name} ({told(counts)})")
     if parts:
         yield f"Answers of language models that were not as asked: {'; '.join(parts)}."
-
-
-def _facts(path: str | Path) -> dict[str, Any]:
-    return read_metadata(path) if metadata_for(path).is_file() else {}
 
 
 def _asking(facts: Any) -> Iterator[Mapping[str, Any]]:

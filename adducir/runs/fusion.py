@@ -11,16 +11,15 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cmp_to_key
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
 from pydantic import Field
 
-from adducir.core.errors import UsageError
-from adducir.core.recipe import Recipe
+from adducir.core.errors import UsageError, worded
+from adducir.core.recipe import Recipe, refusing
 from adducir.core.registry import numbers
-from adducir.core.texts import counted
 from adducir.corpora.frames import Floats, Integers
 from adducir.runs.kinds import FUSION as FUSION
 from adducir.runs.kinds import FusionSettings
@@ -38,10 +37,11 @@ def fuse(runs: Sequence[Run], settings: FusionSettings, tag: str | None = None) 
     defaults to the method's name.
     """
     fusion, method, depth = settings.fusion, settings.method, settings.depth
+    if len(runs) < 2:
+        raise UsageError(f"fusion needs two or more runs, not {len(runs)}.")
+    with refusing():
+        settings.fit(len(runs))
     weights = settings.weights or (1.0,) * len(runs)
-    if len(runs) < 2 or len(runs) != len(weights):
-        given = f"{counted(len(runs), 'run')} and {counted(len(weights), 'weight')}"
-        raise UsageError(f"fusion needs two or more runs and as many weights, not {given}.")
     qids = list(dict.fromkeys(qid for run in runs for qid in run.qids))
     number = {qid: place for place, qid in enumerate(qids)}
     topics = [np.array([number[q] for q in run.qids], dtype=np.int64)[run.topics] for run in runs]
@@ -96,6 +96,13 @@ def fuse(runs: Sequence[Run], settings: FusionSettings, tag: str | None = None) 
     )
     result = Run.ranked(found, tag or method, ties="ascending")
     return result if depth is None else result.top(depth)
+
+
+def fused_method(settings: FusionSettings, runs: Sequence[Any]) -> dict[str, Any]:
+    """The section ``method`` of a fused run's metadata; ``runs``: what is said of each."""
+    stated = {"depth": settings.depth or "all", "runs": [*runs]}
+    stated["weights"] = [*settings.weights] or [1.0] * len(runs)
+    return {"fusion": {**FUSION.settings(settings.fusion, "method"), **stated}}
 
 
 def lacking(runs: Sequence[Run]) -> list[list[str]]:
@@ -313,7 +320,7 @@ class CombMNZ(CombSUM):
         found = super().contributions(run)
         if (found < 0).any():
             what = f"{run.tag} has negative scores, which more runs would lower."
-            raise UsageError(what, hint="Normalise by min-max.")
+            raise UsageError(what, hint=f"Set {worded('normalise', 'min-max')}.")
         return found
 
     def combined(self, sums: Floats, counts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, model
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, errors_at, without_blanks
 from adducir.core.registry import Family, recipe_of
-from adducir.core.texts import refused
+from adducir.core.texts import counted, refused
 
 if TYPE_CHECKING:
     from adducir.corpora.frames import Floats, Integers
@@ -145,6 +145,12 @@ class FusionSettings(RankingSettings):
             raise errors_at((("weights",), "must be numbers of 0 or more, and not all 0"))
         _ = self.fusion
         return self
+
+    def fit(self, runs: int) -> None:
+        """Refuse weights of another number of runs."""
+        if self.weights and len(self.weights) != runs:
+            message = f"must be {counted(runs, 'number')}, one per run, not {len(self.weights)}"
+            raise errors_at((("weights",), message))
 
     @cached_property
     def fusion(self) -> "FusionMethod":

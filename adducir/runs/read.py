@@ -56,20 +56,36 @@ _COLBERT = RUN._replace(columns=("qid", "docno", "rank", "score"))
 
 
 @typed
-def read_run(
-    path: Path | str,
+def load_run(
+    path: str | os.PathLike[str],
     *,
     ties: Literal["trec_eval", "anserini"] = "trec_eval",
-    allow_empty: bool = False,
     columns: Sequence[str] = (),
     quotes: Quotes | None = None,
+    allow_empty: bool = False,
     duplicates: Literal["refuse", "first"] = "refuse",
 ) -> Run:
-    """Read a run, as :func:`load_run` says.
+    """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
 
-    ``allow_empty`` takes a file without lines as a run without documents; of a document that a
-    topic ranks again, ``duplicates="first"`` keeps the best rank.
+    As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
+    line. What is malformed is an InputError with its line.
+
+    Args:
+        path: The file.
+        ties: The order of equal scores: trec_eval's (docno descending, scores in single precision
+            as in 9.0.7 and pytrec_eval) or Anserini's (ascending, double precision).
+        columns: The names of the columns, such as ``("qid", "docno", "rank")``, instead of what
+            the file shows; ``-`` for one that is not used.
+        quotes: What quotes are in a table; None: as the file shows.
+        allow_empty: Take a file without lines as a run without documents.
+        duplicates: Of a document that a topic ranks again, "first" keeps the best rank.
+
+    Example:
+        >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")
+        >>> ad.load_run("one.trec.gz").tag
+        'one'
     """
+    refuse_unless_path(path, "`path`")
     needed = ("qid", "docno", "score", "tag")
     keeps = duplicates == "first"
     columns_ = columns_of(Path(path), needed, columns=columns, quotes=quotes, repeats=keeps)
@@ -83,37 +99,7 @@ def read_run(
     return run
 
 
-@typed
-def load_run(
-    path: str | os.PathLike[str],
-    *,
-    ties: Literal["trec_eval", "anserini"] = "trec_eval",
-    columns: Sequence[str] = (),
-    quotes: Quotes | None = None,
-) -> Run:
-    """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
-
-    As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
-    line.
-
-    Args:
-        path: The file.
-        ties: The order of equal scores: trec_eval's (docno descending, scores in single precision
-            as in 9.0.7 and pytrec_eval) or Anserini's (ascending, double precision).
-        columns: The names of the columns, such as ``("qid", "docno", "score")``, instead of what
-            the file shows; ``-`` for one that is not used.
-        quotes: What quotes are in a table; None: as the file shows.
-
-    Raises:
-        InputError: With the line of what is malformed, not finite or repeated.
-
-    Example:
-        >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")
-        >>> ad.load_run("one.trec.gz").tag
-        'one'
-    """
-    refuse_unless_path(path, "`path`")
-    return read_run(Path(path), ties=ties, columns=tuple(columns), quotes=quotes)
+read_run = load_run  # its name in the package
 
 
 def as_run(run: "Run | str | os.PathLike[str] | Tabular | Nested", tag: str = "run") -> Run:

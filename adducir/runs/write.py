@@ -55,6 +55,17 @@ def read_metadata(path: Path | str) -> dict[str, Any]:
     return deepcopy(_parsed(read_text(place), place))
 
 
+def facts_at(path: Path | str) -> dict[str, Any]:
+    """The metadata of the run at ``path``; empty if it has none."""
+    return read_metadata(path) if metadata_for(path).is_file() else {}
+
+
+def remade(facts: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:
+    """The metadata of a run made from one with ``facts``."""
+    topics = part_of(facts, "data", "topics")
+    return {"method": method, **({"data": {"topics": topics}} if topics else {})}
+
+
 @lru_cache(maxsize=1024)
 def _parsed(text: str, place: Path) -> dict[str, Any]:
     from adducir.core.config import parse

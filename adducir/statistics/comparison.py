@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import UsageError
+from adducir.core.errors import UsageError, worded
 from adducir.core.recipe import refusing
 from adducir.core.registry import numbers, refuse
 from adducir.core.texts import MOST_ROWS, html_table, typed
@@ -413,13 +413,12 @@ def compare(
         with refusing():
             testing = Testing.model_validate(settings)
     named = dict.fromkeys(testing.baselines, "baseline")
-    if testing.against != "best":
-        named[testing.against] = "reference of the equivalence test"
-    for name, what in named.items():
+    named |= {testing.against: "against"} if testing.against != "best" else {}
+    for name, key in named.items():
         if name not in every.systems:
             near = get_close_matches(name, every.systems, n=3, cutoff=0.4) or every.systems[:5]
             raise UsageError(
-                f"the {what} {name!r} is not among the systems.",
+                f"{worded(key)}: {name!r} is not among the systems.",
                 hint=f"Did you mean {' or '.join(near)}?",
             )
     each = [SetTests(name, every.matrix(name), testing) for name in every.sets]

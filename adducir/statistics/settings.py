@@ -20,7 +20,7 @@ from typing import (
 
 from pydantic import Field, model_validator
 
-from adducir.core.recipe import RARE, Kind, Needs, Recipe, needs
+from adducir.core.recipe import RARE, Kind, Needs, Recipe, errors_at, needs
 from adducir.core.registry import Family
 
 if TYPE_CHECKING:
@@ -209,12 +209,11 @@ class Testing(Kind):
     def _goes_together(self) -> Self:
         kind = CORRECTIONS.kind(self.correction)
         if kind.scopes and self.family not in kind.scopes:
-            raise ValueError(f"{self.correction} cannot correct over the family {self.family}")
+            message = f"{self.correction} cannot correct over the family {self.family}"
+            raise errors_at((("correction",), message))
         if kind.tests and self.test not in kind.tests:
-            raise ValueError(
-                f"the correction {self.correction} needs the test {' or '.join(kind.tests)}, "
-                f"not {self.test}"
-            )
+            message = f"{self.correction} needs the test {' or '.join(kind.tests)}, not {self.test}"
+            raise errors_at((("correction",), message))
         return self
 
     @property

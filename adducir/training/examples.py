@@ -34,7 +34,7 @@ from adducir.models.machine import seed_of
 from adducir.runs.docnos import absent
 from adducir.runs.read import read_run
 from adducir.runs.run import Run
-from adducir.runs.write import metadata_for, part_of, read_metadata
+from adducir.runs.write import facts_at, part_of
 from adducir.training.data import HeldOut, same_number
 from adducir.training.example_files import IDS_HINT, ExampleDocument, FileExample, read_examples
 from adducir.training.example_recipe import ExamplesPart
@@ -418,7 +418,7 @@ def teacher_scores(paths: Iterable[Path], topics: Topics) -> Mapping[str, Mappin
     scores: dict[str, dict[str, float]] = {}
     for path in paths:
         run = run_of(path, topics)
-        facts = read_metadata(path) if metadata_for(path).is_file() else {}
+        facts = facts_at(path)
         stages = part_of(facts, "method").get("reranking")
         depth = part_of(stages, len(stages) - 1).get("depth") if isinstance(stages, list) else None
         if isinstance(depth, int) and 0 < depth < run.depth:

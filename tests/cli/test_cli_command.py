@@ -148,15 +148,10 @@ def test_what_stands_at_an_output_is_replaced_by_force_only():
 def test_settings_are_worded_as_each_door_writes_them():
     """What a file cannot state is worded as whoever called for it writes it."""
     assert worded("allow_code", "true").startswith("`allow_code=True`")
-    assert worded("columns", "qid,docno") == "`columns=['qid', 'docno']`"
     with speaking(in_files):
-        assert worded("columns", "qid,docno") == "`columns: qid,docno`"
         assert "replacing_anything" in worded("force", "true")
     with speaking(wording_of(Toy)), speaking(in_files):
         assert (worded("force", "true"), worded("workers")) == ("--force", "--workers")
-        assert worded("depth", "5") == "`depth: 5`"
-    with speaking(wording_of(Toy)):
-        assert (worded("size", "5"), worded("quick", "true")) == ("--set size=5", "--quick")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from notes import Notes
 
 from adducir import load_qrels, load_topics, open_corpus
-from adducir.core.errors import AdducirError, InputError
+from adducir.core.errors import InputError
 from adducir.corpora.documents import text_of
 from adducir.corpora.field_choice import choice_of, field_line
 
@@ -80,8 +80,6 @@ def test_a_quoted_docno_alone_is_text_and_a_setting_says_otherwise(write):
         list(open_corpus(documents))
     assert caught.value.line == 3
     assert [d.fields["text"] for d in open_corpus(documents, quotes="csv")] == ["x", "y\nz"]
-    with pytest.raises(AdducirError, match="`quotes` has no effect"):
-        open_corpus(write([{"id": "a", "text": "b"}]), quotes="csv")
 
 
 CELL = st.text(st.sampled_from('ab"\t, é'), max_size=5)

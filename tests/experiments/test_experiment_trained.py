@@ -260,9 +260,6 @@ def test_queries_are_encoded_for_an_index_of_token_weights_as_in_the_shell(study
     for topics in (["-t", "weights/topics"], ["-t", "topics.tsv", "--encoder", "splade"]):
         assert main([*search, *topics]) == 0
         assert path.read_bytes() == Path("shell.trec.gz").read_bytes()
-    found = ad.search("indexes/sparse", "topics.tsv", encoder="splade", tag="SPLADE")
-    ad.write_run(found, "python.trec.gz")
-    assert path.read_bytes() == Path("python.trec.gz").read_bytes()
     assert main(["search", "indexes/sparse", "cats", "--encoder", "splade"]) == 0
     with pytest.raises(UsageError, match="encoder"):
         ad.search("indexes/sparse", "weights/topics", encoder="splade")

@@ -132,17 +132,13 @@ def test_ties_at_the_cut_are_by_docno(tmp_path_factory, sizes, depth):
     assert found == sorted(f"d{n}" for n in range(len(sizes)))[:depth]
 
 
-def test_three_doors_give_one_run(texts, tmp_path, monkeypatch, capsys):
+def test_a_run_is_folded_as_its_search_would_be(texts, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("t.tsv").write_text("1\tcat energy\n2\tschool uniforms\n")
     Path("q.txt").write_text("1 0 d0 1\n1 0 d9 1\n2 0 d3 1\n")
     index = ["index", "--engine", "memory", "--passages", "3", "-o", "indexes/p"]
     assert main([*index, str(texts)]) == 0
     search = ["search", "-i", "indexes/p", "-t", "t.tsv"]
-    assert main([*search, "-o", "folded.trec", "--fold", "sump", "--depth", "4"]) == 0
-    assert read_metadata("folded.trec")["method"]["retrieval"][0]["fold"] == "sump"
-    run = ad.search("indexes/p", "t.tsv", fold="sump", depth=4)
-    assert run.to_polars().rows() == read_run(Path("folded.trec")).to_polars().rows()
     Path("experiments").mkdir()
     Path("experiments/e.yaml").write_text(f"""
 topics: {{t: {{source: t.tsv, qrels: q.txt}}}}
@@ -150,15 +146,12 @@ corpora: {{c: {{source: "{texts}", passages: 3}}}}
 indexes: {{p: {{corpus: c, engine: memory}}}}
 depth: 4
 systems:
-  Folded: {{index: p, fold: sump}}
   Max: {{index: p, fold: maxp}}
   Given: {{run: all.trec, fold: maxp}}
 measures: [nDCG@3]
 """)
     assert main([*search, "-o", "all.trec", "--depth", "all"]) == 0
     assert main(["experiment", "experiments/e.yaml"]) == 0
-    made = read_run(Path("runs/e/Folded.t.trec.gz"))
-    assert made.to_polars().rows() == run.to_polars().rows()
     assert main(["filter", "all.trec", "--fold", "maxp", "--depth", "4", "-o", "max.trec"]) == 0
     (stage,) = read_metadata("max.trec")["method"]["filtering"]
     assert stage["fold"] == "maxp"

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field, model_validator
 from adducir.core.errors import InputError, gathering
 from adducir.core.recipe import KeyPath, Several, as_tuple, without
 from adducir.core.registry import Family
-from adducir.corpora.documents import FORMATS, Corpus, refuse_absent
+from adducir.corpora.documents import Corpus, refuse_absent
 from adducir.corpora.local import LocalCorpus
 from adducir.corpora.passages import Passages
 from adducir.corpora.qrels import Qrels
@@ -64,8 +64,6 @@ class SourceCorpus(CorpusRecipe, CorpusReading):
     """The id or path."""
 
     def open(self, opening: Opening) -> OpenedCorpus:
-        with opening.at("format"):
-            _ = self.format and FORMATS.kind(self.format)
         with opening.at("source"):
             corpus = self.opened(source_path(self.source, opening.folder))
         return OpenedCorpus(corpus, self.source, reads=[opening.place])

@@ -18,7 +18,7 @@ from adducir.experiments.tuning.design import (
     Tunable,
     hyperparameters_of,
 )
-from adducir.runs.fusion import FUSION, fuse
+from adducir.runs.fusion import FUSION, fuse, fused_method
 from adducir.runs.kinds import FusionSettings
 from adducir.runs.run import Run
 
@@ -38,8 +38,7 @@ class Fusion(FusionSettings, SearchedOrFused):
     def _fits(self) -> "Fusion":
         if len(set(self.fuse)) < max(2, len(self.fuse)):
             raise ValueError("`fuse` must name at least two different systems")
-        if self.weights and len(self.weights) != len(self.fuse):
-            raise ValueError("`weights` must have one number per system in `fuse`")
+        self.fit(len(self.fuse))
         if self.tune is not None:
             try:
                 self.at({name: float(min(some)) for name, some in self.tune.values.items()})
@@ -54,12 +53,9 @@ class Fusion(FusionSettings, SearchedOrFused):
         members = list(step.parts.values())
         settings = self.model_copy(update={"depth": step.depth})
         run = fuse([member.read() for member in members], settings, step.tag)
-        about = {**FUSION.settings(self.fusion, "method"), "depth": step.depth or "all"}
-        if self.weights:
-            about["weights"] = list(self.weights)
-        about["runs"] = [named(member, context) for member in members]
+        method = fused_method(settings, [named(member, context) for member in members])
         note = f"{step.counted(run)}, fused from {len(members)} runs"
-        return SystemRun(run, note, {"fusion": about})
+        return SystemRun(run, note, method)
 
     @property
     def hyperparameters(self) -> Mapping[str, Hyperparameter]:
@@ -76,11 +72,6 @@ class Fusion(FusionSettings, SearchedOrFused):
     def at(self, setting: Setting, depth: int | None = None) -> FusionSettings:
         values = {**self.fixed, **setting}
         weights = tuple(float(values.pop(f"weights.{name}", 1)) for name in self.fuse)
-        if not any(weights):
-            raise UsageError(
-                "all weights are 0 in one of the settings.",
-                hint="Remove 0 from a weight's values, or remove a weight from the grid.",
-            )
         parameters = {**self.parameters, **values}
         with refusing():
             return FusionSettings(

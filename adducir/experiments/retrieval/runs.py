@@ -30,7 +30,7 @@ from adducir.runs.kinds import FoldName
 from adducir.runs.read import read_run
 from adducir.runs.reading import RunReading
 from adducir.runs.run import Run
-from adducir.runs.write import costs_for, part_of, read_metadata, refuse_other_run, write_run
+from adducir.runs.write import costs_for, facts_at, part_of, refuse_other_run, write_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -299,7 +299,8 @@ class GivenRun(Step):
 
 
 def method_of(step: Step) -> dict[str, Any]:
-    return part_of(run_facts(step.path), "method") if isinstance(step, RunStep) else {}
+    """How an input run was made, as far as its metadata say."""
+    return part_of(facts_at(step.path), "method")
 
 
 def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
@@ -312,7 +313,7 @@ def named(step: RunStep | GivenRun, context: "Context") -> dict[str, Any]:
 def run_facts(path: Path) -> dict[str, Any] | None:
     """The metadata of an experiment's run; None for other runs."""
     try:
-        facts = read_metadata(path)
+        facts = facts_at(path)
     except InputError:
         return None
     is_ours = "fingerprint" in part_of(facts, "adducir") and "sha256" in part_of(facts, "run file")

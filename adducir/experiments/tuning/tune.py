@@ -27,6 +27,7 @@ from adducir.core.artifacts import publishing_results
 from adducir.core.csv_files import CsvWriter
 from adducir.core.files import writing_text
 from adducir.core.progress import progress
+from adducir.core.texts import counted
 from adducir.corpora.topics import Topics
 from adducir.evaluation.evaluator import Evaluator
 from adducir.evaluation.lists import Floats, Integers, NegativeGrades
@@ -134,7 +135,7 @@ class Tuning:
                 )
         fewest = min(len(self.folds.train(fold)) for fold in range(folds))
         if fewest < FEW_TOPICS:
-            message = f"a setting was chosen on only {fewest} topics"
+            message = f"a setting was chosen on only {counted(fewest, 'topic')}"
             lines.append(f"{message}: draw no strong conclusions")
         return [*lines, *self.pool.notes()]
 

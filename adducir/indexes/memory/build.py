@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import polars as pl
 
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, worded
 from adducir.core.files import nameless_file
 from adducir.core.processes import ahead
 from adducir.core.progress import progress
@@ -139,7 +139,7 @@ class Arrived:
                     raise InputError(
                         f"the weights contain document {docno!r}, which is not in the corpus.",
                         path=source,
-                        hint="Give the corpus from which the weights were computed.",
+                        hint=f"Give the corpus from which {worded('weights')} were computed.",
                     )
                 kept = {term: weight for term, weight in weights.items() if weight > _NOTHING}
                 terms = [numbers.setdefault(term, len(numbers)) for term in kept]
