@@ -196,13 +196,12 @@ def rerank(
     opened = opened or open_reranker(name, running=Running(device))
     source = as_index(texts) if _is_index(texts) else as_corpus(texts)  # type: ignore[arg-type]
     with TemporaryDirectory(prefix="adducir-", ignore_cleanup_errors=True) as scratch:
-        docnos = reranked_part(candidates, settings.depth, settings.fold).frame["docno"]
+        docnos = reranked_part(candidates, depth, how := settings.fold).frame["docno"]
         read = texts_for(source, docnos, settings.fields, opened.fields, Path(scratch))
-        at, how = settings.depth, settings.fold
-        found = rerank_run(candidates, queries, read, opened, depth=at, fold=how, tag=tag)
+        found = rerank_run(candidates, queries, read, opened, depth=depth, fold=how, tag=tag)
     facts = candidates.metadata or (facts_at(candidates.path) if candidates.path else {})
-    method = reranked_method(part_of(facts, "method"), found.settings)
-    return replace(found.run, metadata=remade(facts, method))
+    stages = reranked_method(part_of(facts, "method"), found.settings)
+    return replace(found.run, metadata=remade(facts, stages))
 
 
 @typed
@@ -233,16 +232,15 @@ def fuse(
         >>> fused.frame["docno"].to_list()
         ['x', 'y']
     """
-    from adducir.runs.fusion import fuse as fuse_runs
-    from adducir.runs.fusion import fused_method
+    from adducir.runs import fusion
     from adducir.runs.kinds import FusionSettings
 
     every = [as_run(one, f"run{number}") for number, one in enumerate(items_in(runs, "`runs`"), 1)]
     stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
-        settings = FusionSettings(**stated, weights=() if weights is None else tuple(weights))
-    how = fused_method(settings, [str(run.path or run.tag) for run in every])
-    return replace(fuse_runs(every, settings, tag), metadata={"method": how})
+        settings = FusionSettings(**stated, weights=tuple(weights or ()))
+    how = {"method": fusion.fused_method(settings, [str(run.path or run.tag) for run in every])}
+    return replace(fusion.fuse(every, settings, tag), metadata=how)
 
 
 @overload
@@ -444,9 +442,8 @@ def _is_index(texts: Any) -> bool:
 
 
 def _name(value: Any, argument: str) -> str:
-    """A path as it is written: one that ends in a slash is not a name on the Hub."""
     refuse_unless_path(value, argument)
-    return os.fspath(value)
+    return os.fspath(value)  # as it is written: "x/" is a folder, not a name on the Hub
 
 
 def _path(value: Any, argument: str) -> Path:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from adducir.core.artifacts import MISSING, UNKNOWN, build, out_of_date
-from adducir.core.errors import InputError
+from adducir.core.errors import InputError, UsageError
 from adducir.core.executors import HERE, Execution, end_processes
 from adducir.core.fingerprint import UNREAD
 from adducir.core.manifests import artifact_fingerprint
@@ -47,7 +47,8 @@ class Context:
     _closing: ExitStack = field(default_factory=ExitStack, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        _ = self.running()  # raises if it cannot be
+        if any(count is not None and count < 1 for count in (self.threads, self.batch_tokens)):
+            raise UsageError("threads and tokens per batch must be 1 or more.")
 
     def __enter__(self) -> Self:
         return self

@@ -34,14 +34,7 @@ class DenseSettings(IndexSettings, EncodingSettings):
     model_config = ConfigDict(defer_build=False)  # which its second base would defer
     engine: ClassVar[str] = "dense"
     artifact: ClassVar[str] = "dense-index"
-    runs_with: ClassVar[Collection[str]] = (
-        "threads",
-        "device",
-        "batch_tokens",
-        "workers",
-        "ray",
-        "slurm",
-    )
+    runs_with = ("threads", "device", "batch_tokens", "workers", "ray", "slurm")
     conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
         ("parameters", "sample", "seed"),
         Needs("with {}", lambda settings: settings.kind != EXACT, (("kind", EXACT),)),

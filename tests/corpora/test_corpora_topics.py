@@ -119,8 +119,6 @@ def test_what_is_wrong_is_named_with_its_line(topics_of, text, line, word):
 
 
 def test_a_field_that_is_unknown_or_not_plain_is_refused_with_those_there_are(topics_of, tmp_path):
-    with pytest.raises(InputError, match=r"summary.*title, description, narrative"):
-        topics_of(TOUCHE, field="title+summary")
     with pytest.raises(InputError, match="disease, gene"):
         topics_of('{"qid": "1", "disease": "a", "gene": "b"}')
     with pytest.raises(InputError, match="folder"):

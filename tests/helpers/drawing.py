@@ -11,29 +11,23 @@ from pydantic.fields import FieldInfo
 from adducir.core.registry import Family
 
 Fields = Mapping[str, FieldInfo]
-Values = tuple[list[Any], list[Any]]
-"""Right values, and wrong ones."""
-WRONG = "nosuch"
-"""The beginning of texts that name nothing."""
+Values = tuple[list[Any], list[Any]]  # right ones, and wrong ones
+WRONG = "nosuch"  # how texts begin that name nothing
 
 
-def values_of(field: FieldInfo, texts: Sequence[Any]) -> Values:
-    """Values of a field; ``texts``: what texts are tried, as a type does not say it."""
-    return _values(field.annotation, field.metadata, texts)
-
-
-def _values(hint: Any, marks: Sequence[Any], texts: Sequence[Any]) -> Values:
+def values_of(hint: Any, marks: Sequence[Any], texts: Sequence[Any]) -> Values:
+    """Values of a field's type; ``texts``: what texts are tried, as a type does not say it."""
     kind, inner = get_origin(hint), get_args(hint)
     if kind is Annotated:
-        return _values(inner[0], (*marks, *inner[1:]), texts)
+        return values_of(inner[0], (*marks, *inner[1:]), texts)
     if families := [mark for mark in marks if isinstance(mark, Family)]:
         return [*families[0]], [WRONG]
     if kind is Literal:
         return [*inner], [WRONG]
     if kind in (Union, UnionType):
-        return _values(next(one for one in inner if one is not NoneType), marks, texts)
+        return values_of(next(one for one in inner if one is not NoneType), marks, texts)
     if kind in (list, tuple, Sequence):
-        right, wrong = _values(inner[0], (), texts)
+        right, wrong = values_of(inner[0], (), texts)
         return [*([one] for one in right), right[:2], right], [[one] for one in wrong]
     if hint is bool:
         return [True, False], ["perhaps"]
@@ -80,7 +74,7 @@ def settings_of(
             fields = {**family.kind(name or usual).model_fields, **fields}
         del fields[key]
     values = {
-        key: values_of(field, texts.get(key, texts["text"]))
+        key: values_of(field.annotation, field.metadata, texts.get(key, texts["text"]))
         for key, field in (others | fields).items()
     }
     usable = [key for key in fields if values[key][0]]
@@ -102,4 +96,6 @@ def as_text(value: Any) -> str:
     """A value as users of the shell type it."""
     if isinstance(value, list):
         return ",".join(map(str, value))
+    if type(value) is int and value >= 0:
+        return f" {value:#x}"  # a number is one in any form, as in files
     return json.dumps(value) if isinstance(value, dict | bool) else str(value)

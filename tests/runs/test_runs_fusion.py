@@ -90,7 +90,6 @@ def test_weights_depth_and_missing_topics():
     [
         *(([A] * count, {}) for count in (0, 1)),
         *(([A, B], {"weights": weights}) for weights in ([1, -1], [0, 0], [1, math.nan])),
-        ([A, B], {"k": math.inf}),
         ([A, run_of("1 x -1")], {"method": "combmnz", "normalise": "none"}),
     ],
 )
