@@ -238,7 +238,7 @@ def fuse(
     every = [as_run(one, f"run{number}") for number, one in enumerate(items_in(runs, "`runs`"), 1)]
     stated: Any = {"method": method, "depth": depth, "parameters": hyperparameters}
     with refusing():
-        settings = FusionSettings(**stated, weights=tuple(weights or ()))
+        settings = FusionSettings(**stated, weights=() if weights is None else tuple(weights))
     how = {"method": fusion.fused_method(settings, [str(run.path or run.tag) for run in every])}
     return replace(fusion.fuse(every, settings, tag), metadata=how)
 

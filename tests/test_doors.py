@@ -1,8 +1,7 @@
 """Settings give one thing through the shell, an experiment file and Python, or all refuse them.
 
-They are drawn from the classes that state them, so that a new kind or field is tried as it is. What
-is made is compared by fingerprint, or as it is read or written; a refusal must name the setting as
-the users of the door write it.
+They are drawn from their classes, so that a new kind or field is tried as it is. What is made is
+compared by fingerprint or content; a refusal must name the setting in the door's own words.
 """
 
 import json

@@ -68,7 +68,7 @@ def load_run(
     """Read a run: TREC's six columns, JSON, CSV, Parquet, also compressed (docs/formats.md).
 
     As in trec_eval, scores determine the order and ranks are ignored; the tag is that of the first
-    line. What is malformed is an InputError with its line.
+    line.
 
     Args:
         path: The file.
@@ -79,6 +79,9 @@ def load_run(
         quotes: What quotes are in a table; None: as the file shows.
         allow_empty: Take a file without lines as a run without documents.
         duplicates: Of a document that a topic ranks again, "first" keeps the best rank.
+
+    Raises:
+        InputError: With the line of what is malformed, not finite or repeated.
 
     Example:
         >>> ad.write_run(ad.Run.of({"1": {"x": 2.0}}, tag="one"), "one.trec.gz")

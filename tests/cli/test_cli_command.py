@@ -92,9 +92,7 @@ def test_changes_of_a_file_stand_beside_rare_options():
     ("words", "told"),
     [
         ("--depth 0", "--depth: should be at least 1"),
-        ("--depth many", "--depth"),
         ("--level 1 --names a", "--level: should be less than 1"),
-        ("--level x --names a", "--level: should be a number, not 'x'"),
         ("--level .5", "--level has no effect without --names or --mode slow"),
         ("--quick --names a", "--quick has no effect with --names"),
         ("--set size=3", "--set size has no effect without --names"),
@@ -103,11 +101,8 @@ def test_changes_of_a_file_stand_beside_rare_options():
         ("--size 3", "--set size="),
         ("--mod fast", "no such option: --mod; did you mean `--mode`?"),
         ("--depth", "option '--depth' requires an argument"),
-        ("--quick=1", "option '--quick' does not take a value"),
         ("b.txt", "extra argument (b.txt)"),
-        ("--turn", "option '--turn' requires an argument"),
         ("--method rfr", "did you mean `rrf`"),
-        ("--mode quick", "fast, slow"),
         ("--mode `depth`", "not '`depth`'"),  # what is typed is not a key
         ("--mode sl", "did you mean `slow`"),
         ("-o a.txt --more a.txt", "are the same file"),
