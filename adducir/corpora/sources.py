@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from adducir.core.errors import InputError, UsageError, worded
+from adducir.core.packages import imported
 from adducir.core.recipe import refusing
 from adducir.core.texts import refuse_unless, typed
 
@@ -89,10 +90,9 @@ def open_corpus(
         >>> corpus.default_fields, next(iter(corpus)).docno
         (('title', 'text'), 'x')
     """
-    from adducir.corpora.reading import CorpusReading
-
+    reading: Any = imported("adducir.corpora.reading:CorpusReading")
     with refusing():
-        CorpusReading(docno_field=docno_field, format=format, passages=passages, quotes=quotes)
+        reading(docno_field=docno_field, format=format, passages=passages, quotes=quotes)
     of_files: Any = {"docno_field": docno_field, "format": format, "quotes": quotes}
     stated = [key for key, value in of_files.items() if value is not None]
     place = resolve(source) if isinstance(source, str | os.PathLike) else None
