@@ -123,9 +123,7 @@ class Thing:
     python: Door
     needed: Stated = field(default_factory=dict)
     others: Fields = field(default_factory=dict)  # of other kinds
-    families: Mapping[str, tuple[Any, str]] = field(
-        default_factory=dict
-    )  # the fields that name one
+    families: Mapping[str, tuple[Any, str]] = field(default_factory=dict)  # fields that name one
     called: Mapping[str, str] = field(default_factory=dict)  # in Python
 
 
@@ -216,9 +214,8 @@ def index(name: str) -> Thing:
         return ad.build_index(corpus, place, chosen).manifest.fingerprint
 
     needed = {"weights": {"weights": "weights.jsonl"}, "dense": {"encoder": "minilm"}}
-    others = {
-        key: one for each in INDEXES.kinds().values() for key, one in each.model_fields.items()
-    }
+    every = [each.model_fields for each in INDEXES.kinds().values()]
+    others = {key: one for fields in every for key, one in fields.items()}
     fields = kind.model_fields | (reading if is_built else {})
     return Thing("index", fields, shell, file, python, needed.get(name, {}), others)
 
@@ -232,13 +229,10 @@ def ranking(
     needed: Stated | None = None,
     **systems: Any,
 ) -> Thing:
+    apart = ("parameters", "reranker")
     return Thing(
         words.split()[0],
-        {
-            key: one
-            for key, one in kind.model_fields.items()
-            if key not in ("parameters", "reranker")
-        },
+        {key: one for key, one in kind.model_fields.items() if key not in apart},
         partial(run_of_shell, words),
         lambda stated: run_of_file({**entry, **stated}, **systems),
         partial(run_of_python, call),
@@ -256,9 +250,7 @@ def reading(words: str, kind: Any, load: Any, of_entry: Any, source: str, **call
     verb = "opened" if load is ad.open_corpus else load.__name__.replace("load", "read")
 
     def content(found: Any) -> Any:
-        return (
-            [*found] if verb == "opened" else (found.to_polars().columns, found.to_polars().rows())
-        )
+        return [*found] if verb == "opened" else str(found.to_polars().to_dict(as_series=False))
 
     def python(stated: Stated) -> Any:
         return content(load(source, **{called.get(key, key): one for key, one in stated.items()}))
@@ -371,9 +363,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         corpus = ad.open_corpus("docs.jsonl", passages=3)
         parts = [document.docno for document in corpus]
         Path("parts.jsonl").write_text(lines_of(*({"id": i, "vector": {"cats": 1}} for i in parts)))
-        opened = ad.build_index(
-            corpus, "indexes/parts", ad.MemorySettings(fields=["notes", "text"])
-        )
+        memory = ad.MemorySettings(fields=["notes", "text"])
+        opened = ad.build_index(corpus, "indexes/parts", memory)
         ad.build_index(corpus, "indexes/lucene")
         ad.build_index(corpus, "indexes/words", ad.TokenWeightSettings(weights="parts.jsonl"))
         for model in TWO:
@@ -422,12 +413,10 @@ def is_made_by_all(name: str, stated: dict[str, Any]) -> bool:
         assert made["shell"] == made["file"] == made["python"], (name, stated, made)
         return True
     named = {door: named_by(door, text, thing, stated) for door, text in refused.items()}
-    if re.match(r"\S+:\d+: ", refused["shell"]) and not any(
-        named.values()
-    ):  # a file's line is wrong
-        assert (
-            refused["python"] == refused["shell"] in refused["file"].replace(f"{Path.cwd()}/", "")
-        )
+    is_of_line = re.match(r"\S+:\d+: ", refused["shell"])
+    if is_of_line and not any(named.values()):
+        relative = refused["file"].replace(f"{Path.cwd()}/", "")
+        assert refused["python"] == refused["shell"] in relative
         return False
     common = set.intersection(*named.values()) if len(stated) < 2 else all(named.values())
     assert common, (name, stated, named, refused)  # with more, another may be told first
@@ -440,10 +429,8 @@ def is_made_by_all(name: str, stated: dict[str, Any]) -> bool:
 @given(data=st.data())
 def test_the_doors_agree(name: str, study: Path, data: Any) -> None:
     thing = THINGS[name]
-    stated = data.draw(
-        settings_of(thing.fields, thing.families, thing.others, texts_of(thing.command))
-    )
-    is_made_by_all(name, stated)
+    drawn = settings_of(thing.fields, thing.families, thing.others, texts_of(thing.command))
+    is_made_by_all(name, data.draw(drawn))
 
 
 PARTNERS: dict[str, dict[str, Any]] = {
@@ -474,6 +461,19 @@ def test_every_setting_can_be_given_through_each_door(command: str, study: Path)
                 if any(is_made_by_all(name, {**stated, key: value}) for value in values[-4:]):
                     given |= {(of if beside else command, key)}
     assert given == fields
+
+
+WRITTEN = {"1e3": 1000, "0x10": 16, " 16.0 ": 16, "7.5": None, "nan": None}
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_numbers_are_read_as_in_files(text: str, study: Path) -> None:
+    thing, stated = THINGS["index dense"], {"encoder": "minilm", "kind": "HNSW8"}
+    made = [result(door, {**stated, "sample": text}) for door in (thing.shell, thing.file)]
+    if WRITTEN[text] is None:
+        assert all(isinstance(one, AdducirError) for one in made)
+    else:
+        assert made == [thing.python({**stated, "sample": WRITTEN[text]})] * 2
 
 
 def test_a_former_name_is_read_and_named(study: Path) -> None:
