@@ -90,8 +90,7 @@ def build_index(
 
     folder, chosen = _path(path, "`path`"), INDEXES.chosen(settings)
     with refusing():
-        stated = {"device": device != "auto", "threads": threads is not None}
-        chosen.refuse_idle([key for key, is_stated in stated.items() if is_stated])
+        chosen.refuse_idle(device=device != "auto", threads=threads is not None)
     chosen.build(as_corpus(documents), folder, Running(device, threads), rebuild=rebuild)
     return open_index(folder, device=device)
 
@@ -438,7 +437,8 @@ def _is_index(texts: Any) -> bool:
     from adducir.core.manifests import MANIFEST
     from adducir.indexes.index import Index
 
-    return isinstance(texts, Index) or (_is_path(texts) and (Path(texts) / MANIFEST).is_file())
+    is_folder = _is_path(texts) and (_path(texts, "`texts`") / MANIFEST).is_file()
+    return is_folder or isinstance(texts, Index)
 
 
 def _name(value: Any, argument: str) -> str:

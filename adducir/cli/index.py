@@ -69,7 +69,8 @@ class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  
 
     @model_validator(mode="after")
     def _has_effect(self) -> "IndexOptions":
-        self.settings.refuse_idle(self.model_fields_set & {*Computing.model_fields})
+        stated = dict.fromkeys(self.model_fields_set & {*Computing.model_fields}, True)
+        self.settings.refuse_idle(**stated)
         return self
 
 

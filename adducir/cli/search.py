@@ -98,10 +98,7 @@ def search(settings: SearchOptions) -> None:
         adducir search -i indexes/arguments -t bundled:topics --feedback rm3 -o runs/rm3.trec.gz
     """
     from adducir.cli.console import open_progress, show, shown_rate
-    from adducir.corpora.topics import Topics
     from adducir.indexes.engines import open_index
-    from adducir.indexes.search import search_topics
-    from adducir.models.running import Running
 
     path, first = settings.place and Path(settings.place), None
     if settings.index is not None:
@@ -120,14 +117,23 @@ def search(settings: SearchOptions) -> None:
         model, feedback = settings.chosen(index.default_model)
     if settings.output is None or settings.topics is None:
         depth = settings.depth if "depth" in settings.model_fields_set else 10
-        few = settings.model_copy(update={"depth": depth})
-        running = Running(threads=settings.threads or 1)  # several would wait for each other
+        threads = settings.threads or 1  # several would wait for each other
 
         def found_by(query: str) -> "Hits":
+            if settings.encoder is None or not index.takes_weights:  # without imports for topics
+                how: Any = {"feedback": feedback, "depth": depth, "fold": settings.fold}
+                return index.search([query], model, threads=threads, **how)
+            from adducir.corpora.topics import Topics
+            from adducir.indexes.search import search_topics
+            from adducir.models.running import Running
+
+            few, running = settings.model_copy(update={"depth": depth}), Running(threads=threads)
             return search_topics(index, Topics(["1"], [query], "query"), few, running=running).hits
 
         answer(index, query, found_by, judged)
         return
+    from adducir.indexes.search import search_topics
+    from adducir.models.running import Running
     from adducir.runs.write import write_run
 
     with open_progress() as progress:

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
 EXACT = "Flat"
 
 
+def _without_effect_if_exact(key: str) -> Needs:
+    def holds(settings: Any) -> bool:
+        is_default = getattr(settings, key) == type(settings).model_fields[key].default
+        return settings.kind != EXACT or is_default
+
+    return Needs("with {}", holds, (("kind", EXACT),))
+
+
 class DenseSettings(IndexSettings, EncodingSettings):
     """Vectors of an encoder, searched by FAISS.
 
@@ -35,10 +43,9 @@ class DenseSettings(IndexSettings, EncodingSettings):
     engine: ClassVar[str] = "dense"
     artifact: ClassVar[str] = "dense-index"
     runs_with = ("threads", "device", "batch_tokens", "workers", "ray", "slurm")
-    conditions: ClassVar[Mapping[str, Needs]] = dict.fromkeys(
-        ("parameters", "sample", "seed"),
-        Needs("with {}", lambda settings: settings.kind != EXACT, (("kind", EXACT),)),
-    )
+    conditions: ClassVar[Mapping[str, Needs]] = {
+        key: _without_effect_if_exact(key) for key in ("parameters", "sample", "seed")
+    }
     opens_with: ClassVar[Collection[str]] = ("device", "tokens", "encoder")
     opener: ClassVar[str] = "adducir.indexes.dense:DenseIndex"
     model_key: ClassVar[ModelKey | None] = ModelKey(

@@ -89,9 +89,10 @@ class IndexSettings(Kind):
         return None
 
     @classmethod
-    def refuse_idle(cls, stated: Collection[str]) -> None:
+    def refuse_idle(cls, **is_stated: bool) -> None:
         """Refuse what is stated of how a network runs, and has no effect on this kind."""
-        if idle := sorted({*stated} - {*cls.runs_with}):
+        idle = [key for key, is_true in is_stated.items() if is_true and key not in cls.runs_with]
+        if idle:
             raise errors_at(*(((key,), no_effect_with(cls)) for key in idle))
 
     def at(self, folder: Path) -> Self:

@@ -149,7 +149,7 @@ def test_topics_are_averaged_not_folds():
     tuning = tuned(GRID, pool, folds, NDCG)
     means = [tuning.test[fold, tuning.chosen[fold]] for fold in range(2)]
     assert tuning.result == pytest.approx((means[0] + 3 * means[1]) / 4)
-    assert any("2 topics" in line or "1 topics" in line for line in tuning.warnings())
+    assert any("2 topics" in line or "1 topic" in line for line in tuning.warnings())
 
 
 def test_topics_without_query_count_0_and_those_without_judgements_do_not_count():

@@ -70,7 +70,7 @@ def test_quotations_as_spans(tmp_path):
 @pytest.mark.parametrize(
     ("keys", "value", "named"),
     [
-        ([], [], "lines"),
+        ([], [], "dict"),
         (["x"], [], "x"),
         ([BOOK, "sentences"], ["a", 1], "sentences.1"),
         ([BOOK, "quotes"], [], "quotes"),
