@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.console import note, open_progress
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.errors import UsageError
@@ -22,18 +22,13 @@ class ProxyMakeSettings(RunReading, DocnoReading):
     run: Path = option("The run with the distractors, such as BM25's.")
     output: Path = option("The judges' file, .csv.", writes=Writes("file", (".csv",)))
     key: Path = option("The file of answers, .csv.", writes=Writes("file", (".csv",)))
-    spans: Path | None = option("The contexts: masked spans with their gold items.", default=None)
-    corpus: Annotated[str | None, needs("spans")] = option(
-        "With --spans the candidates: file, folder or ir_datasets id.",
-        "-c",
-        default=None,
-        reads=True,
+    spans: Path | None = optional("The contexts: masked spans with their gold items.")
+    corpus: Annotated[str | None, needs("spans")] = optional(
+        "With --spans the candidates: file, folder or ir_datasets id.", "-c", reads=True
     )
     contexts: common.Contexts = None
     others: int = option("Distractors besides the gold item.", "--num-distractors", default=2, ge=1)
-    sample: int | None = option(
-        "Size of a random sample of items.", default=None, ge=1, shown="all"
-    )
+    sample: int | None = optional("Size of a random sample of items.", ge=1, shown="all")
     seed: int = option("Seed of the order and the sample.", default=0, ge=0)
     groups: common.Names = option(
         "Only contexts of these groups or books, comma-separated or repeated.",
@@ -41,14 +36,11 @@ class ProxyMakeSettings(RunReading, DocnoReading):
         default=(),
         shown="all",
     )
-    sentences: int | None = option(
-        "Only contexts of quotations of this many sentences.", default=None, ge=1, shown="all"
+    sentences: int | None = optional(
+        "Only contexts of quotations of this many sentences.", ge=1, shown="all"
     )
-    missed: int | None = option(
-        "Only contexts whose gold item is not among the first N of the run.",
-        default=None,
-        ge=1,
-        shown="all",
+    missed: int | None = optional(
+        "Only contexts whose gold item is not among the first N of the run.", ge=1, shown="all"
     )
     fields: Annotated[common.Names, needs("corpus")] = option(
         "Fields of the candidates to show, comma-separated or repeated.",
@@ -239,9 +231,9 @@ class DistributionsSettings(TableOptions):
     texts: common.Names = option(
         "Columns with marked texts, such as anchor,example.", default=(), shown="none"
     )
-    group: str | None = option("A column such as dataset: a row for each value.", default=None)
-    valid: str | None = option(
-        "A column that says yes or no: whether the item is an example at all.", default=None
+    group: str | None = optional("A column such as dataset: a row for each value.")
+    valid: str | None = optional(
+        "A column that says yes or no: whether the item is an example at all."
     )
 
 

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import NoneType
 from typing import (
@@ -99,6 +99,10 @@ def option(
     extra: Any = {"flags": flags, "metavar": metavar, "shown": shown, "panel": panel}
     extra |= {"argument": argument, "rare": rare, "reads": reads, "writes": writes, "flag": flag}
     return Field(default, description=meaning, json_schema_extra=extra, **bounds)
+
+
+optional = partial(option, default=None)
+"""An option that may be left out: its type takes None."""
 
 
 class Option:

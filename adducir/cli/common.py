@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator
 
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
 from adducir.core.processes import MOST_THREADS
@@ -175,9 +175,8 @@ def add_figures(figures: dict[str, T], more: dict[str, T], path: Path) -> None:
 class Asking(Recipe):
     """Where a language model's answers are kept, and whether it is asked at all."""
 
-    cache: Path | None = option(
+    cache: Path | None = optional(
         "The file with all answers.",
-        default=None,
         shown="the model's, or answers.sqlite beside the output",
         rare=True,
         flag=True,
@@ -226,20 +225,16 @@ class Computing(Recipe):
     device: Device = "auto"
     threads: Threads = None
     workers: int = option("Parallel processes, such as one per core or GPU.", default=1, ge=1)
-    batch_tokens: int | None = option(
+    batch_tokens: int | None = optional(
         "Padded tokens per batch, which affect the last digits of figures.",
-        default=None,
         ge=1,
         shown="2,048 on a CPU, 16,384 on a GPU",
         rare=True,
     )
-    ray: str | None = option(
-        "Work on a Ray cluster: 'auto' or its address.", default=None, rare=True
-    )
-    slurm: str | None = option(
+    ray: str | None = optional("Work on a Ray cluster: 'auto' or its address.", rare=True)
+    slurm: str | None = optional(
         "Work in Slurm jobs, at most --workers at a time; settings of submitit, as in "
         "partition=gpu.",
-        default=None,
         rare=True,
     )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.cli.tabled import MEASURES, MEASURING, Tabled, TableOptions, digests
 from adducir.core.errors import InputError, UsageError
 from adducir.core.recipe import needs
@@ -48,10 +48,9 @@ class CompareOptions(Tabled):
         panel=MEASURING,
     )
     pool_seeds: common.PoolSeeds = False
-    score_columns: Order | None = option(
+    score_columns: Order | None = optional(
         "What the columns of a table beside a topic's id are; or the order of a leaderboard's "
         "four columns.",
-        default=None,
         rare=True,
         flag=True,
     )
@@ -169,11 +168,11 @@ class ReproduceOptions(TableOptions, RunReading, QrelsReading):
     reproduced: Path = option("The run that reproduces it, or its values.", argument=True)
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
     measures: list[str] = option(MEASURES, default=[], shown=DEFAULT)
-    original_baseline: Annotated[Path | None, needs("new_baseline")] = option(
-        "The baseline's run in the original experiment.", default=None, metavar="RUN"
+    original_baseline: Annotated[Path | None, needs("new_baseline")] = optional(
+        "The baseline's run in the original experiment.", metavar="RUN"
     )
-    new_baseline: Annotated[Path | None, needs("original_baseline")] = option(
-        "The baseline's run in the reproduction.", default=None, metavar="RUN"
+    new_baseline: Annotated[Path | None, needs("original_baseline")] = optional(
+        "The baseline's run in the reproduction.", metavar="RUN"
     )
     depth: Annotated[int, needs("qrels")] = option(
         "Documents per topic whose order is compared.", default=1000, ge=1

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import AskingModel, Computing
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
@@ -22,10 +22,9 @@ class Doc2QueryOptions(Computing, CorpusReading):
     corpus: common.Corpus
     output: common.JsonLines
     number: int = option("Queries per document.", default=20, ge=1)
-    filter: str | None = option(
+    filter: str | None = optional(
         "A reranker that scores each query with its document (doc2query--).",
         metavar="MODEL",
-        default=None,
     )
     keep: Annotated[float, needs("filter"), Field(gt=0, le=1)] = option(
         "The share of all queries to keep, by score.", default=0.3
@@ -41,10 +40,9 @@ class Doc2QueryOptions(Computing, CorpusReading):
     prompt: str = option("A text before each document.", default="", rare=True)
     length: int = option("Tokens of a document to read.", default=512, ge=1, rare=True)
     query_length: int = option("Maximum tokens of a query.", default=64, ge=1, rare=True)
-    queries: Path | None = option(
+    queries: Path | None = optional(
         "Where to keep the queries.",
         metavar="FOLDER",
-        default=None,
         shown="beside the output, with suffix .queries",
         rare=True,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.cli.tabled import IN_HTML, LOOK, MEASURES, MEASURING, Tabled
 from adducir.core.errors import InputError, UsageError, said
 from adducir.core.recipe import Needs, needs, without
@@ -31,9 +31,8 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
     per_topic: Annotated[
         bool, Needs("in HTML, which shows each topic anyway", lambda recipe: recipe.form != "html")
     ] = option("Show the values of each topic.", default=False, panel=LOOK)
-    topics: Annotated[str | None, IN_HTML] = option(
+    topics: Annotated[str | None, IN_HTML] = optional(
         "The queries, for the HTML report: a file or an ir_datasets id.",
-        default=None,
         metavar="SOURCE",
         reads=True,
         panel=LOOK,
@@ -58,16 +57,14 @@ class EvaluateOptions(Tabled, RunReading, QrelsReading, QueryReading):
         rare=True,
     )
     pool_seeds: common.PoolSeeds = False
-    model_qrels: Annotated[str | None, needs("judge")] = option(
+    model_qrels: Annotated[str | None, needs("judge")] = optional(
         "A model's judgements of the topics of --qrels and of others, for prediction-powered means "
         "and differences.",
-        default=None,
         reads=True,
         rare=True,
     )
-    judge: str | None = option(
+    judge: str | None = optional(
         "Name and version of the model that made the judgements (of --qrels, or of model_qrels).",
-        default=None,
         rare=True,
     )
     people: Sheets = option(

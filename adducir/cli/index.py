@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_origin
 from pydantic import create_model, model_validator
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.cli.common import Computing
 from adducir.core.errors import UsageError
 from adducir.core.meanings import meaning
@@ -35,7 +35,7 @@ def _options() -> dict[str, Any]:
             for mark in field.metadata:
                 values = Annotated[values, mark]
             text = f"{meaning(kind, key).rstrip('.')}{only}."
-            options.setdefault(key, (values | None, option(text, default=None, **look)))
+            options.setdefault(key, (values | None, optional(text, **look)))
     return options
 
 
@@ -43,17 +43,15 @@ _OF_KINDS: Any = create_model("OfKinds", **_options())
 
 
 class IndexOptions(_OF_KINDS, Computing, CorpusReading):  # type: ignore[misc]  # made from the kinds
-    source: str | None = option(
+    source: str | None = optional(
         "An ir_datasets id, or a file or folder: JSONL, CSV, Parquet, TREC, TSV, text, HTML, PDF.",
         argument=True,
-        default=None,
         shown="the file of --weights",
         reads=True,
     )
     output: Path = option("The index's folder, such as indexes/NAME.", writes=common.FOLDER)
-    engine: Annotated[str | None, INDEXES] = option(
+    engine: Annotated[str | None, INDEXES] = optional(
         "Lucene, arrays in memory that rank as Lucene does, token weights, or vectors.",
-        default=None,
         shown="lucene; with --weights memory",
     )
     rebuild: common.Rebuild = False

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import LLM, WRITE_ANYWAY, AskingModel
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
@@ -31,9 +31,9 @@ class JudgeOptions(AskingModel, TextSources, QueryReading, RunReading):
         "Write a page on which people judge a sheet of `adducir sample`, given as RUN.",
         default=False,
     )
-    llm: Annotated[str | None, without("by_hand")] = option(LLM, default=None)  # type: ignore[assignment]
-    topics: Annotated[str | None, without("by_hand")] = option(
-        "An ir_datasets id, or a file with the topics.", default=None, reads=True
+    llm: Annotated[str | None, without("by_hand")] = optional(LLM)  # type: ignore[assignment]
+    topics: Annotated[str | None, without("by_hand")] = optional(
+        "An ir_datasets id, or a file with the topics.", reads=True
     )
     depth: int = option("How many top documents of each run are judged.", default=10, ge=1)
     prompt: str = option("A bundled prompt (graded, binary), or a file.", "-p", default="graded")
@@ -42,15 +42,12 @@ class JudgeOptions(AskingModel, TextSources, QueryReading, RunReading):
         default=0,
         ge=0,
     )
-    choices: Annotated[str | None, needs("by_hand")] = option(
+    choices: Annotated[str | None, needs("by_hand")] = optional(
         "Grades and their labels on the page.",
-        default=None,
         rare=True,
         shown="0=off the topic,1=related,2=answers in part,3=answers fully",
     )
-    question: Annotated[str | None, needs("by_hand")] = option(
-        "What the page asks.", default=None, rare=True
-    )
+    question: Annotated[str | None, needs("by_hand")] = optional("What the page asks.", rare=True)
 
     @model_validator(mode="after")
     def _is_complete(self) -> "JudgeOptions":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import Computing
 from adducir.cli.console import near, note, open_progress
 from adducir.cli.tabled import Tabled, digests
@@ -42,15 +42,9 @@ class RetrieveSettings(Computing):
         "With --spans: spans that are only candidates; repeatable.", default=()
     )
     contexts: common.Contexts = None
-    key: Path | None = option(
-        "Rank only the candidates of this proxy task's key.", default=None, shown="all"
-    )
-    left: int | None = option(
-        "Sentences left of the mask.", default=None, ge=0, shown="as it was trained"
-    )
-    right: int | None = option(
-        "Sentences right of the mask.", default=None, ge=0, shown="as it was trained"
-    )
+    key: Path | None = optional("Rank only the candidates of this proxy task's key.", shown="all")
+    left: int | None = optional("Sentences left of the mask.", ge=0, shown="as it was trained")
+    right: int | None = optional("Sentences right of the mask.", ge=0, shown="as it was trained")
     depth: int = option("Candidates to keep per context.", default=100, ge=1)
     precision: common.PrecisionOption = "float32"
     tag: common.Tag = None
@@ -171,9 +165,7 @@ class RanksSettings(Tabled):
     )
     random: bool = option("Add the expectation of a random ranking.", default=False)
     pool_seeds: common.PoolSeeds = False
-    by: str | None = option(
-        "Also show groups of queries, by another column.", default=None, metavar="KEY"
-    )
+    by: str | None = optional("Also show groups of queries, by another column.", metavar="KEY")
 
 
 def known_item_ranks(settings: RanksSettings) -> None:

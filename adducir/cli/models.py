@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.cli.common import Computing
 from adducir.core.errors import InputError, UsageError
 from adducir.core.files import is_standard_output
@@ -21,20 +21,16 @@ from adducir.models.machine import Precision
 
 class TrainOptions(Recipe):
     recipe: Path = option("The recipe, such as encoders/NAME.yaml.", argument=True)
-    output: Path | None = option(
-        "The model's folder.",
-        default=None,
-        shown="the recipe's name without suffix",
-        writes=common.FOLDER,
+    output: Path | None = optional(
+        "The model's folder.", shown="the recipe's name without suffix", writes=common.FOLDER
     )
     dry_run: bool = option(
         "Check the recipe, count its examples and steps, print the plan and stop.", default=False
     )
     changes: common.Changes = ()
     device: common.Device = "auto"
-    threads: int | None = option(
+    threads: int | None = optional(
         "Threads: the same as --set training.threads=N, which determines the weights.",
-        default=None,
         ge=1,
         shown="the recipe's, or 1",
     )
@@ -98,17 +94,17 @@ class EncodeOptions(Computing, CorpusReading, QueryReading, EncodingSettings):
         "Token weights of a learned sparse encoder (such as SPLADE), instead of vectors.",
         default=False,
     )
-    corpus: str | None = option(
-        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", default=None, reads=True
+    corpus: str | None = optional(
+        "An ir_datasets id, or a file or folder.", "-c", metavar="SOURCE", reads=True
     )
-    spans: Annotated[Path | None, without("sparse")] = option(
-        "Masked spans, instead of a corpus.", default=None
+    spans: Annotated[Path | None, without("sparse")] = optional(
+        "Masked spans, instead of a corpus."
     )
     side: Annotated[Literal["context", "span"], needs("spans")] = option(
         "With --spans: encode the contexts, or the spans themselves.", default="context", rare=True
     )
-    topics: Annotated[str | None, needs("sparse")] = option(
-        "With --sparse: the queries of topics, instead of a corpus.", default=None
+    topics: Annotated[str | None, needs("sparse")] = optional(
+        "With --sparse: the queries of topics, instead of a corpus."
     )
     fields: Annotated[common.Names, needs("corpus")] = option(
         "With --corpus: the fields to encode, comma-separated or repeated.",
@@ -173,8 +169,8 @@ Model = Annotated[Path, option("A term weighter's folder, or its recipe.", "-m",
 
 class DeepCTEvaluateOptions(Recipe):
     recipe: Path = option("The recipe, such as deepct/NAME.yaml.", argument=True)
-    model: Path | None = option(
-        "The model.", "-m", metavar="FOLDER", default=None, shown="the recipe's name without suffix"
+    model: Path | None = optional(
+        "The model.", "-m", metavar="FOLDER", shown="the recipe's name without suffix"
     )
     changes: common.Changes = ()
     device: common.Device = "auto"
@@ -222,10 +218,9 @@ class DeepCTExpandOptions(Computing, CorpusReading):
     model: Model
     corpus: common.Corpus
     output: common.JsonLines
-    weights: Path | None = option(
+    weights: Path | None = optional(
         "Where to keep the words' weights, to render them again.",
         metavar="FOLDER",
-        default=None,
         shown="beside the output, with suffix .weights",
     )
     scale: float = option("How often to repeat a word of weight 1.", default=100.0, gt=0)

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.core.errors import ArtifactError, UsageError
 from adducir.core.files import FOLDERS, writing_bytes
 from adducir.core.recipe import Recipe
@@ -46,9 +46,8 @@ def new(settings: NewOptions) -> None:
 
 
 class DemoOptions(Recipe):
-    folder: Path | None = option(
+    folder: Path | None = optional(
         "The study to create or use.",
-        default=None,
         shown=f"this folder if it has {FILE}, else {DEMO}",
         writes=common.FOLDER,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import WRITE_ANYWAY, AskingModel
 from adducir.cli.texts import TextSources
 from adducir.core.errors import InputError, UsageError
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from adducir.judges.nuggets import Assigned, Bank, Nugget
 
 LINES = Writes("file", (".jsonl",))
-OWN_PROMPTS = option(
+OWN_PROMPTS = optional(
     "A folder with create.yaml, importance.yaml and assign.yaml, instead of the bundled ones.",
-    default=None,
     rare=True,
 )
 
@@ -80,10 +79,9 @@ class NuggetsScoreOptions(RunReading):
     output: Path = option(
         "Values per topic, for `adducir compare`.", writes=Writes("file", (".csv",))
     )
-    nuggets: Path | None = option(
+    nuggets: Path | None = optional(
         "The nuggets: topics of theirs that nobody's texts were assigned to count 0.",
         "-n",
-        default=None,
     )
     runs: tuple[Path, ...] = option(
         "The runs whose documents were looked at; can be repeated.", "-r", default=()

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.common import Asking, Computing
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError, worded
@@ -21,9 +21,8 @@ class RerankOptions(
     topics: common.Topics
     output: common.RunOutput
     tag: common.Tag = None
-    costs: Path | None = option(
+    costs: Path | None = optional(
         "What a language model took per topic (requests, tokens, seconds, cost), for `compare`.",
-        default=None,
         rare=True,
         flag=True,
         writes=common.LINES,

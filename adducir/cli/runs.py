@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, UsageError
 from adducir.core.texts import counted, listed
 from adducir.corpora.reading import QrelsReading, QueryReading
@@ -26,8 +26,8 @@ _SHOWN = {"error": "error", "warning": "warning", "info": "remark"}
 class FilterOptions(RunReading, QrelsReading):
     run: Path = option("The run.", argument=True)
     output: common.RunOutput
-    fold: FoldName | None = option(
-        "Fold passages to documents first: firstp, maxp, sump or avgp.", default=None
+    fold: FoldName | None = optional(
+        "Fold passages to documents first: firstp, maxp, sump or avgp."
     )
     drop_judged: list[str] = option(
         "Drop the documents judged here for the topic: the residual collection.",
@@ -44,14 +44,10 @@ class FilterOptions(RunReading, QrelsReading):
     keep_topics: list[str] = option(
         "Keep only topics judged here.", metavar="QRELS", default=[], reads=True
     )
-    depth: Annotated[int, Field(ge=1)] | None = option(
-        "Keep at most this many of the remaining documents of each topic.",
-        default=None,
-        shown="all",
+    depth: Annotated[int, Field(ge=1)] | None = optional(
+        "Keep at most this many of the remaining documents of each topic.", shown="all"
     )
-    tag: Annotated[str | None, "the run's tag"] = option(
-        "The run's tag.", default=None, shown="that of RUN"
-    )
+    tag: Annotated[str | None, "the run's tag"] = optional("The run's tag.", shown="that of RUN")
 
 
 def filter(settings: FilterOptions) -> None:  # noqa: A001  (the command's name)
@@ -146,8 +142,8 @@ def fuse(settings: FuseOptions) -> None:
 class CheckOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    topics: str | None = option("Topics: a file or an ir_datasets id.", default=None)
-    index: Path | None = option("The index, to find unknown documents.", default=None)
+    topics: str | None = optional("Topics: a file or an ir_datasets id.")
+    index: Path | None = optional("The index, to find unknown documents.")
     measures: list[str] = option("Measures to compute from the runs later.", default=[])
     format: Literal["terminal", "csv", "json"] = option(
         "How to print findings.", default="terminal"

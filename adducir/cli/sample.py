@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.texts import TextSources
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Keyed, needs, without
@@ -23,32 +23,26 @@ if TYPE_CHECKING:
 
 class SampleOptions(TextSources, QueryReading, RunReading):
     runs: common.Runs
-    output: Annotated[Path | None, without("widths")] = option(
+    output: Annotated[Path | None, without("widths")] = optional(
         "The sheet for people.",
-        default=None,
         writes=Writes("file", (".csv",), lambda path, _: [path, design_for(path)]),
     )
-    documents: int | None = option("How many documents people judge.", "-n", default=None, ge=1)
-    whole_topics: int | None = option(
+    documents: int | None = optional("How many documents people judge.", "-n", ge=1)
+    whole_topics: int | None = optional(
         "Draw this many topics instead, of whose pools people judge every document: for measures "
         "that are not sums of gains, such as nDCG and AP.",
-        default=None,
         ge=3,
     )
-    topics: str | None = option(
-        "An ir_datasets id, or a file with the topics.", default=None, reads=True
-    )
+    topics: str | None = optional("An ir_datasets id, or a file with the topics.", reads=True)
     depth: int = option("How many top documents of each run are in the pool.", default=10, ge=1)
-    extend: Annotated[Path | None, without("whole_topics")] = option(
+    extend: Annotated[Path | None, without("whole_topics")] = optional(
         "The sheet of an earlier sample, which lacks documents of these runs: draw from those, "
         "to be judged in addition.",
-        default=None,
         metavar="SHEET",
     )
-    widths: Annotated[Path | None, without("extend")] = option(
+    widths: Annotated[Path | None, without("extend")] = optional(
         "A model's qrels: say how wide intervals would be for several sizes, with these grades "
         "for people's, and stop.",
-        default=None,
         metavar="QRELS",
     )
     measure: Annotated[str, needs("widths")] = option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.core.errors import InputError, UsageError
 from adducir.core.packages import imported
 from adducir.core.recipe import errors_at, needs, refusing, without
@@ -27,21 +27,17 @@ if TYPE_CHECKING:
 
 class SearchOptions(SearchSettings, TopicReading, QrelsReading):
     conditions = {"word_weights": needs("output")}  # noqa: RUF012  (pydantic's class variable)
-    place: str | None = option(
-        "The index, before a query.", metavar="[INDEX]", argument=True, default=None
-    )
+    place: str | None = optional("The index, before a query.", metavar="[INDEX]", argument=True)
     words: tuple[str, ...] = option(
         "A query: its ten best documents are shown.",
         metavar="[QUERY]...",
         argument=True,
         default=(),
     )
-    index: Path | None = option("The index.", default=None)
-    query: str | None = option("The query.", default=None)
-    topics: str | None = option(
-        "The queries of a run: an ir_datasets id, a file, or '-' for standard input.",
-        default=None,
-        reads=True,
+    index: Path | None = optional("The index.")
+    query: str | None = optional("The query.")
+    topics: str | None = optional(
+        "The queries of a run: an ir_datasets id, a file, or '-' for standard input.", reads=True
     )
     qrels: Annotated[list[str], without("output")] = option(
         "Show grades where the query is one of --topics, by its number or title.",
@@ -49,23 +45,20 @@ class SearchOptions(SearchSettings, TopicReading, QrelsReading):
         default=[],
         reads=True,
     )
-    output: Path | None = option(
-        "The run to write, such as runs/X.trec.gz; '-' is standard output.",
-        default=None,
-        writes=Writes("run"),
+    output: Path | None = optional(
+        "The run to write, such as runs/X.trec.gz; '-' is standard output.", writes=Writes("run")
     )
-    query_field: Annotated[str | None, needs("topics")] = option(
+    query_field: Annotated[str | None, needs("topics")] = optional(
         "The field to search with, such as title, description or title+narrative.",
-        default=None,
         shown="title, query or text",
         validation_alias=QUERY_FIELD,
     )
-    k1: float | None = option("BM25's saturation of term frequency.", default=None, shown="0.9")
-    b: float | None = option("BM25's weight of document length.", default=None, shown="0.4")
+    k1: float | None = optional("BM25's saturation of term frequency.", shown="0.9")
+    b: float | None = optional("BM25's weight of document length.", shown="0.4")
     show_expansion: Annotated[bool, needs("feedback"), needs("output")] = option(
         "Print the terms that feedback adds.", default=False
     )
-    stemmer: str | None = option("What bm25s stemmed its index with.", default=None, rare=True)
+    stemmer: str | None = optional("What bm25s stemmed its index with.", rare=True)
     threads: common.Threads = None
     tag: Annotated[common.Tag, needs("output")] = None
     allow_code: common.AllowCode = False

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.new import STARTER
 from adducir.core.errors import EXIT_PROBLEMS_FOUND, InputError, UsageError
 from adducir.core.recipe import Recipe
@@ -13,8 +13,8 @@ from adducir.core.recipe import Recipe
 
 class ShareOptions(Recipe):
     study: Path = option("The study's folder.", argument=True)
-    output: Path | None = option(
-        "The archive to write.", default=None, shown="STUDY.zip", writes=Writes("file", (".zip",))
+    output: Path | None = optional(
+        "The archive to write.", shown="STUDY.zip", writes=Writes("file", (".zip",))
     )
     largest: int = option("Leave out data files larger than this many MB.", default=100, ge=0)
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import optional
 from adducir.core.errors import InputError, UsageError
 from adducir.corpora.reading import QrelsReading, QueryReading
 from adducir.runs.reading import RunReading
@@ -11,14 +11,12 @@ from adducir.runs.reading import RunReading
 
 class ShowOptions(RunReading, QrelsReading, QueryReading):
     runs: common.Runs
-    topic: str | None = option("The topic; without it, a model.", metavar="QID", default=None)
-    topics: str | None = option(
-        "The queries: a file or an ir_datasets id.", default=None, reads=True
-    )
+    topic: str | None = optional("The topic; without it, a model.", metavar="QID")
+    topics: str | None = optional("The queries: a file or an ir_datasets id.", reads=True)
     qrels: common.Qrels = []  # noqa: RUF012  (pydantic copies it)
-    index: Path | None = option("An index that stores the documents' texts.", default=None)
-    term: str | None = option("A term of an index: its documents.", default=None, rare=True)
-    docno: str | None = option("A document of an index: its terms.", default=None, rare=True)
+    index: Path | None = optional("An index that stores the documents' texts.")
+    term: str | None = optional("A term of an index: its documents.", rare=True)
+    docno: str | None = optional("A document of an index: its terms.", rare=True)
     depth: common.Depth = 10
     allow_code: common.AllowCode = False
 

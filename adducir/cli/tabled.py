@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.console import is_terminal, open_progress, show
 from adducir.core.errors import UsageError
 from adducir.core.files import is_standard_output
@@ -44,8 +44,8 @@ Table = Annotated[
 class Printed(Recipe):
     """A table's destination."""
 
-    format: Annotated[str | None, TABLES] = option(
-        "The format; by default from --output's suffix.", default=None, shown="terminal"
+    format: Annotated[str | None, TABLES] = optional(
+        "The format; by default from --output's suffix.", shown="terminal"
     )
     output: Table = None
 

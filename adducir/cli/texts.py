@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.core.errors import UsageError
 from adducir.core.recipe import needs
 from adducir.corpora.reading import DocnoReading
@@ -22,16 +22,12 @@ class TextSources(DocnoReading):
 
     reads: ClassVar[tuple[str, ...]] = ("docno_field", "quotes", "passages")
     conditions = dict.fromkeys(("docno_field", "format", "passages"), needs("corpus"))
-    index: Path | None = option("The index with the texts.", default=None)
-    corpus: str | None = option(
-        "The corpus with the texts, instead of an index.",
-        "-c",
-        metavar="SOURCE",
-        default=None,
-        reads=True,
+    index: Path | None = optional("The index with the texts.")
+    corpus: str | None = optional(
+        "The corpus with the texts, instead of an index.", "-c", metavar="SOURCE", reads=True
     )
-    passages: int | None = option(
-        "Split documents into passages DOCNO#1, ... of at most this many words.", default=None, ge=1
+    passages: int | None = optional(
+        "Split documents into passages DOCNO#1, ... of at most this many words.", ge=1
     )
     fields: common.Names = option(
         "The documents' fields to read, comma-separated or repeated.",

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from adducir.cli import common
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.core.errors import UsageError
 from adducir.core.recipe import Recipe, number_in
 from adducir.core.texts import sentence
@@ -35,16 +35,13 @@ class TuneOptions(QrelsReading, QueryReading):
         metavar="NAME=VALUES",
     )
     output: Path = option("The folder to write to.", writes=common.FOLDER)
-    folds: str | None = option(
+    folds: str | None = optional(
         "The number of folds; 'topics': each source of topics is a fold; or a JSON file, a list of "
         "lists of qids, as in Anserini.",
         metavar="K|topics|FILE",
-        default=None,
         shown="topics if there are several, else 5",
     )
-    measure: str | None = option(
-        "The measure whose mean to maximise.", "-m", default=None, shown="nDCG@10"
-    )
+    measure: str | None = optional("The measure whose mean to maximise.", "-m", shown="nDCG@10")
     changes: tuple[str, ...] = option(
         "Change anything else, with the keys of an experiment file: system.rm3.fb_docs=5, "
         "system.tune.folds.seed=7, topics.field=title, negative_grades=trec_eval; can be repeated.",
@@ -54,11 +51,11 @@ class TuneOptions(QrelsReading, QueryReading):
     depth: common.Depth = 1000
     threads: common.Threads = None
     index: Path = option("The index to search.", panel=SYSTEM)
-    model: Annotated[str | None, MODELS] = option(
-        "The retrieval model.", default=None, shown="bm25", panel=SYSTEM
+    model: Annotated[str | None, MODELS] = optional(
+        "The retrieval model.", shown="bm25", panel=SYSTEM
     )
-    feedback: Annotated[str | None, FEEDBACK] = option(
-        "Expand queries with their best documents.", default=None, panel=SYSTEM
+    feedback: Annotated[str | None, FEEDBACK] = optional(
+        "Expand queries with their best documents.", panel=SYSTEM
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.console import note
 from adducir.cli.tabled import Tabled, digests
 from adducir.core.errors import UsageError
@@ -53,7 +53,7 @@ class Kilt(Recipe):
     )
     passages: list[Path] = option("Passages written by `passages`; repeatable.", metavar="FILE")
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=LINES_IN_PARTS)
-    qrels: Path | None = option(GOLD_QRELS, default=None, writes=QRELS)
+    qrels: Path | None = optional(GOLD_QRELS, writes=QRELS)
     turns: str = option(
         "What separates the turns of an input.", default=" | ", metavar="TEXT", shown="' | '"
     )
@@ -107,19 +107,18 @@ class Nlgen(DocnoReading):
         argument=True,
     )
     output: Path = option("The file to write, such as X.jsonl.gz.", "-o", writes=common.LINES)
-    corpus: str | None = option(
+    corpus: str | None = optional(
         "The ranking collection, in which gold passages are found by text.",
-        default=None,
         metavar="CORPUS",
         shown="no gold passages",
         reads=True,
     )
-    qrels: Annotated[Path | None, needs("corpus")] = option(GOLD_QRELS, default=None, writes=QRELS)
-    references: Path | None = option(
-        "Also write all well-formed answers, for `generated`.", default=None, writes=common.LINES
+    qrels: Annotated[Path | None, needs("corpus")] = optional(GOLD_QRELS, writes=QRELS)
+    references: Path | None = optional(
+        "Also write all well-formed answers, for `generated`.", writes=common.LINES
     )
     skip: int = option("Skip the first N contexts.", default=0, ge=0)
-    first: int | None = option("Write at most N contexts.", default=None, ge=1, shown="all")
+    first: int | None = optional("Write at most N contexts.", ge=1, shown="all")
 
 
 def nlgen(settings: Nlgen) -> None:
@@ -184,8 +183,8 @@ class GeneratedTexts(Tabled, DocnoReading):
         metavar="GROUP",
         shown="the first four, with data",
     )
-    corpus: str | None = option(
-        "The corpus with the texts of passages.", default=None, metavar="CORPUS", reads=True
+    corpus: str | None = optional(
+        "The corpus with the texts of passages.", metavar="CORPUS", reads=True
     )
     train: tuple[Path, ...] = option(
         "Training targets, in the same forms as references, for Novel-F1's common words.",

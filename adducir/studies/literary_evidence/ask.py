@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from adducir.cli import common
 from adducir.cli.command import option as field
+from adducir.cli.command import optional
 from adducir.cli.console import note, open_progress
 from adducir.core.errors import InputError, MachineError, UsageError
 from adducir.core.files import cache_folder, scratch_folder, writing_text
@@ -225,16 +226,14 @@ class Ask(Recipe):
         shown="both, or bm25 if minilm is not installed",
     )
     top: int = field("Passages to show.", default=5, ge=1)
-    keep: Path | None = field(
+    keep: Path | None = optional(
         "Where to keep an encoder's vectors, to answer later prompts faster.",
-        default=None,
         metavar="FOLDER",
         shown="ask/ in the user cache",
     )
-    output: Path | None = field(
+    output: Path | None = optional(
         "Also write JSON lines: prompt, book, chapter, place, text, ranks.",
         "-o",
-        default=None,
         writes=common.LINES,
     )
     device: common.Device = "auto"

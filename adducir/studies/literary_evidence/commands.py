@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from adducir.cli import common
-from adducir.cli.command import Writes, option
+from adducir.cli.command import Writes, option, optional
 from adducir.cli.console import columns, note, open_progress, show
 from adducir.cli.tabled import TableOptions, digests
 from adducir.core.recipe import needs
@@ -24,8 +24,8 @@ class Quotations(Rules):
     output: Path = option(
         "RELiC's JSON, such as relic.json.", "-o", writes=Writes("file", (".json",), parts_of)
     )
-    spans: Path | None = option(
-        "The windows as masked spans, such as X.jsonl.gz.", default=None, writes=LINES_IN_PARTS
+    spans: Path | None = optional(
+        "The windows as masked spans, such as X.jsonl.gz.", writes=LINES_IN_PARTS
     )
     shares: Shares = None
     seed: Annotated[int, needs("shares")] = option("The seed of the split by books.", default=0)

@@ -14,7 +14,7 @@ from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from adducir.cli.command import option
+from adducir.cli.command import option, optional
 from adducir.core.recipe import Recipe, needs
 from adducir.studies.literary_evidence.sources import Source
 
@@ -37,29 +37,24 @@ class Rules(Recipe):
     max_sentences: int = option(
         "Maximum sentences of a quotation.", default=5, ge=1, le=5, rare=True
     )
-    parts: Annotated[int | None, needs(rules="strict")] = option(
-        "strict: windows per longer quotation.", default=None, ge=1, shown="3", rare=True
+    parts: Annotated[int | None, needs(rules="strict")] = optional(
+        "strict: windows per longer quotation.", ge=1, shown="3", rare=True
     )
     min_matches: int = option("Minimum matches of a book in a work.", default=3, ge=1, rare=True)
-    max_matches: int | None = option(
+    max_matches: int | None = optional(
         "Maximum matches of a book in a work.",
-        default=None,
         ge=1,
         shown="half of its sentences; relic: 500",
         rare=True,
     )
-    echo: Annotated[int | None, needs(rules="strict")] = option(
-        "strict: consecutive words that the context must not repeat.",
-        default=None,
-        ge=1,
-        shown="8",
-        rare=True,
+    echo: Annotated[int | None, needs(rules="strict")] = optional(
+        "strict: consecutive words that the context must not repeat.", ge=1, shown="8", rare=True
     )
-    min_similarity: Annotated[float | None, needs(rules="relic")] = option(
-        "relic: minimum QRatio of a match.", default=None, gt=0, le=100, shown="80", rare=True
+    min_similarity: Annotated[float | None, needs(rules="relic")] = optional(
+        "relic: minimum QRatio of a match.", gt=0, le=100, shown="80", rare=True
     )
-    run: Annotated[int | None, needs(rules="relic")] = option(
-        "relic: consecutive shared characters that extend a block.", default=None, ge=1, shown="15"
+    run: Annotated[int | None, needs(rules="relic")] = optional(
+        "relic: consecutive shared characters that extend a block.", ge=1, shown="15"
     )
 
 
